@@ -1,0 +1,32 @@
+"""The id that ties together everything that one call, message or job caused."""
+
+import re
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+HEADER = b"x-correlation-id"
+PATTERN = re.compile(r"[A-Za-z0-9._-]{8,64}")
+
+_current: ContextVar[str] = ContextVar("correlation_id", default="")
+
+
+def new_correlation_id() -> str:
+    return uuid.uuid4().hex
+
+
+def correlation_id() -> str:
+    """Return the current id; outside of any call or job it is empty."""
+    return _current.get()
+
+
+@contextmanager
+def correlated(value: str | None = None) -> Iterator[str]:
+    """Run the block under the given id, or under a new one."""
+    chosen = value or new_correlation_id()
+    token = _current.set(chosen)
+    try:
+        yield chosen
+    finally:
+        _current.reset(token)

@@ -1,0 +1,63 @@
+"""The one family of errors that callers see: a code, a status, data; the docstring is the message."""
+
+import re
+from typing import Any, ClassVar
+
+from django.utils.translation import gettext
+
+
+class ApplicationError(Exception):
+    """Something went wrong that the caller can understand."""
+
+    status: ClassVar[int] = 400
+    code: ClassVar[str] = "error"
+    retry_after: ClassVar[int | None] = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "code" not in cls.__dict__:
+            cls.code = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+
+    def __init__(self, message: str = "", **data: Any) -> None:
+        self.message = message or gettext(" ".join((type(self).__doc__ or "").split()))
+        self.data = data
+        super().__init__(self.message)
+
+
+class Invalid(ApplicationError):
+    """The input breaks a rule."""
+
+    def __init__(self, fields: dict[str, list[str]]) -> None:
+        super().__init__(fields=fields)
+
+
+class NotFound(ApplicationError):
+    """There is nothing here under that name."""
+
+    status = 404
+
+
+class Conflict(ApplicationError):
+    """That contradicts what is there already."""
+
+    status = 409
+
+
+class NotPermitted(ApplicationError):
+    """This key or account may not do that."""
+
+    status = 403
+    code = "forbidden"
+
+
+class DatabaseAway(ApplicationError):
+    """The database cannot be reached; nothing has changed. Repeat the call a little later."""
+
+    status = 503
+    retry_after = 5
+
+
+class DiskFull(ApplicationError):
+    """The disk is full; nothing has changed. Tell the operator, then repeat the call."""
+
+    status = 507

@@ -1,0 +1,34 @@
+"""Work that becomes due: each app registers its kinds, and every process does them by the same `run_once`.
+
+A kind of work is rung by name after a commit (`ring.py`). Celery workers do it at once where there is a broker; the
+scheduler does whatever is still due a few seconds later, so nothing rests on the ring.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Work:
+    name: str
+    run_once: Callable[[], bool]
+    """Do one batch of what is due; return whether there was any. Safe to run twice, at once, and to die in."""
+    every: float = 5.0
+    """The longest sleep, in seconds, between two looks of the scheduler."""
+    on_workers: bool = False
+    """Ring the Celery workers; otherwise only the scheduler does it."""
+
+
+_registered: dict[str, Work] = {}
+
+
+def register_work(work: Work) -> None:
+    _registered[work.name] = work
+
+
+def get_work(name: str) -> Work:
+    return _registered[name]
+
+
+def registered_work() -> list[Work]:
+    return list(_registered.values())

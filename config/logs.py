@@ -1,0 +1,55 @@
+"""Logs are events with fields: JSON where a machine reads them, coloured lines in a terminal."""
+
+import logging
+import sys
+from typing import Any
+
+import structlog
+
+from config.common.correlation import correlation_id
+
+
+def logging_config(level: str) -> None:
+    """Send structlog's and the standard library's records through one handler on standard error."""
+    shared: list[Any] = [
+        structlog.contextvars.merge_contextvars,
+        _add_correlation_id,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.stdlib.ExtraAdder(),
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *shared,
+            structlog.stdlib.PositionalArgumentsFormatter(),
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=True,
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processors=_rendering(sys.stderr.isatty()))
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level)
+    for noisy in ("pika", "amqp", "kombu", "asyncio", "aiohttp", "django.request"):
+        logging.getLogger(noisy).setLevel(max(logging.WARNING, root.level))
+
+
+def _rendering(terminal: bool) -> list[Any]:
+    remove = structlog.stdlib.ProcessorFormatter.remove_processors_meta
+    if terminal:
+        return [remove, structlog.dev.ConsoleRenderer()]
+    return [remove, structlog.processors.format_exc_info, structlog.processors.JSONRenderer(ensure_ascii=False)]
+
+
+def _add_correlation_id(logger: Any, name: str, event: dict[str, Any]) -> dict[str, Any]:
+    current = correlation_id()
+    if current:
+        event.setdefault("correlation_id", current)
+    return event

@@ -1,0 +1,227 @@
+"""Django's settings, derived from the environment (`env.py`) and from nothing else."""
+
+from pathlib import Path
+from typing import Any
+
+from django.urls import reverse_lazy
+from django.utils.translation import gettext_lazy as _
+
+from config import secrets
+from config.env import DatabaseAddress, environment
+from config.logs import logging_config
+
+ENV = environment()
+BASE_DIR = Path(__file__).resolve().parent.parent
+DATA_DIR = ENV.data_dir
+DATA_DIR.mkdir(parents=True, exist_ok=True)
+
+SECRET_KEY = ENV.secret_key or secrets.signing_key(DATA_DIR)
+FIELD_KEYS = ENV.field_keys or (secrets.field_key(DATA_DIR),)
+DEBUG = False
+
+# --- apps -----------------------------------------------------------------------------------------------------
+
+INSTALLED_APPS = [
+    "config.dashboard",
+    "unfold",
+    "unfold.contrib.filters",
+    "unfold.contrib.forms",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "django_celery_beat",
+    "channels",
+    "config.records",
+    "config.runtime",
+    "notifications",
+]
+
+MIDDLEWARE = [
+    "config.common.middleware.FailureMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "config.common.middleware.ContentSecurityPolicyMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "config.urls"
+ASGI_APPLICATION = "config.asgi.application"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+TEMPLATES: list[dict[str, Any]] = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+# --- engines --------------------------------------------------------------------------------------------------
+
+WEB_CONCURRENCY = ENV.web_concurrency
+
+
+def _postgresql(address: DatabaseAddress) -> dict[str, Any]:
+    """A pool as large as the calls at once; a connection is checked before it is handed out."""
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": address.name,
+        "USER": address.user,
+        "PASSWORD": address.password,
+        "HOST": address.hosts,
+        "PORT": address.ports,
+        "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": {
+            "connect_timeout": 3,
+            "application_name": "postern",
+            "pool": {"min_size": 0, "max_size": WEB_CONCURRENCY + 4, "timeout": 5, "reconnect_timeout": 2},
+            **address.options,
+        },
+    }
+
+
+def _sqlite(path: Path) -> dict[str, Any]:
+    return {
+        "ENGINE": "config.engines.sqlite",
+        "NAME": path,
+        "OPTIONS": {
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 30,
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;",
+        },
+    }
+
+
+DATABASES = {
+    "default": _postgresql(ENV.database) if ENV.database else _sqlite(DATA_DIR / "postern.sqlite3"),
+}
+
+AMQP_URL = ENV.amqp_url
+REDIS_URL = ENV.redis_url
+CLICKHOUSE_URL = ENV.clickhouse_url
+SMS_URL = ENV.sms_url
+
+CHANNEL_LAYERS = {
+    "default": {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": {"hosts": [REDIS_URL]}}
+    if REDIS_URL
+    else {"BACKEND": "channels.layers.InMemoryChannelLayer"},
+}
+
+if ENV.email_url:
+    EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    EMAIL_HOST = ENV.email_url.hostname
+    EMAIL_PORT = ENV.email_url.port or {"smtp": 25, "smtps": 465, "smtp+tls": 587}[ENV.email_url.scheme]
+    EMAIL_HOST_USER = ENV.email_url.username or ""
+    EMAIL_HOST_PASSWORD = ENV.email_url.password or ""
+    EMAIL_USE_SSL = ENV.email_url.scheme == "smtps"
+    EMAIL_USE_TLS = ENV.email_url.scheme == "smtp+tls"
+    EMAIL_TIMEOUT = 10
+else:
+    EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+
+# --- security -------------------------------------------------------------------------------------------------
+
+PUBLIC_URL = ENV.public_url
+_https = PUBLIC_URL.scheme == "https"
+ALLOWED_HOSTS = sorted({PUBLIC_URL.hostname or "", "127.0.0.1", "localhost", "[::1]"})
+CSRF_TRUSTED_ORIGINS = [PUBLIC_URL.geturl().rstrip("/")]
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = _https
+SESSION_COOKIE_HTTPONLY = LANGUAGE_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = LANGUAGE_COOKIE_SAMESITE = "Lax"
+SECURE_SSL_REDIRECT = _https
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
+SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _https
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = reverse_lazy("admin:login")
+METRICS_ALLOWED_NETWORKS = ENV.metrics_networks
+
+# --- limits ---------------------------------------------------------------------------------------------------
+
+MB = 1_048_576
+MESSAGE_MAX_MB = ENV.message_max_mb
+EXCHANGE_MAX_MB = ENV.exchange_max_mb
+EVENT_DAYS = ENV.event_days
+KEY_RATE = ENV.key_rate
+# The largest body that the outermost layer lets through, by the start of the path; the first match counts.
+BODY_LIMITS = [
+    ("/api/v1/messages/", (MESSAGE_MAX_MB + 1) * MB),
+    ("/api/v1/exchange/", (EXCHANGE_MAX_MB + 1) * MB),
+    ("/", MB),
+]
+DATA_UPLOAD_MAX_MEMORY_SIZE = (max(MESSAGE_MAX_MB, EXCHANGE_MAX_MB) + 1) * MB  # the outermost layer decides first
+
+# --- REST -----------------------------------------------------------------------------------------------------
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "config.records.authentication.KeyAuthentication",
+        "config.records.authentication.StaffAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["config.records.permissions.ScopePermission"],
+    "DEFAULT_PARSER_CLASSES": ["config.common.api.JSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["config.common.api.JSONRenderer"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "config.common.api.answer_exception",
+    "UNAUTHENTICATED_USER": None,
+    "DATETIME_FORMAT": None,
+}
+# Kinds of key beside the service keys: a function that finds the subject of a key by its id, named here so that
+# no app needs to import another one's keys.
+KEY_SUBJECTS: dict[str, str] = {}
+
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Postern",
+    "VERSION": "1",
+    "DESCRIPTION": "Sensors, notifications, messaging, workflows and coordination.",
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_AUTHENTICATION": [],
+    "SERVE_PERMISSIONS": [],
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "COMPONENT_SPLIT_REQUEST": True,
+}
+
+# --- language, time, files, logs --------------------------------------------------------------------------------
+
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("ru", "Русский")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+STATIC_URL = "static/"
+STATIC_ROOT = DATA_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "config" / "dashboard" / "assets"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.ManifestStaticFilesStorage"},
+}
+
+LOGGING_CONFIG = None
+logging_config(ENV.log_level)

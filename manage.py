@@ -1,0 +1,21 @@
+#!/usr/bin/env python
+"""Run a command of the project: `manage.py help` lists them."""
+
+import os
+import sys
+
+from config.env import BadVariable
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    from django.core.management import execute_from_command_line
+
+    try:
+        execute_from_command_line(sys.argv)
+    except BadVariable as bad:
+        sys.exit(str(bad))
+
+
+if __name__ == "__main__":
+    main()

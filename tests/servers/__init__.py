@@ -1,0 +1,1 @@
+"""Private PostgreSQL, RabbitMQ, Redis and ClickHouse servers for the tests."""
