@@ -61,3 +61,10 @@ class DiskFull(ApplicationError):
     """The disk is full; nothing has changed. Tell the operator, then repeat the call."""
 
     status = 507
+
+
+class DiskFailed(ApplicationError):
+    """The disk reported an error; nothing has changed. Tell the operator, then repeat the call."""
+
+    status = 503
+    retry_after = 30

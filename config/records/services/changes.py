@@ -1,0 +1,138 @@
+"""The change log of the registry: every service that changes a registered object records it, in its transaction.
+
+An app says once what of an object is worth keeping (`track`): the names are an allow-list, and a name that smells of a
+secret is refused at start, so no secret or key hash can reach the log. A revert puts back only what that change had
+touched, through the app's own service, and is itself a change.
+"""
+
+import re
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeAlias
+
+from django.db import IntegrityError, transaction
+from django.db.models import Model
+
+from config.common.correlation import correlation_id
+from config.common.errors import Conflict, NotFound
+from config.records.models import ChangeRecord
+
+Values: TypeAlias = dict[str, Any]
+
+_SECRET = re.compile(r"secret|digest|hash|password|token|private", re.IGNORECASE)
+_tracked: dict[str, "Tracked"] = {}
+_reverting: ContextVar[ChangeRecord | None] = ContextVar("reverting", default=None)
+
+
+class ChangeNotFound(NotFound):
+    """There is no such change."""
+
+
+class AlreadyReverted(Conflict):
+    """This change has been reverted before."""
+
+
+class ChangedSince(Conflict):
+    """What this change set has been changed again since. Revert the newer change first."""
+
+
+class NotRevertible(Conflict):
+    """This change cannot be taken back."""
+
+
+@dataclass(frozen=True)
+class Tracked:
+    kind: str
+    fields: tuple[str, ...]
+    find: Callable[[str], Model | None]
+    """Find the object by its id, locked for the rest of the transaction."""
+    restore: Callable[[str, Values | None, str], None]
+    """Bring the object to the values (None: let it be gone) by the app's own service, on behalf of an actor."""
+
+
+def track(tracked: Tracked) -> None:
+    leaks = [name for name in tracked.fields if _SECRET.search(name)]
+    if leaks:
+        raise ValueError(f"{tracked.kind}: {', '.join(leaks)} must not go into the change log")
+    _tracked[tracked.kind] = tracked
+
+
+def tracked_kinds() -> list[str]:
+    return sorted(_tracked)
+
+
+def snapshot(kind: str, subject: Model) -> Values:
+    """Return what the log keeps of an object, as JSON values."""
+    return {name: _plain(getattr(subject, name)) for name in _tracked[kind].fields}
+
+
+def record_change(
+    *,
+    kind: str,
+    object_id: str,
+    action: ChangeRecord.Action,
+    before: Values | None,
+    after: Values | None,
+    actor: str,
+) -> ChangeRecord:
+    """Write one line of the log; the caller's transaction makes it true together with the change."""
+    return ChangeRecord.objects.create(
+        kind=kind,
+        object_id=object_id,
+        action=action,
+        before=before,
+        after=after,
+        actor=actor[:160],
+        correlation_id=correlation_id(),
+        reverts=_reverting.get(),
+    )
+
+
+def revert_change(*, change_id: int, actor: str) -> ChangeRecord:
+    """Take back what one change did, unless something newer has touched the same values."""
+    with transaction.atomic():
+        change = _lock_change(change_id)
+        tracked = _tracked.get(change.kind)
+        if tracked is None:
+            raise NotRevertible
+        current = tracked.find(change.object_id)
+        wanted = _values_before(change, None if current is None else snapshot(change.kind, current))
+        token = _reverting.set(change)
+        try:
+            with transaction.atomic():
+                tracked.restore(change.object_id, wanted, actor)
+        except IntegrityError as error:
+            raise ChangedSince from error
+        finally:
+            _reverting.reset(token)
+        return ChangeRecord.objects.get(reverts=change)
+
+
+def _lock_change(change_id: int) -> ChangeRecord:
+    change = ChangeRecord.objects.select_for_update().filter(pk=change_id).first()
+    if change is None:
+        raise ChangeNotFound
+    if ChangeRecord.objects.filter(reverts=change).exists():
+        raise AlreadyReverted
+    return change
+
+
+def _values_before(change: ChangeRecord, current: Values | None) -> Values | None:
+    """Work out what the object must become: the values of now, with those this change touched put back."""
+    before, after = change.before, change.after
+    if before is None or after is None or current is None:
+        if current != after:
+            raise ChangedSince
+        return dict(before) if before is not None else None
+    touched = [name for name in after if before.get(name) != after[name]]
+    if any(current.get(name) != after[name] for name in touched):
+        raise ChangedSince
+    return current | {name: before.get(name) for name in touched}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return value

@@ -1,0 +1,43 @@
+"""Who follows the events: an app registers what it wants done with them, in its `AppConfig.ready`."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from config.common.work import Work, register_work
+from notifications.models import Event
+
+Handle = Callable[[Sequence[Event]], None]
+
+
+@dataclass(frozen=True)
+class Following:
+    name: str
+    handle: Handle
+    """Take the events, in order of position. Raise `FollowerWaits` when the fault is not theirs."""
+    outside: bool = False
+    """The effects leave the database (ClickHouse, sockets): run outside of a transaction, idempotent by event."""
+    batch: int = 500
+
+
+_followings: dict[str, Following] = {}
+
+
+def follow(following: Following) -> None:
+    """Register a follower: its work is woken whenever new positions have been stamped."""
+    from notifications.services.relay import relay_once
+
+    _followings[following.name] = following
+    register_work(Work(name=work_name(following.name), run_once=partial(relay_once, following)))
+
+
+def followings() -> list[Following]:
+    return list(_followings.values())
+
+
+def find_following(name: str) -> Following | None:
+    return _followings.get(name)
+
+
+def work_name(follower: str) -> str:
+    return f"relay.{follower}"

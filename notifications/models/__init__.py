@@ -1,0 +1,4 @@
+from notifications.models.event import Event, EventHour, Sequencer
+from notifications.models.follower import Follower, Incident
+
+__all__ = ["Event", "EventHour", "Follower", "Incident", "Sequencer"]

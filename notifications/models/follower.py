@@ -1,0 +1,55 @@
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
+
+
+class Follower(models.Model):
+    """How far one follower of the events has read; claimed by lease, moved on together with its effects."""
+
+    name = models.CharField(_("name"), max_length=60, primary_key=True)
+    position = models.BigIntegerField(_("position"), default=0)
+    due_at = models.DateTimeField(_("due"), db_default=Now())
+    fence = models.BigIntegerField(default=0)
+    failures = models.PositiveSmallIntegerField(_("failures in a row"), default=0)
+    last_error = models.TextField(_("last error"), blank=True)
+
+    class Meta:
+        verbose_name = _("follower")
+        verbose_name_plural = _("followers")
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Incident(models.Model):
+    """An event that a follower could not take ten times running: set aside with a copy, so that the rest goes on."""
+
+    follower = models.ForeignKey(Follower, verbose_name=_("follower"), on_delete=models.PROTECT)
+    position = models.BigIntegerField(_("position"))
+    type = models.CharField(_("type"), max_length=80)
+    subject = models.CharField(_("subject"), max_length=120)
+    event = models.JSONField(_("event"))
+    error = models.TextField(_("error"))
+    at = models.DateTimeField(_("time"), db_default=Now())
+    resolved_at = models.DateTimeField(_("resolved"), null=True, blank=True)
+    resolution = models.CharField(_("resolution"), max_length=300, blank=True)
+
+    class Meta:
+        verbose_name = _("incident")
+        verbose_name_plural = _("incidents")
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(name="incident_once_per_event", fields=["follower", "position"]),
+            models.CheckConstraint(
+                name="incident_resolved_with_resolution", condition=Q(resolved_at__isnull=True) ^ ~Q(resolution="")
+            ),
+        ]
+        indexes = [
+            # The start page and the list show the open ones.
+            models.Index(name="incident_open", fields=["at"], condition=Q(resolved_at__isnull=True)),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.follower_id}: {self.type} {self.subject}"

@@ -1,0 +1,50 @@
+"""What an operator may do about an event that a follower could not take."""
+
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models.functions import Now
+
+from notifications.errors import IncidentFailedAgain, IncidentNotFound, IncidentResolved
+from notifications.followers import find_following
+from notifications.models import Event, Incident
+
+
+def retry_incident(*, incident_id: int, actor: str) -> None:
+    """Hand the event to its follower once more, now out of order; success resolves the incident."""
+    with transaction.atomic():
+        incident = _lock_open(incident_id)
+        following = find_following(incident.follower_id)
+        if following is None:
+            raise IncidentFailedAgain(reason=f"{incident.follower_id} is not registered any more")
+        try:
+            with transaction.atomic():
+                following.handle([_event(incident)])
+        except Exception as error:
+            raise IncidentFailedAgain(reason=f"{type(error).__name__}: {error}") from error
+        _resolve(incident, f"taken by {incident.follower_id} at the request of {actor}")
+
+
+def dismiss_incident(*, incident_id: int, actor: str, reason: str) -> None:
+    """Close the incident without its effect; who and why stay on the row."""
+    with transaction.atomic():
+        _resolve(_lock_open(incident_id), f"dismissed by {actor}: {reason}")
+
+
+def _lock_open(incident_id: int) -> Incident:
+    incident = Incident.objects.select_for_update().filter(pk=incident_id).first()
+    if incident is None:
+        raise IncidentNotFound
+    if incident.resolved_at is not None:
+        raise IncidentResolved
+    return incident
+
+
+def _event(incident: Incident) -> Event:
+    kept = incident.event
+    times = {name: datetime.fromisoformat(kept[name]) for name in ("at", "recorded_at")}
+    return Event(**{**kept, **times})
+
+
+def _resolve(incident: Incident, resolution: str) -> None:
+    Incident.objects.filter(pk=incident.pk).update(resolved_at=Now(), resolution=resolution[:300])

@@ -1,0 +1,121 @@
+"""Hand the events to one follower: in order of position, each once, the position committed with the effects.
+
+A follower is claimed by lease, so one reader works for it at a time and a late one is refused by the fence. When a
+batch fails its events are tried one by one; the one that fails ten times running is set aside as an incident and the
+rest goes on. A follower that waits (`FollowerWaits`, the database away) sets nothing aside, however long it takes. A
+failing follower delays only itself: each has its own row, and its own loop in the scheduler.
+"""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+import structlog
+from django.db import InterfaceError, OperationalError, transaction
+from django.db.models.functions import Now
+
+from config.common.leases import LeaseLost, claim, finish
+from notifications.errors import FollowerWaits
+from notifications.followers import Following
+from notifications.models import Event, Follower, Incident, Sequencer
+
+LEASE = timedelta(seconds=60)
+ATTEMPTS = 10
+LONGEST_PAUSE = 60
+
+log = structlog.get_logger()
+
+
+def relay_once(following: Following) -> bool:
+    """Hand over one batch; return whether there may be more."""
+    if not _is_behind(following):
+        return False
+    claimed = claim(Follower.objects.filter(name=following.name), limit=1, lease=LEASE)
+    if not claimed:
+        return False
+    follower = claimed[0]
+    events = _read(following, follower)
+    if not events:
+        finish(follower, due_at=Now())
+        return False
+    try:
+        _hand_over(following, follower, events)
+    except LeaseLost:
+        log.warning("relay.overtaken", follower=following.name, position=follower.position)
+        return False
+    except (FollowerWaits, OperationalError, InterfaceError) as reason:
+        _pause(follower, error=reason)
+        return False
+    except Exception as error:  # noqa: BLE001  whatever a follower raises must not stop the others' events
+        return _record_failure(follower, events, error=error)
+    return True
+
+
+def _is_behind(following: Following) -> bool:
+    """Look without claiming: an idle follower costs one read."""
+    follower, _ = Follower.objects.get_or_create(name=following.name)
+    return Sequencer.objects.filter(pk=1, position__gt=follower.position).exists()
+
+
+def _read(following: Following, follower: Follower) -> list[Event]:
+    """Read on from the position; after a failure one event at a time, so that the culprit is alone."""
+    limit = 1 if follower.failures else following.batch
+    return list(Event.objects.filter(position__gt=follower.position).order_by("position")[:limit])
+
+
+def _hand_over(following: Following, follower: Follower, events: Sequence[Event]) -> None:
+    moved = {"position": events[-1].position, "failures": 0, "last_error": "", "due_at": Now()}
+    if following.outside:
+        following.handle(events)
+        finish(follower, **moved)
+        return
+    with transaction.atomic():
+        following.handle(events)
+        finish(follower, **moved)
+
+
+def _pause(follower: Follower, *, error: BaseException) -> None:
+    log.warning("relay.waits", follower=follower.name, error=str(error))
+    pause = timedelta(seconds=5)
+    finish(follower, due_at=Now() + pause, last_error=_text(error))
+
+
+def _record_failure(follower: Follower, events: Sequence[Event], *, error: Exception) -> bool:
+    """Count the failure; at the tenth of a single event set it aside. Return whether to go on behind it at once."""
+    failures = follower.failures + 1
+    log.error("relay.failed", follower=follower.name, position=events[0].position, failures=failures, exc_info=error)
+    if failures < ATTEMPTS or len(events) > 1:
+        pause = timedelta(seconds=min(2**failures, LONGEST_PAUSE))
+        finish(follower, failures=failures, last_error=_text(error), due_at=Now() + pause)
+        return False
+    with transaction.atomic():
+        _set_aside(follower, events[0], error=error)
+        finish(follower, position=events[0].position, failures=0, last_error=_text(error), due_at=Now())
+    return True
+
+
+def _set_aside(follower: Follower, event: Event, *, error: Exception) -> None:
+    Incident.objects.create(
+        follower=follower,
+        position=event.position,
+        type=event.type,
+        subject=event.subject,
+        event=event_as_json(event),
+        error=_text(error),
+    )
+
+
+def event_as_json(event: Event) -> dict[str, object]:
+    return {
+        "id": event.pk,
+        "type": event.type,
+        "subject": event.subject,
+        "payload": event.payload,
+        "at": event.at.isoformat(),
+        "recorded_at": event.recorded_at.isoformat(),
+        "correlation_id": event.correlation_id,
+        "position": event.position,
+    }
+
+
+def _text(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"[:2000].replace("\x00", "")

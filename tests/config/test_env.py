@@ -1,0 +1,74 @@
+import pytest
+
+from config.env import BadVariable, read
+
+
+class TestRead:
+    def test_an_empty_environment_is_the_embedded_profile(self) -> None:
+        found = read({})
+        assert (found.port, found.database, found.amqp_url, found.web_concurrency) == (8000, None, None, 32)
+        assert found.public_url.geturl() == "http://127.0.0.1:8000"
+
+    def test_an_empty_variable_counts_as_unset(self) -> None:
+        assert read({"DATABASE_URL": " ", "PORT": ""}).port == 8000
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("PORT", "eighty"),
+            ("PORT", "0"),
+            ("PORT", "65536"),
+            ("PORT", "-1"),
+            ("PORT", "9" * 5000),
+            ("PORT", "８０"),
+            ("DATABASE_URL", "mysql://h/db"),
+            ("DATABASE_URL", "postgresql://h"),
+            ("DATABASE_URL", "postgresql:///db"),
+            ("DATABASE_URL", "postgresql://h:port/db"),
+            ("DATABASE_URL", "postgresql://h1,:5/db"),
+            ("READER_DATABASE_URL", "sqlite:///x"),
+            ("READER_DATABASE_URL_a-b", "postgresql://h/db"),
+            ("AMQP_URL", "http://h"),
+            ("AMQP_URL", "amqp://"),
+            ("AMQP_URL", "amqp://h:notaport"),
+            ("REDIS_URL", "localhost:6379"),
+            ("CLICKHOUSE_URL", "http://h:8123"),
+            ("EMAIL_URL", "mail@h"),
+            ("SMS_URL", "ftp://h"),
+            ("PUBLIC_URL", "postern.example"),
+            ("PUBLIC_URL", "https://h/path"),
+            ("PUBLIC_URL", "https://[h"),
+            ("SECRET_KEY", "short"),
+            ("FIELD_KEYS", "not-base64!"),
+            ("FIELD_KEYS", "c2hvcnQ="),
+            ("KEY_RATE", "0"),
+            ("WEB_CONCURRENCY", "many"),
+            ("METRICS_ALLOWED_NETWORKS", "10.0.0.1/8"),
+            ("MESSAGE_MAX_MB", "0"),
+            ("EVENT_DAYS", "0"),
+            ("LOG_LEVEL", "loud"),
+            ("DATA_DIR", __file__),
+        ],
+    )
+    def test_a_wrong_variable_is_named_with_its_rule_in_one_line(self, name: str, value: str) -> None:
+        with pytest.raises(BadVariable) as caught:
+            read({name: value})
+        assert str(caught.value).startswith(f"{name}: ")
+        assert "\n" not in str(caught.value)
+
+    def test_several_hosts_are_tried_until_one_takes_writes(self) -> None:
+        address = read({"DATABASE_URL": "postgresql://u:p%40@h1:5433,h2/db?sslmode=require"}).database
+        assert address is not None
+        assert (address.hosts, address.ports, address.password) == ("h1,h2", "5433,5432", "p@")
+        assert address.options == {"sslmode": "require", "target_session_attrs": "read-write"}
+
+    def test_an_ipv6_host_keeps_its_colons(self) -> None:
+        address = read({"DATABASE_URL": "postgresql://u@[::1]:5433/db"}).database
+        assert address is not None
+        assert (address.hosts, address.ports) == ("::1", "5433")
+
+    def test_readers_are_named_by_their_variables(self) -> None:
+        readers = read(
+            {"READER_DATABASE_URL": "postgresql://h/a", "READER_DATABASE_URL_EAST": "postgresql://h/b"}
+        ).readers
+        assert {name: address.name for name, address in readers.items()} == {"main": "a", "east": "b"}

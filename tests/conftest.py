@@ -1,0 +1,56 @@
+"""Fixtures of the whole suite: the servers that the run was given, and threads that race."""
+
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from django.db import connections
+
+from tests.settings import DATABASES
+
+
+@dataclass(frozen=True)
+class ServerAddresses:
+    database: str
+    amqp: str
+    redis: str
+    clickhouse: str
+
+
+@pytest.fixture(scope="session")
+def servers() -> ServerAddresses:
+    """The real servers of this run; `make test` starts them."""
+    names = ("TEST_DATABASE_URL", "TEST_AMQP_URL", "TEST_REDIS_URL", "TEST_CLICKHOUSE_URL")
+    missing = [name for name in names if not os.environ.get(name)]
+    if missing:
+        pytest.fail(f"{', '.join(missing)} not set: run the suite by `make test`, or under tests.servers.bench")
+    return ServerAddresses(*(os.environ[name] for name in names))
+
+
+@pytest.fixture
+def in_threads() -> Callable[[Callable[[int], Any], int], list[Any]]:
+    """Run a function in several threads that start together; return the results, raise the first error."""
+
+    def run(function: Callable[[int], Any], threads: int = 8) -> list[Any]:
+        gate = threading.Barrier(threads)
+
+        def body(number: int) -> Any:
+            gate.wait()
+            try:
+                return function(number)
+            finally:
+                connections.close_all()
+
+        with ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(body, range(threads)))
+
+    return run
+
+
+def pytest_report_header() -> str:
+    engine = DATABASES["default"]["ENGINE"].rpartition(".")[2]
+    return f"database: {engine}"

@@ -1,0 +1,164 @@
+from collections.abc import Callable, Sequence
+
+import pytest
+from django.db import OperationalError
+from django.db.models.functions import Now
+
+from config.records.models import ChangeRecord
+from config.records.services.changes import record_change
+from notifications.errors import FollowerWaits, IncidentFailedAgain, IncidentResolved
+from notifications.followers import Following
+from notifications.models import Event, Follower, Incident
+from notifications.services.incidents import dismiss_incident, retry_incident
+from notifications.services.relay import ATTEMPTS, relay_once
+from tests.notifications.facts import tell
+
+pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
+
+Register = Callable[..., Following]
+
+
+def write_down(events: Sequence[Event]) -> None:
+    """An effect in the database, as real followers have."""
+    for event in events:
+        record_change(
+            kind="seen",
+            object_id=str(event.position),
+            action=ChangeRecord.Action.CREATED,
+            before=None,
+            after={"subject": event.subject},
+            actor="follower",
+        )
+
+
+def relay_until_idle(following: Following) -> None:
+    """Relay as the loop does, with the pauses after failures skipped."""
+    for _ in range(100):
+        Follower.objects.update(due_at=Now())
+        if not relay_once(following) and not Follower.objects.get().failures:
+            return
+
+
+class TestRelayOnce:
+    def test_hands_over_in_order_and_moves_on(self, following: Register) -> None:
+        seen: list[int | None] = []
+        listener = following(lambda events: seen.extend(event.position for event in events))
+        tell(3)
+        assert relay_once(listener) is True
+        assert relay_once(listener) is False
+        assert seen == [1, 2, 3]
+        assert Follower.objects.get().position == 3
+
+    def test_reads_in_batches(self, following: Register) -> None:
+        sizes: list[int] = []
+        listener = following(lambda events: sizes.append(len(events)), batch=2)
+        tell(5)
+        relay_until_idle(listener)
+        assert sizes == [2, 2, 1]
+
+    def test_rolls_the_effects_back_with_the_position(self, following: Register) -> None:
+        def fail_at_the_end(events: Sequence[Event]) -> None:
+            write_down(events)
+            raise ValueError("after the effect")
+
+        listener = following(fail_at_the_end)
+        tell(1)
+        relay_once(listener)
+        assert not ChangeRecord.objects.exists()
+        assert (Follower.objects.get().position, Follower.objects.get().failures) == (0, 1)
+
+    def test_isolates_the_culprit_and_sets_it_aside_after_ten_failures(self, following: Register) -> None:
+        tries: list[int] = []
+
+        def choke_on_two(events: Sequence[Event]) -> None:
+            if any(event.payload["n"] == 2 for event in events):
+                tries.append(len(events))
+                raise ValueError("cannot take two")
+            write_down(events)
+
+        listener = following(choke_on_two)
+        tell(4)
+        relay_until_idle(listener)
+        assert list(ChangeRecord.objects.order_by("id").values_list("object_id", flat=True)) == ["1", "3", "4"]
+        incident = Incident.objects.get()
+        assert (incident.position, incident.event["payload"]) == (2, {"n": 2})
+        assert "cannot take two" in incident.error
+        assert tries == [4, 3] + [1] * (ATTEMPTS - 1)
+
+    @pytest.mark.parametrize("reason", [FollowerWaits("engine away"), OperationalError("deadlock")])
+    def test_waits_without_setting_aside_when_the_event_is_not_to_blame(
+        self, following: Register, reason: Exception
+    ) -> None:
+        def wait(events: Sequence[Event]) -> None:
+            raise reason
+
+        listener = following(wait)
+        tell(1)
+        for _ in range(ATTEMPTS + 2):
+            Follower.objects.update(due_at=Now())
+            relay_once(listener)
+        assert not Incident.objects.exists()
+        assert Follower.objects.get().position == 0
+
+    def test_an_overtaken_reader_moves_nothing(self, following: Register) -> None:
+        def be_overtaken(events: Sequence[Event]) -> None:
+            write_down(events)
+            Follower.objects.update(fence=99)
+
+        listener = following(be_overtaken)
+        tell(1)
+        assert relay_once(listener) is False
+        assert Follower.objects.get().position == 0
+        assert not ChangeRecord.objects.exists()
+
+    def test_outside_effects_run_in_no_transaction(self, following: Register, transactional_db: None) -> None:
+        from django.db import connection
+
+        inside: list[bool] = []
+        listener = following(lambda events: inside.append(connection.in_atomic_block), outside=True)
+        tell(1)
+        relay_once(listener)
+        assert inside == [False]
+        assert Follower.objects.get().position == 1
+
+    def test_an_idle_look_writes_nothing(self, following: Register, django_assert_num_queries: Callable) -> None:
+        listener = following(write_down)
+        tell(1)
+        relay_until_idle(listener)
+        with django_assert_num_queries(2):
+            assert relay_once(listener) is False
+
+
+class TestIncidents:
+    def set_aside(self, following: Register) -> tuple[Incident, list[str]]:
+        mood = ["sick"]
+
+        def handle(events: Sequence[Event]) -> None:
+            if mood[0] == "sick":
+                raise ValueError("sick")
+            write_down(events)
+
+        listener = following(handle)
+        tell(1)
+        relay_until_idle(listener)
+        return Incident.objects.get(), mood
+
+    def test_retry_hands_the_kept_copy_over_and_resolves(self, following: Register) -> None:
+        incident, mood = self.set_aside(following)
+        Event.objects.all().delete()
+        mood[0] = "well"
+        retry_incident(incident_id=incident.pk, actor="anna")
+        assert ChangeRecord.objects.get(kind="seen").object_id == "1"
+        with pytest.raises(IncidentResolved):
+            retry_incident(incident_id=incident.pk, actor="anna")
+
+    def test_a_retry_that_fails_leaves_it_open(self, following: Register) -> None:
+        incident, _ = self.set_aside(following)
+        with pytest.raises(IncidentFailedAgain):
+            retry_incident(incident_id=incident.pk, actor="anna")
+        assert Incident.objects.get().resolved_at is None
+
+    def test_dismissal_keeps_who_and_why(self, following: Register) -> None:
+        incident, _ = self.set_aside(following)
+        dismiss_incident(incident_id=incident.pk, actor="anna", reason="a test row")
+        assert Incident.objects.get().resolution == "dismissed by anna: a test row"

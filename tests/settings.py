@@ -1,0 +1,29 @@
+"""The product's settings for the suite: PostgreSQL where `TEST_DATABASE_URL` names one, else the embedded profile.
+
+RabbitMQ, Redis and ClickHouse stay unset here; a test that is about one of them takes its URL from the `servers`
+fixture. `TEST_PROFILE=embedded` forces SQLite.
+"""
+
+import atexit
+import os
+import shutil
+import tempfile
+
+_PRODUCT_VARIABLES = ("DATABASE_URL", "AMQP_URL", "REDIS_URL", "CLICKHOUSE_URL", "EMAIL_URL", "SMS_URL", "PUBLIC_URL")
+_folder = tempfile.mkdtemp(prefix="postern-tests-")
+atexit.register(shutil.rmtree, _folder, ignore_errors=True)
+
+for _name in _PRODUCT_VARIABLES:
+    os.environ.pop(_name, None)
+os.environ["DATA_DIR"] = _folder
+os.environ.setdefault("LOG_LEVEL", "WARNING")
+if os.environ.get("TEST_PROFILE") != "embedded" and "TEST_DATABASE_URL" in os.environ:
+    os.environ["DATABASE_URL"] = os.environ["TEST_DATABASE_URL"]
+
+from config.settings import *  # noqa: E402, F403
+from config.settings import DATABASES, DATA_DIR  # noqa: E402
+
+if DATABASES["default"]["ENGINE"] == "config.engines.sqlite":
+    # In memory, threads would share one connection's cache and its table locks: nothing like the product.
+    DATABASES["default"]["TEST"] = {"NAME": str(DATA_DIR / "test.sqlite3")}
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
