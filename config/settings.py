@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any
 
 from django.urls import reverse_lazy
-from django.utils.translation import gettext_lazy as _
 
 from config import secrets
 from config.env import DatabaseAddress, environment
 from config.logs import logging_config
+from config.unfold import UNFOLD as UNFOLD
 
 ENV = environment()
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -19,7 +19,7 @@ SECRET_KEY = ENV.secret_key or secrets.signing_key(DATA_DIR)
 FIELD_KEYS = ENV.field_keys or (secrets.field_key(DATA_DIR),)
 DEBUG = False
 
-# --- apps -----------------------------------------------------------------------------------------------------
+# --- apps ------------------------------------------------------------------------------------------------
 
 INSTALLED_APPS = [
     "config.dashboard",
@@ -74,7 +74,7 @@ TEMPLATES: list[dict[str, Any]] = [
     },
 ]
 
-# --- engines --------------------------------------------------------------------------------------------------
+# --- engines ---------------------------------------------------------------------------------------------
 
 WEB_CONCURRENCY = ENV.web_concurrency
 
@@ -137,7 +137,7 @@ if ENV.email_url:
 else:
     EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
 
-# --- security -------------------------------------------------------------------------------------------------
+# --- security --------------------------------------------------------------------------------------------
 
 PUBLIC_URL = ENV.public_url
 _https = PUBLIC_URL.scheme == "https"
@@ -160,7 +160,7 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = reverse_lazy("admin:login")
 METRICS_ALLOWED_NETWORKS = ENV.metrics_networks
 
-# --- limits ---------------------------------------------------------------------------------------------------
+# --- limits ----------------------------------------------------------------------------------------------
 
 MB = 1_048_576
 MESSAGE_MAX_MB = ENV.message_max_mb
@@ -175,7 +175,7 @@ BODY_LIMITS = [
 ]
 DATA_UPLOAD_MAX_MEMORY_SIZE = (max(MESSAGE_MAX_MB, EXCHANGE_MAX_MB) + 1) * MB  # the outermost layer decides first
 
-# --- REST -----------------------------------------------------------------------------------------------------
+# --- REST ------------------------------------------------------------------------------------------------
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
@@ -207,7 +207,7 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_REQUEST": True,
 }
 
-# --- language, time, files, logs --------------------------------------------------------------------------------
+# --- language, time, files, logs ---------------------------------------------------------------------------
 
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("ru", "Русский")]

@@ -20,7 +20,7 @@ _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 def write_durably(path: Path, chunks: Iterable[bytes]) -> int:
-    """Write a file under its final name, whole or not at all; return its size. An older file of that name is replaced."""
+    """Write a file under its final name, whole or not at all; return its size. An older one is replaced."""
     draft = path.with_name(f"{DRAFT}{uuid.uuid4().hex}")
     with _own_errors():
         try:

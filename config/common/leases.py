@@ -1,7 +1,7 @@
 """The one way to be due: rows with a deadline are claimed in batches, held by a lease, and finished under a fence.
 
-A claim moves the deadline forward (that is the lease) and raises the fencing number, in one statement; rows that another
-worker has just locked are skipped. The finishing write names the fence it was given, so a holder that was paused past
+A claim moves the deadline forward (that is the lease) and raises the fencing number, in one statement; rows that
+another worker has just locked are skipped. The finishing write names the fence it was given, so a holder that was paused past
 its lease and overtaken writes nothing. There is no "in progress" flag: a holder that dies is simply due again. All
 times are the database's.
 """
@@ -84,4 +84,3 @@ def _names(model: type[Model], deadline: str, fence: str) -> dict[str, str]:
         "fence": model._meta.get_field(fence).column,
     }
     return {"table": f'"{model._meta.db_table}"', **{name: f'"{column}"' for name, column in columns.items()}}
-

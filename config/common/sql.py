@@ -13,5 +13,5 @@ def load(package: str, name: str) -> str:
 
 
 def load_for_engine(package: str, name: str) -> str:
-    """Return `<name>.postgresql.sql` or `<name>.sqlite.sql`: where one statement cannot serve both, they stand side by side."""
+    """Return `<name>.postgresql.sql` or `<name>.sqlite.sql`, where one statement cannot serve both."""
     return load(package, f"{name}.{connection.vendor}")

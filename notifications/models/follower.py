@@ -43,7 +43,8 @@ class Incident(models.Model):
         constraints = [
             models.UniqueConstraint(name="incident_once_per_event", fields=["follower", "position"]),
             models.CheckConstraint(
-                name="incident_resolved_with_resolution", condition=Q(resolved_at__isnull=True) ^ ~Q(resolution="")
+                name="incident_resolved_with_resolution",
+                condition=Q(resolved_at__isnull=True) ^ ~Q(resolution=""),
             ),
         ]
         indexes = [

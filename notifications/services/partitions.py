@@ -38,7 +38,8 @@ def _read_by_all() -> int:
 def _is_read(partition: str) -> bool:
     with connection.cursor() as cursor:
         cursor.execute(
-            f'SELECT NOT EXISTS (SELECT FROM "{partition}" WHERE position IS NULL OR position > %s)', [_read_by_all()]
+            f'SELECT NOT EXISTS (SELECT FROM "{partition}" WHERE position IS NULL OR position > %s)',
+            [_read_by_all()],
         )
         return bool(cursor.fetchone()[0])
 

@@ -17,4 +17,4 @@ def following(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Followi
         follow(made)
         return made
 
-    yield register
+    return register

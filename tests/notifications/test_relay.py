@@ -79,7 +79,11 @@ class TestRelayOnce:
         listener = following(choke_on_two)
         tell(4)
         relay_until_idle(listener)
-        assert list(ChangeRecord.objects.order_by("id").values_list("object_id", flat=True)) == ["1", "3", "4"]
+        assert list(ChangeRecord.objects.order_by("id").values_list("object_id", flat=True)) == [
+            "1",
+            "3",
+            "4",
+        ]
         incident = Incident.objects.get()
         assert (incident.position, incident.event["payload"]) == (2, {"n": 2})
         assert "cannot take two" in incident.error

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from django.db import connection, transaction
@@ -6,12 +7,12 @@ from django.utils import timezone
 
 from notifications.models import Event, EventHour, Sequencer
 from notifications.selectors import events_per_hour, follower_lags
+from notifications.services.relay import relay_once
 from notifications.services.sequencer import stamp_once
 from tests.notifications.facts import tell
 
-pytestmark = pytest.mark.embedded
 
-
+@pytest.mark.embedded
 @pytest.mark.django_db
 class TestStampOnce:
     def test_gives_positions_without_gaps_in_order_of_id(self) -> None:
@@ -36,10 +37,7 @@ class TestStampOnce:
 @pytest.mark.django_db(transaction=True)
 class TestLateCommit:
     def test_an_event_that_commits_late_gets_a_later_position(self) -> None:
-        """The trap of `id > last`: the lower id becomes visible after the higher one was read."""
-        if connection.vendor == "sqlite":
-            assert connection.settings_dict["OPTIONS"]["transaction_mode"] == "IMMEDIATE"  # one writer: cannot happen
-            return
+        """The trap of `id > last`: the lower id becomes visible after the higher one was read. SQLite has one writer."""
         with transaction.atomic():
             late = Event.objects.create(type="t", subject="a", at=timezone.now())
             early = _in_another_connection(lambda: Event.objects.create(type="t", subject="b", at=timezone.now()))
@@ -50,23 +48,16 @@ class TestLateCommit:
         assert Event.objects.get(id=late.id).position == 2
 
 
+@pytest.mark.embedded
 @pytest.mark.django_db
 def test_follower_lag_is_what_is_left_to_read(following: Callable) -> None:
     listener = following(lambda events: None, batch=2)
     tell(5)
-    listener_work(listener)
+    relay_once(listener)
     assert [(row.name, row.lag) for row in follower_lags()] == [("listener", 3)]
 
 
-def listener_work(listener: object) -> None:
-    from notifications.services.relay import relay_once
-
-    relay_once(listener)  # type: ignore[arg-type]
-
-
 def _in_another_connection(function: Callable) -> Event:
-    from concurrent.futures import ThreadPoolExecutor
-
     def body() -> object:
         try:
             return function()

@@ -21,6 +21,7 @@ from notifications.services.sequencer import stamp_once
 WRITERS, EACH, SUBJECTS = 8, 25, 3
 
 
+@pytest.mark.embedded
 def test_every_follower_sees_every_event_once_in_order(
     transactional_db: None, following: Callable[..., Following], in_threads: Callable[..., list[None]]
 ) -> None:
@@ -44,11 +45,6 @@ def test_every_follower_sees_every_event_once_in_order(
             thread.join()
     for name in ("first", "second"):
         check(seen(name))
-
-
-test_every_follower_sees_every_event_once_in_order = pytest.mark.embedded(
-    test_every_follower_sees_every_event_once_in_order
-)
 
 
 def write(number: int) -> None:

@@ -56,7 +56,7 @@ def tracked_groups(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             restore=lambda pk, values, actor: save_group(pk, values, actor) and None,
         )
     )
-    yield
+    return
 
 
 def made(name: str = "guards") -> Group:
@@ -78,7 +78,9 @@ class TestRecordChange:
         group.delete()
         assert ChangeRecord.objects.get().after == {"name": "guards"}
 
-    @pytest.mark.parametrize("field", ["secret", "key_digest", "password", "api_token", "private_key", "hash"])
+    @pytest.mark.parametrize(
+        "field", ["secret", "key_digest", "password", "api_token", "private_key", "hash"]
+    )
     def test_refuses_to_track_what_smells_of_a_secret(self, field: str) -> None:
         with pytest.raises(ValueError, match=field):
             track(Tracked("thing", ("name", field), lambda pk: None, lambda pk, values, actor: None))
