@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from django.db import connections
 
+from config.common.ring import answer_rings
 from tests.settings import DATABASES
 
 
@@ -49,6 +50,14 @@ def in_threads() -> Callable[[Callable[[int], Any], int], list[Any]]:
             return list(pool.map(body, range(threads)))
 
     return run
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _deaf_scheduler() -> Iterator[None]:
+    """Rings end here: a test does the work it is about itself, and no thread holds a connection to its database."""
+    answer_rings(lambda name: None)
+    yield
+    answer_rings(None)
 
 
 def pytest_report_header() -> str:

@@ -1,9 +1,9 @@
 """The one way to be due: rows with a deadline are claimed in batches, held by a lease, and finished under a fence.
 
 A claim moves the deadline forward (that is the lease) and raises the fencing number, in one statement; rows that
-another worker has just locked are skipped. The finishing write names the fence it was given, so a holder that was paused past
-its lease and overtaken writes nothing. There is no "in progress" flag: a holder that dies is simply due again. All
-times are the database's.
+another worker has just locked are skipped. The finishing write names the fence it was given, so a holder that was
+paused past its lease and overtaken writes nothing. There is no "in progress" flag: a holder that dies is simply due
+again. All times are the database's.
 """
 
 from datetime import timedelta

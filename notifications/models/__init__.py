@@ -1,4 +1,5 @@
+from notifications.models.delivery import Delivery, Endpoint
 from notifications.models.event import Event, EventHour, Sequencer
 from notifications.models.follower import Follower, Incident
 
-__all__ = ["Event", "EventHour", "Follower", "Incident", "Sequencer"]
+__all__ = ["Delivery", "Endpoint", "Event", "EventHour", "Follower", "Incident", "Sequencer"]

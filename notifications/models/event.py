@@ -8,8 +8,8 @@ class Event(models.Model):
     """A fact worth telling, written in the transaction that makes it true: history and outbox in one row.
 
     `id` is taken before the commit, so it says nothing about what is visible yet; `position` is stamped by the
-    sequencer on committed rows alone, without gaps, and is what followers read by. On PostgreSQL the table is partitioned by the
-    day of `recorded_at`.
+    sequencer on committed rows alone, without gaps, and is what followers read by. On PostgreSQL the table is
+    partitioned by the day of `recorded_at`.
     """
 
     type = models.CharField(_("type"), max_length=80)

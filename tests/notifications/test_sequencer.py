@@ -37,7 +37,7 @@ class TestStampOnce:
 @pytest.mark.django_db(transaction=True)
 class TestLateCommit:
     def test_an_event_that_commits_late_gets_a_later_position(self) -> None:
-        """The trap of `id > last`: the lower id becomes visible after the higher one was read. SQLite has one writer."""
+        """The trap of `id > last`: the lower id is seen after the higher one was read. SQLite has one writer."""
         with transaction.atomic():
             late = Event.objects.create(type="t", subject="a", at=timezone.now())
             early = _in_another_connection(lambda: Event.objects.create(type="t", subject="b", at=timezone.now()))

@@ -3,6 +3,7 @@
 Runs before the virtual environment exists, so it imports the standard library alone.
 """
 
+import fcntl
 import glob
 import os
 import shlex
@@ -18,8 +19,9 @@ from pathlib import Path
 from typing import NoReturn
 
 POLICY = Path("/usr/sbin/policy-rc.d")
-OUR_POLICY = "#!/bin/sh\n# Put here by tests/servers/packages.py while it installs; safe to remove.\nexit 101\n"
 DENIED = 101
+OUR_POLICY = f"#!/bin/sh\n# Put here by tests/servers/packages.py for the time it runs.\nexit {DENIED}\n"
+CYRILLIC_FONTS = ("/usr/share/fonts/**/DejaVuSans.ttf", "/usr/share/fonts/**/NotoSans-Regular.*")
 
 
 @dataclass(frozen=True)
@@ -39,11 +41,11 @@ PACKAGES = (
     Package("postgresql", ("/usr/lib/postgresql/*/bin/initdb", "initdb"), "TEST_DATABASE_URL"),
     Package("rabbitmq-server", ("/usr/lib/rabbitmq/bin/rabbitmq-server", "rabbitmq-server"), "TEST_AMQP_URL"),
     Package("redis-server", ("redis-server",), "TEST_REDIS_URL"),
-    Package("clickhouse-server", ("clickhouse-server", "clickhouse"), "TEST_CLICKHOUSE_URL"),
+    Package("clickhouse-server", ("clickhouse-server",), "TEST_CLICKHOUSE_URL"),
     Package("chromium", ("chromium", "chromium-browser", "google-chrome")),
     Package("gettext", ("msgfmt",)),
     # Without a font that has Cyrillic letters the screenshots of the Russian pages show boxes.
-    Package("fonts-dejavu-core", ("/usr/share/fonts/**/DejaVuSans.ttf", "/usr/share/fonts/**/NotoSans-Regular.*")),
+    Package("fonts-dejavu-core", CYRILLIC_FONTS),
 )
 
 
@@ -67,6 +69,14 @@ def find_missing(environment: Mapping[str, str]) -> list[str]:
     ]
 
 
+def get_program(*files: str) -> str:
+    """Give the path of the first of the programs that is there."""
+    for file in files:
+        if path := locate(file):
+            return path
+    raise FileNotFoundError(f"{files[-1]} is not installed: run `python3 tests/servers/packages.py`.")
+
+
 def locate(file: str) -> str | None:
     """Find an executable by name, or the highest match of an absolute pattern."""
     if not file.startswith("/"):
@@ -83,16 +93,17 @@ def _by_version(path: str) -> tuple[int, str]:
 def install(packages: Sequence[str]) -> int:
     """Install the packages without starting a server; show what apt said only when it failed."""
     print(f"Installing {' '.join(packages)} (NO_APT=1 to refuse)", flush=True)
-    _die_by_exception_on_sigterm()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _leave)
     with tempfile.TemporaryDirectory(prefix="postern-apt-") as folder, services_denied(packages):
         log = Path(folder) / "apt.log"
-        for command in (["apt-get", "update"], install_command(packages)):
-            code = _run_quietly(command, log)
-            if code:
-                print(log.read_text(errors="replace"), file=sys.stderr)
-                print(f"`{shlex.join(command)}` failed with exit code {code}.", file=sys.stderr)
-                return 1
-    return _complain_about_strangers(packages)
+        # An archive that cannot be reached matters only if a package was to come from it.
+        _run_quietly(["apt-get", "update"], log)
+        if _run_quietly(install_command(packages), log):
+            print(log.read_text(errors="replace"), file=sys.stderr)
+            _ask_for(packages)
+            return 1
+    return _check_again(packages)
 
 
 def _ask_for(packages: Sequence[str]) -> None:
@@ -108,42 +119,62 @@ def install_command(packages: Sequence[str]) -> list[str]:
     return ["apt-get", "install", "-y", "--no-install-recommends", *packages]
 
 
-def _die_by_exception_on_sigterm() -> None:
-    # The default action of SIGTERM would skip the clean-up and leave our policy behind.
-    def leave(_signal: int, _frame: object) -> NoReturn:
-        sys.exit(128 + signal.SIGTERM)
-
-    signal.signal(signal.SIGTERM, leave)
+def _leave(number: int, _frame: object) -> NoReturn:
+    # By an exception, because the default action of a signal would leave our policy behind.
+    sys.exit(128 + number)
 
 
 @contextmanager
 def services_denied(services: Sequence[str], policy: Path = POLICY) -> Iterator[None]:
     """Keep Debian's packages from starting their servers while they are installed."""
-    if _denies(policy, services):
-        yield
-        return
-    saved = _set_aside(policy)
+    with _locked(policy.parent):
+        _take_ours_away(policy)
+        if _denies(policy, services):
+            yield
+            return
+        try:
+            _put_ours(policy)
+            yield
+        finally:
+            _take_ours_away(policy)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    # Two runs at once would take each other's policy away.
+    descriptor = os.open(folder, os.O_RDONLY)
     try:
-        policy.write_text(OUR_POLICY)
-        policy.chmod(0o755)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
-        policy.unlink(missing_ok=True)
-        if saved is not None:
-            saved.rename(policy)
+        os.close(descriptor)
+
+
+def _take_ours_away(policy: Path) -> None:
+    """Restore what was there before this run, or before one that was killed half-way."""
+    if policy.exists() and policy.read_text(errors="replace") == OUR_POLICY:
+        policy.unlink()
+    if not policy.exists() and _set_aside(policy).exists():
+        _set_aside(policy).rename(policy)
 
 
 def _denies(policy: Path, services: Sequence[str]) -> bool:
     if not os.access(policy, os.X_OK):
         return False
-    answers = (subprocess.run([policy, service, "start"], capture_output=True) for service in services)
+    questions = ([str(policy), service, "start"] for service in services)
+    answers = (subprocess.run(question, check=False, capture_output=True) for question in questions)
     return all(answer.returncode == DENIED for answer in answers)
 
 
-def _set_aside(policy: Path) -> Path | None:
-    if not policy.exists():
-        return None
-    return policy.rename(policy.with_name(f"{policy.name}.before-postern"))
+def _put_ours(policy: Path) -> None:
+    if policy.exists():
+        policy.rename(_set_aside(policy))
+    policy.write_text(OUR_POLICY)
+    policy.chmod(0o755)
+
+
+def _set_aside(policy: Path) -> Path:
+    return policy.with_name(f"{policy.name}.before-postern")
 
 
 def _run_quietly(command: Sequence[str], log: Path) -> int:
@@ -151,13 +182,19 @@ def _run_quietly(command: Sequence[str], log: Path) -> int:
     # Two runs that start at once wait for one another instead of failing on dpkg's lock.
     waiting = [command[0], "-o", "DPkg::Lock::Timeout=300", *command[1:]]
     with log.open("a") as output:
-        done = subprocess.run(
+        apt = subprocess.Popen(
             waiting, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
         )
-    return done.returncode
+    try:
+        return apt.wait()
+    except (KeyboardInterrupt, SystemExit):
+        # It stops as soon as it safely can; cut off, it would leave dpkg to start servers without our policy.
+        apt.send_signal(signal.SIGINT)
+        apt.wait()
+        raise
 
 
-def _complain_about_strangers(packages: Sequence[str]) -> int:
+def _check_again(packages: Sequence[str]) -> int:
     still_missing = [name for name in find_missing(os.environ) if name in packages]
     if still_missing:
         print(f"Installed, but without the expected programs: {' '.join(still_missing)}", file=sys.stderr)

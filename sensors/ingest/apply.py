@@ -1,0 +1,60 @@
+"""Apply a batch of signals: one transaction that locks, folds, writes and tells. The same rules for AMQP and REST."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from django.db import transaction
+from django.utils import timezone
+
+from sensors.ingest.fold import Happening, State, fold
+from sensors.ingest.rejected import record_rejections
+from sensors.ingest.rows import lock_states, write_states
+from sensors.ingest.signals import Code, Rejection, Signal
+from sensors.services.telling import tell
+
+
+@dataclass
+class Applied:
+    """What became of a batch: the signals that are history now, and the refusals by their place in the batch."""
+
+    accepted: list[Signal] = field(default_factory=list)
+    refused: dict[int, Rejection] = field(default_factory=dict)
+
+
+def apply_signals(signals: Sequence[Signal | Rejection]) -> Applied:
+    """Fold the signals in order of arrival into the states of their sensors, and tell what happened by them.
+
+    Dying anywhere in here changes nothing; running twice changes nothing the second time, because a signal that is
+    not greater than the mark of its sensor no longer moves the state.
+    """
+    now = timezone.now()
+    with transaction.atomic():
+        good = [each for each in signals if isinstance(each, Signal)]
+        states, inactive = lock_states(each.sensor_id for each in good)
+        applied, happened = _fold_all(signals, states, inactive)
+        write_states([states[sensor_id] for sensor_id in sorted({each.sensor_id for each in applied.accepted})])
+        tell(happened, now=now)
+        record_rejections(applied.refused.values(), now=now)
+    return applied
+
+
+def _fold_all(
+    signals: Sequence[Signal | Rejection], states: dict[str, State], inactive: set[str]
+) -> tuple[Applied, list[Happening]]:
+    applied, happened = Applied(), list[Happening]()
+    for index, signal in enumerate(signals):
+        if isinstance(signal, Rejection):
+            applied.refused[index] = signal
+        elif signal.sensor_id not in states:
+            applied.refused[index] = _refuse(index, signal, Code.UNKNOWN_SENSOR, "no such sensor is registered")
+        elif signal.sensor_id in inactive:
+            applied.refused[index] = _refuse(index, signal, Code.INACTIVE_SENSOR, "the sensor is not active")
+        else:
+            applied.accepted.append(signal)
+            happened += fold(states[signal.sensor_id], signal)
+    return applied, happened
+
+
+def _refuse(index: int, signal: Signal, code: Code, message: str) -> Rejection:
+    raw = f'{{"sensor_id":"{signal.sensor_id}","data":{signal.data},"at":{signal.at},"id":"{signal.id}"}}'
+    return Rejection(index, code, message, signal.sensor_id, raw)

@@ -1,0 +1,83 @@
+"""Fold signals into the state of one sensor: pure arithmetic over `(at, id)`, the same whatever the order of arrival.
+
+The state's value belongs to the greatest `(at, id)` ever accepted. Every step by which an arriving signal becomes the
+greatest with another value than before is a happening; so is the end of a loss.
+"""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sensors.ingest.signals import Signal
+
+
+@dataclass(slots=True)
+class State:
+    """The state row of a sensor while its lock is held; times in milliseconds."""
+
+    sensor_id: str
+    timeout: int
+    value: int | None = None
+    changed_at: int | None = None
+    last_at: int | None = None
+    last_id: str = ""
+    seen_at: int | None = None
+    lost_at: int | None = None
+    check_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StateChanged:
+    sensor_id: str
+    at: int
+    signal_id: str
+    data: int
+    previous: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionRestored:
+    sensor_id: str
+    at: int
+    data: int
+    lost_at: int
+    downtime_seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class LossWithdrawn:
+    sensor_id: str
+    at: int
+    lost_at: int
+
+
+Happening: TypeAlias = StateChanged | ConnectionRestored | LossWithdrawn
+
+
+def fold(state: State, signal: Signal) -> list[Happening]:
+    """Take one signal into the state and say what happened by it; a recognised repeat changes nothing."""
+    here, known = (signal.at, signal.id), (state.last_at, state.last_id)
+    if here == known:
+        return []
+    happened: list[Happening] = []
+    if state.last_at is None or here > (state.last_at, state.last_id):
+        if signal.data != state.value:
+            happened.append(StateChanged(signal.sensor_id, signal.at, signal.id, signal.data, state.value))
+            state.value, state.changed_at = signal.data, signal.at
+        state.last_at, state.last_id = here
+    if state.lost_at is not None:
+        happened.append(_end_of_loss(state, signal, state.lost_at))
+        state.lost_at = None
+        state.check_at = signal.received_at + state.timeout * 1000
+    if state.seen_at is None:
+        state.check_at = signal.received_at + state.timeout * 1000
+    state.seen_at = max(state.seen_at or 0, signal.received_at)
+    return happened
+
+
+def _end_of_loss(state: State, signal: Signal, lost_at: int) -> Happening:
+    """A signal from before the deadline proves the loss wrong; any other restores the connection."""
+    if lost_at - state.timeout * 1000 < signal.at <= lost_at:
+        return LossWithdrawn(signal.sensor_id, signal.received_at, lost_at)
+    at = max(signal.at, lost_at)
+    value = signal.data if state.value is None else state.value
+    return ConnectionRestored(signal.sensor_id, at, value, lost_at, (at - lost_at) // 1000)

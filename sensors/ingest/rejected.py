@@ -1,0 +1,30 @@
+"""Keep what was refused, folded by reason, sensor and minute, so that a storm of bad signals stays a few rows."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from django.db import connection
+
+from config.common import sql
+from sensors.ingest.signals import Rejection
+
+
+def record_rejections(rejections: Iterable[Rejection], *, now: datetime) -> None:
+    minute = now.replace(second=0, microsecond=0)
+    folded: dict[tuple[str, str], tuple[int, Rejection]] = {}
+    for rejection in rejections:
+        key = (rejection.code.value, rejection.sensor_id)
+        count = folded[key][0] if key in folded else 0
+        folded[key] = (count + 1, rejection)
+    if not folded:
+        return
+    rows = [
+        (code, sensor_id, _time(minute), count, last.message, last.raw, _time(now))
+        for (code, sensor_id), (count, last) in sorted(folded.items())
+    ]
+    with connection.cursor() as cursor:
+        cursor.executemany(sql.load("sensors", "record_rejection"), rows)
+
+
+def _time(moment: datetime) -> object:
+    return connection.ops.adapt_datetimefield_value(moment)

@@ -1,0 +1,198 @@
+"""What a signal is, and how the text that sensors send becomes signals or named refusals. Plain values, no database.
+
+Times are whole milliseconds since 1970: that is what the contract keeps, and integers are what the fold compares.
+"""
+
+import itertools
+import os
+import re
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+MAX_BODY = 256 * 1024
+MAX_LIST = 1000
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EARLIEST = int(datetime(2020, 1, 1, tzinfo=UTC).timestamp()) * 1000
+AHEAD = 5 * 60 * 1000
+SIGNAL_ID = re.compile(r"[A-Za-z0-9:._-]{1,64}")
+
+
+class Code(StrEnum):
+    """Why a signal is refused."""
+
+    UNKNOWN_SENSOR = "unknown_sensor"
+    INACTIVE_SENSOR = "inactive_sensor"
+    BAD_DATA = "bad_data"
+    BAD_TIME = "bad_time"
+    FROM_THE_FUTURE = "from_the_future"
+    BAD_JSON = "bad_json"
+    BAD_SHAPE = "bad_shape"
+
+
+class Signal(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One accepted signal; `(sensor_id, at, id)` is its identity."""
+
+    sensor_id: str
+    at: int
+    id: str
+    data: int
+    received_at: int
+
+
+class Rejection(msgspec.Struct, frozen=True):
+    """One refused signal: where it stood in its message, why, and the text it came as."""
+
+    index: int
+    code: Code
+    message: str
+    sensor_id: str = ""
+    raw: str = ""
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """How a message arrived: what it says beside its body."""
+
+    received_at: int
+    message_id: str | None = None
+    timestamp: int | None = None
+    over_rest: bool = False
+
+
+class _Wire(msgspec.Struct):
+    sensor_id: str
+    data: Literal[0, 1]
+    at: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
+    id: str | None = None
+
+
+_one = msgspec.json.Decoder(_Wire)
+_many = msgspec.json.Decoder(list[_Wire])
+_sequence = itertools.count()
+_process = os.urandom(4).hex()
+
+
+def read_signals(body: bytes, origin: Origin) -> tuple[list[Signal | Rejection], bool]:
+    """Read one message: a signal or a refusal for each item, in order, and whether the body was a list.
+
+    The usual message is decoded straight into types; only one that does not fit is looked at item by item.
+    """
+    if len(body) > MAX_BODY and not origin.over_rest:
+        return [_refuse(0, Code.BAD_SHAPE, f"the message is larger than {MAX_BODY} bytes", body)], False
+    is_list = body.lstrip()[:1] == b"["
+    try:
+        wires = _decode(body, is_list)
+        items = list(_read_items(body, origin)) if wires is None else None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return [_refuse(0, Code.BAD_JSON, str(error) or "nested too deeply", body)], False
+    if wires is None:
+        return items or [], is_list
+    if len(wires) > MAX_LIST:
+        return [_refuse(0, Code.BAD_SHAPE, f"a list holds at most {MAX_LIST} signals", body)], True
+    return [_make(index, wire, origin, is_list) for index, wire in enumerate(wires)], is_list
+
+
+def milliseconds(moment: datetime) -> int:
+    """Cut a time to milliseconds."""
+    return (moment - EPOCH) // timedelta(milliseconds=1)
+
+
+def moment(at: int) -> datetime:
+    return EPOCH + timedelta(milliseconds=at)
+
+
+def _decode(body: bytes, is_list: bool) -> list[_Wire] | None:
+    """Decode into types, or return None where the text is JSON of another shape."""
+    try:
+        return _many.decode(body) if is_list else [_one.decode(body)]
+    except msgspec.ValidationError:
+        return None
+
+
+def _make(index: int, wire: _Wire, origin: Origin, is_list: bool) -> Signal | Rejection:
+    sensor_id = wire.sensor_id
+    if not (sensor_id.isascii() and sensor_id.isalnum() and len(sensor_id) <= 16):
+        return _refuse_wire(index, wire, Code.UNKNOWN_SENSOR, "a sensor id has 1 to 16 letters and digits")
+    if wire.at is None and wire.id is not None and origin.over_rest:
+        return _refuse_wire(index, wire, Code.BAD_TIME, "a signal with an id needs its time")
+    at = _time_of(wire, origin)
+    if at < EARLIEST:
+        return _refuse_wire(index, wire, Code.BAD_TIME, "a signal cannot be older than 2020")
+    if at > origin.received_at + AHEAD:
+        return _refuse_wire(index, wire, Code.FROM_THE_FUTURE, "more than five minutes ahead of the time of receipt")
+    signal_id = _id_of(index, wire, origin, is_list)
+    if not SIGNAL_ID.fullmatch(signal_id):
+        return _refuse_wire(index, wire, Code.BAD_SHAPE, "an id has 1 to 64 characters of A-Z a-z 0-9 : . _ -")
+    return Signal(sensor_id, at, signal_id, wire.data, origin.received_at)
+
+
+def _time_of(wire: _Wire, origin: Origin) -> int:
+    if wire.at is not None:
+        return milliseconds(wire.at)
+    if origin.timestamp is not None:
+        return origin.timestamp * 1000
+    return origin.received_at
+
+
+def _id_of(index: int, wire: _Wire, origin: Origin, is_list: bool) -> str:
+    if wire.id is not None:
+        return wire.id
+    if origin.message_id is not None:
+        return f"{origin.message_id}:{index}" if is_list else origin.message_id
+    return f"{origin.received_at:012x}-{next(_sequence):08x}-{_process}"
+
+
+def _read_items(body: bytes, origin: Origin) -> Iterator[Signal | Rejection]:
+    """Look at a message that does not fit the types, so that its good items are kept and each bad one is named."""
+    parsed = msgspec.json.decode(body)
+    is_list = isinstance(parsed, list)
+    items: list[Any] = parsed if is_list else [parsed]
+    if len(items) > MAX_LIST:
+        yield _refuse(0, Code.BAD_SHAPE, f"a list holds at most {MAX_LIST} signals", body)
+        return
+    for index, item in enumerate(items):
+        try:
+            wire = msgspec.convert(item, _Wire)
+        except msgspec.ValidationError as error:
+            yield _refuse_item(index, item, str(error))
+        else:
+            yield _make(index, wire, origin, is_list)
+
+
+def _refuse_item(index: int, item: Any, error: str) -> Rejection:
+    sensor_id = item.get("sensor_id") if isinstance(item, dict) else None
+    named = sensor_id if isinstance(sensor_id, str) else ""
+    code = Code.BAD_SHAPE
+    if named and error.endswith("`$.data`"):
+        code = Code.BAD_DATA
+    elif named and error.endswith("`$.at`"):
+        code = Code.BAD_TIME
+    elif named and "data" in error and "missing" in error:
+        code = Code.BAD_DATA
+    return _refuse(index, code, _RULES.get(code, error), msgspec.json.encode(item), named)
+
+
+_RULES = {
+    Code.BAD_DATA: "data must be the number 0 or 1",
+    Code.BAD_TIME: "at must be a time such as 2026-01-31T12:00:00.000Z",
+}
+
+
+def _refuse_wire(index: int, wire: _Wire, code: Code, message: str) -> Rejection:
+    return _refuse(index, code, message, msgspec.json.encode(wire), wire.sensor_id)
+
+
+def _refuse(index: int, code: Code, message: str, raw: bytes, sensor_id: str = "") -> Rejection:
+    text = raw[:1024].decode("utf-8", errors="replace").replace("\x00", "\ufffd")
+    return Rejection(index, code, message[:300], sensor_id.replace("\x00", "\ufffd")[:64], text)
+
+
+def accepted(items: Iterable[Signal | Rejection]) -> list[Signal]:
+    return [item for item in items if isinstance(item, Signal)]
+
+
+def rejected(items: Iterable[Signal | Rejection]) -> list[Rejection]:
+    return [item for item in items if isinstance(item, Rejection)]

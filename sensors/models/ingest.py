@@ -1,0 +1,41 @@
+from django.db import models
+from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
+
+
+class RejectedSignal(models.Model):
+    """A signal that was refused, with the reason; equal ones within a minute are folded into one row.
+
+    `recorded_at` is that minute: part of the key, and on PostgreSQL the table is partitioned by its day.
+    """
+
+    code = models.CharField(_("reason"), max_length=20)
+    sensor_id = models.CharField(_("sensor"), max_length=64, blank=True)
+    recorded_at = models.DateTimeField(_("minute"))
+    count = models.PositiveIntegerField(_("times"), default=1)
+    message = models.CharField(_("message"), max_length=300)
+    raw = models.TextField(_("text"), blank=True)
+    last_at = models.DateTimeField(_("last"), db_default=Now())
+
+    class Meta:
+        verbose_name = _("rejected signal")
+        verbose_name_plural = _("rejected signals")
+        ordering = ["-recorded_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(name="rejected_folded_by_minute", fields=["code", "sensor_id", "recorded_at"])
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.code} {self.sensor_id}"
+
+
+class ConsumerMark(models.Model):
+    """How far each consumer of signals has heard: the heartbeat's sweep trusts silence only up to the least of them."""
+
+    consumer = models.CharField(max_length=100, primary_key=True)
+    heard_at = models.DateTimeField()
+    """The sending time of the newest probe that came back through the queue before what this consumer committed."""
+    marked_at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return self.consumer

@@ -1,0 +1,49 @@
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from sensors.models.registry import Sensor
+
+
+class SensorState(models.Model):
+    """What is known of a sensor now; locked, folded and written by every batch of signals.
+
+    `value` belongs to the greatest `(last_at, last_id)` ever accepted, whatever the order of arrival. The columns that
+    every batch writes carry no index, so the update stays within the page; `check_at` alone is indexed, and only the
+    sweep, a first signal and a restore move it.
+    """
+
+    sensor = models.OneToOneField(
+        Sensor, verbose_name=_("sensor"), primary_key=True, on_delete=models.CASCADE, related_name="state"
+    )
+    value = models.PositiveSmallIntegerField(_("state"), null=True)
+    changed_at = models.DateTimeField(_("since"), null=True)
+    last_at = models.DateTimeField(_("latest signal"), null=True)
+    last_id = models.CharField(max_length=64, blank=True)
+    seen_at = models.DateTimeField(_("last seen"), null=True)
+    lost_at = models.DateTimeField(_("lost since"), null=True)
+    check_at = models.DateTimeField(null=True)
+
+    class Meta:
+        verbose_name = _("state")
+        verbose_name_plural = _("states")
+        constraints = [
+            models.CheckConstraint(name="state_value_is_a_bit", condition=Q(value__isnull=True) | Q(value__in=[0, 1])),
+            models.CheckConstraint(
+                name="state_known_with_its_signal",
+                condition=Q(value__isnull=True, changed_at__isnull=True, last_at__isnull=True)
+                | Q(value__isnull=False, changed_at__isnull=False, last_at__isnull=False),
+            ),
+            models.CheckConstraint(
+                name="state_lost_only_when_seen", condition=Q(lost_at__isnull=True) | Q(seen_at__isnull=False)
+            ),
+        ]
+        indexes = [
+            # The sweep of the heartbeat finds whom to look at.
+            models.Index(name="state_check", fields=["check_at"], condition=Q(check_at__isnull=False)),
+            # The lists filter by connection: the lost ones are few.
+            models.Index(name="state_lost", fields=["lost_at"], condition=Q(lost_at__isnull=False)),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.sensor_id}: {self.value}"

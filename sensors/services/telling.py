@@ -1,0 +1,163 @@
+"""Tell what happened to sensors: an event for each fact, and to every active client the message it is owed.
+
+Runs inside the transaction that made the facts true, while the state rows are locked.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeAlias
+
+from config.common.moments import format_moment
+from notifications.models import Delivery
+from notifications.services.deliveries import Owed, owe
+from notifications.services.events import Fact, record_events
+from sensors.ingest.fold import ConnectionRestored, Happening, LossWithdrawn, StateChanged
+from sensors.ingest.signals import moment
+from sensors.models import Sensor, SensorClient
+
+FOLD_FROM = 5
+LONGEST_LIST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionLost:
+    """Silence past the deadline, found by the sweep."""
+
+    sensor_id: str
+    at: int
+    last_seen_at: int
+
+
+AnyHappening: TypeAlias = Happening | ConnectionLost
+
+
+@dataclass(frozen=True)
+class Told:
+    """A fact with the words for it."""
+
+    happening: AnyHappening
+    type: str
+    family: Delivery.Family
+    at: datetime
+    words: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Listener:
+    endpoint_id: int
+    muted_until: datetime | None
+
+
+def subject_of(sensor_id: str) -> str:
+    return f"sensor/{sensor_id}"
+
+
+def tell(happened: Sequence[AnyHappening], *, now: datetime) -> None:
+    """Write the events and the deliveries of what happened, in its order."""
+    if not happened:
+        return
+    sensors = Sensor.objects.only("id", "address", "muted_until").in_bulk({each.sensor_id for each in happened})
+    told = [_word(each) for each in happened]
+    listeners = _listeners(sensors)
+    record_events(_fact(each, sensors[each.happening.sensor_id], now) for each in told)
+    owe(list(_messages(told, sensors, listeners, now)))
+
+
+def _listeners(sensor_ids: Iterable[str]) -> dict[str, list[Listener]]:
+    links = SensorClient.objects.filter(sensor_id__in=list(sensor_ids), client__active=True).order_by("client_id")
+    found: dict[str, list[Listener]] = defaultdict(list)
+    for sensor_id, endpoint_id, muted_until in links.values_list(
+        "sensor_id", "client__endpoint_id", "client__muted_until"
+    ):
+        found[sensor_id].append(Listener(endpoint_id, muted_until))
+    return found
+
+
+def _word(happening: AnyHappening) -> Told:
+    at = moment(happening.at)
+    match happening:
+        case StateChanged():
+            words = {"data": happening.data, "previous": happening.previous}
+            return Told(happening, "sensor.state_changed", Delivery.Family.STATE, at, words)
+        case ConnectionLost():
+            words = {"last_seen_at": _text(happening.last_seen_at)}
+            return Told(happening, "sensor.connection_lost", Delivery.Family.CONNECTION, at, words)
+        case ConnectionRestored():
+            words = {
+                "data": happening.data,
+                "lost_at": _text(happening.lost_at),
+                "downtime_seconds": happening.downtime_seconds,
+            }
+            return Told(happening, "sensor.connection_restored", Delivery.Family.CONNECTION, at, words)
+        case LossWithdrawn():
+            words = {"lost_at": _text(happening.lost_at)}
+            return Told(happening, "sensor.loss_withdrawn", Delivery.Family.CONNECTION, at, words)
+
+
+def _text(at: int) -> str:
+    return format_moment(moment(at))
+
+
+def _fact(told: Told, sensor: Sensor, now: datetime) -> Fact:
+    payload = {"sensor_id": sensor.id, "address": sensor.address, **told.words}
+    if isinstance(told.happening, StateChanged):
+        payload["signal_id"] = told.happening.signal_id
+    if isinstance(told.happening, ConnectionLost) and sensor.is_muted(now):
+        payload["muted"] = True
+    return Fact(type=told.type, subject=subject_of(sensor.id), at=told.at, payload=payload)
+
+
+def _messages(
+    told: Sequence[Told], sensors: dict[str, Sensor], listeners: dict[str, list[Listener]], now: datetime
+) -> Iterable[Owed]:
+    """Make the messages of each client; many losses or restores of one client at once become lists."""
+    folded: dict[tuple[Listener, str], list[Told]] = defaultdict(list)
+    for each in told:
+        for listener in listeners.get(each.happening.sensor_id, []):
+            if isinstance(each.happening, ConnectionLost | ConnectionRestored):
+                folded[listener, each.type].append(each)
+            else:
+                yield _single(each, sensors, listener, now)
+    for (listener, _), group in folded.items():
+        yield from _fold(group, sensors, listener, now)
+
+
+def _fold(group: list[Told], sensors: dict[str, Sensor], listener: Listener, now: datetime) -> Iterable[Owed]:
+    loud = [each for each in group if not _muted(each, sensors, listener, now)]
+    if len(loud) < FOLD_FROM:
+        yield from (_single(each, sensors, listener, now) for each in group)
+        return
+    yield from (_single(each, sensors, listener, now) for each in group if each not in loud)
+    for start in range(0, len(loud), LONGEST_LIST):
+        yield _list(loud[start : start + LONGEST_LIST], sensors, listener, now)
+
+
+def _muted(told: Told, sensors: dict[str, Sensor], listener: Listener, now: datetime) -> str:
+    if not isinstance(told.happening, ConnectionLost):
+        return ""
+    if sensors[told.happening.sensor_id].is_muted(now):
+        return "the sensor is muted"
+    if listener.muted_until is not None and now < listener.muted_until:
+        return "the client is muted"
+    return ""
+
+
+def _single(told: Told, sensors: dict[str, Sensor], listener: Listener, now: datetime) -> Owed:
+    sensor = sensors[told.happening.sensor_id]
+    named = {"sensor_id": sensor.id, "address": sensor.address}
+    body = {"version": 1, "type": told.type, **named, **told.words, "at": format_moment(told.at)}
+    cancelled = _muted(told, sensors, listener, now)
+    return Owed(listener.endpoint_id, told.type, told.family, subject_of(sensor.id), body, cancelled=cancelled)
+
+
+def _list(group: list[Told], sensors: dict[str, Sensor], listener: Listener, now: datetime) -> Owed:
+    kind = {"sensor.connection_lost": "sensor.connections_lost"}.get(group[0].type, "sensor.connections_restored")
+    entries = [
+        {"sensor_id": sensor.id, "address": sensor.address, **each.words}
+        for each in group
+        for sensor in [sensors[each.happening.sensor_id]]
+    ]
+    body = {"version": 1, "type": kind, "at": format_moment(now), "sensors": entries}
+    return Owed(listener.endpoint_id, kind, Delivery.Family.LIST, "", body)
