@@ -62,6 +62,8 @@ class Environment:
     message_max_mb: int
     exchange_max_mb: int
     event_days: int
+    ingest_batch: int
+    ingest_milliseconds: int
     log_level: str
 
 
@@ -94,6 +96,8 @@ def read(variables: Mapping[str, str]) -> Environment:
         metrics_networks=source.take("METRICS_ALLOWED_NETWORKS", _networks) or (),
         message_max_mb=source.integer("MESSAGE_MAX_MB", 20, 1, 1024),
         exchange_max_mb=source.integer("EXCHANGE_MAX_MB", 20, 1, 1024),
+        ingest_batch=source.integer("INGEST_BATCH", 2000, 1, 20_000),
+        ingest_milliseconds=source.integer("INGEST_MILLISECONDS", 100, 1, 5000),
         event_days=source.integer("EVENT_DAYS", 30, 1, 3650),
         log_level=source.take("LOG_LEVEL", _log_level) or "INFO",
     )

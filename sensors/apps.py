@@ -1,7 +1,16 @@
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
 
+from config.common.work import Work, register_work
+
 
 class SensorsConfig(AppConfig):
     name = "sensors"
     verbose_name = _("Sensors")
+
+    def ready(self) -> None:
+        from sensors.heartbeat.hearing import listen_once
+        from sensors.heartbeat.sweep import sweep_once
+
+        register_work(Work(name="hearing", run_once=listen_once, every=2.0))
+        register_work(Work(name="heartbeat", run_once=sweep_once, every=1.0))

@@ -1,6 +1,6 @@
 """Apply a batch of signals: one transaction that locks, folds, writes and tells. The same rules for AMQP and REST."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from django.db import transaction
@@ -10,6 +10,7 @@ from sensors.ingest.fold import Happening, State, fold
 from sensors.ingest.rejected import record_rejections
 from sensors.ingest.rows import lock_states, write_states
 from sensors.ingest.signals import Code, Rejection, Signal
+from sensors.models import Sensor
 from sensors.services.telling import tell
 
 
@@ -21,8 +22,12 @@ class Applied:
     refused: dict[int, Rejection] = field(default_factory=dict)
 
 
-def apply_signals(signals: Sequence[Signal | Rejection]) -> Applied:
+def apply_signals(
+    signals: Sequence[Signal | Rejection], *, also: Callable[[list[Signal]], None] | None = None
+) -> Applied:
     """Fold the signals in order of arrival into the states of their sensors, and tell what happened by them.
+
+    What `also` writes about the accepted ones becomes true in the same transaction.
 
     Dying anywhere in here changes nothing; running twice changes nothing the second time, because a signal that is
     not greater than the mark of its sensor no longer moves the state.
@@ -35,6 +40,22 @@ def apply_signals(signals: Sequence[Signal | Rejection]) -> Applied:
         write_states([states[sensor_id] for sensor_id in sorted({each.sensor_id for each in applied.accepted})])
         tell(happened, now=now)
         record_rejections(applied.refused.values(), now=now)
+        if also is not None:
+            also(applied.accepted)
+    return applied
+
+
+def refuse_unregistered(signals: Sequence[Signal | Rejection]) -> Applied:
+    """Sort out what cannot be applied, without applying anything: what is left may go into the queue."""
+    wanted = {each.sensor_id for each in signals if isinstance(each, Signal)}
+    active = dict(Sensor.objects.filter(pk__in=wanted).values_list("pk", "active"))
+    applied = Applied()
+    for index, signal in enumerate(signals):
+        refusal = _refusal(index, signal, active)
+        if refusal is not None:
+            applied.refused[index] = refusal
+        elif isinstance(signal, Signal):
+            applied.accepted.append(signal)
     return applied
 
 
@@ -42,17 +63,25 @@ def _fold_all(
     signals: Sequence[Signal | Rejection], states: dict[str, State], inactive: set[str]
 ) -> tuple[Applied, list[Happening]]:
     applied, happened = Applied(), list[Happening]()
+    active = {sensor_id: sensor_id not in inactive for sensor_id in states}
     for index, signal in enumerate(signals):
-        if isinstance(signal, Rejection):
-            applied.refused[index] = signal
-        elif signal.sensor_id not in states:
-            applied.refused[index] = _refuse(index, signal, Code.UNKNOWN_SENSOR, "no such sensor is registered")
-        elif signal.sensor_id in inactive:
-            applied.refused[index] = _refuse(index, signal, Code.INACTIVE_SENSOR, "the sensor is not active")
-        else:
+        refusal = _refusal(index, signal, active)
+        if refusal is not None:
+            applied.refused[index] = refusal
+        elif isinstance(signal, Signal):
             applied.accepted.append(signal)
             happened += fold(states[signal.sensor_id], signal)
     return applied, happened
+
+
+def _refusal(index: int, signal: Signal | Rejection, active: dict[str, bool]) -> Rejection | None:
+    if isinstance(signal, Rejection):
+        return signal
+    if signal.sensor_id not in active:
+        return _refuse(index, signal, Code.UNKNOWN_SENSOR, "no such sensor is registered")
+    if not active[signal.sensor_id]:
+        return _refuse(index, signal, Code.INACTIVE_SENSOR, "the sensor is not active")
+    return None
 
 
 def _refuse(index: int, signal: Signal, code: Code, message: str) -> Rejection:

@@ -32,6 +32,7 @@ class StateChanged:
     signal_id: str
     data: int
     previous: int | None
+    correlation_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class ConnectionRestored:
     data: int
     lost_at: int
     downtime_seconds: int
+    correlation_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,7 @@ class LossWithdrawn:
     sensor_id: str
     at: int
     lost_at: int
+    correlation_id: str = ""
 
 
 Happening: TypeAlias = StateChanged | ConnectionRestored | LossWithdrawn
@@ -61,7 +64,7 @@ def fold(state: State, signal: Signal) -> list[Happening]:
     happened: list[Happening] = []
     if state.last_at is None or here > (state.last_at, state.last_id):
         if signal.data != state.value:
-            happened.append(StateChanged(signal.sensor_id, signal.at, signal.id, signal.data, state.value))
+            happened.append(_change(state, signal))
             state.value, state.changed_at = signal.data, signal.at
         state.last_at, state.last_id = here
     if state.lost_at is not None:
@@ -74,10 +77,17 @@ def fold(state: State, signal: Signal) -> list[Happening]:
     return happened
 
 
+def _change(state: State, signal: Signal) -> StateChanged:
+    return StateChanged(
+        signal.sensor_id, signal.at, signal.id, signal.data, state.value, correlation_id=signal.correlation_id
+    )
+
+
 def _end_of_loss(state: State, signal: Signal, lost_at: int) -> Happening:
     """A signal from before the deadline proves the loss wrong; any other restores the connection."""
     if lost_at - state.timeout * 1000 < signal.at <= lost_at:
-        return LossWithdrawn(signal.sensor_id, signal.received_at, lost_at)
+        return LossWithdrawn(signal.sensor_id, signal.received_at, lost_at, signal.correlation_id)
     at = max(signal.at, lost_at)
     value = signal.data if state.value is None else state.value
-    return ConnectionRestored(signal.sensor_id, at, value, lost_at, (at - lost_at) // 1000)
+    downtime = (at - lost_at) // 1000
+    return ConnectionRestored(signal.sensor_id, at, value, lost_at, downtime, signal.correlation_id)

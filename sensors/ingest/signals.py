@@ -6,7 +6,7 @@ Times are whole milliseconds since 1970: that is what the contract keeps, and in
 import itertools
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, Any, Literal
@@ -15,6 +15,7 @@ import msgspec
 
 MAX_BODY = 256 * 1024
 MAX_LIST = 1000
+TOO_LONG = f"a list holds at most {MAX_LIST} signals"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 EARLIEST = int(datetime(2020, 1, 1, tzinfo=UTC).timestamp()) * 1000
 AHEAD = 5 * 60 * 1000
@@ -41,6 +42,7 @@ class Signal(msgspec.Struct, frozen=True, array_like=True, gc=False):
     id: str
     data: int
     received_at: int
+    correlation_id: str = ""
 
 
 class Rejection(msgspec.Struct, frozen=True):
@@ -59,6 +61,7 @@ class Origin(msgspec.Struct, frozen=True):
     received_at: int
     message_id: str | None = None
     timestamp: int | None = None
+    correlation_id: str = ""
     over_rest: bool = False
 
 
@@ -91,7 +94,7 @@ def read_signals(body: bytes, origin: Origin) -> tuple[list[Signal | Rejection],
     if wires is None:
         return items or [], is_list
     if len(wires) > MAX_LIST:
-        return [_refuse(0, Code.BAD_SHAPE, f"a list holds at most {MAX_LIST} signals", body)], True
+        return [_refuse(0, Code.BAD_SHAPE, TOO_LONG, body)], True
     return [_make(index, wire, origin, is_list) for index, wire in enumerate(wires)], is_list
 
 
@@ -126,7 +129,7 @@ def _make(index: int, wire: _Wire, origin: Origin, is_list: bool) -> Signal | Re
     signal_id = _id_of(index, wire, origin, is_list)
     if not SIGNAL_ID.fullmatch(signal_id):
         return _refuse_wire(index, wire, Code.BAD_SHAPE, "an id has 1 to 64 characters of A-Z a-z 0-9 : . _ -")
-    return Signal(sensor_id, at, signal_id, wire.data, origin.received_at)
+    return Signal(sensor_id, at, signal_id, wire.data, origin.received_at, origin.correlation_id)
 
 
 def _time_of(wire: _Wire, origin: Origin) -> int:
@@ -151,7 +154,7 @@ def _read_items(body: bytes, origin: Origin) -> Iterator[Signal | Rejection]:
     is_list = isinstance(parsed, list)
     items: list[Any] = parsed if is_list else [parsed]
     if len(items) > MAX_LIST:
-        yield _refuse(0, Code.BAD_SHAPE, f"a list holds at most {MAX_LIST} signals", body)
+        yield _refuse(0, Code.BAD_SHAPE, TOO_LONG, body)
         return
     for index, item in enumerate(items):
         try:
@@ -188,11 +191,3 @@ def _refuse_wire(index: int, wire: _Wire, code: Code, message: str) -> Rejection
 def _refuse(index: int, code: Code, message: str, raw: bytes, sensor_id: str = "") -> Rejection:
     text = raw[:1024].decode("utf-8", errors="replace").replace("\x00", "\ufffd")
     return Rejection(index, code, message[:300], sensor_id.replace("\x00", "\ufffd")[:64], text)
-
-
-def accepted(items: Iterable[Signal | Rejection]) -> list[Signal]:
-    return [item for item in items if isinstance(item, Signal)]
-
-
-def rejected(items: Iterable[Signal | Rejection]) -> list[Rejection]:
-    return [item for item in items if isinstance(item, Rejection)]

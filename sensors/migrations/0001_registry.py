@@ -27,7 +27,6 @@ class Migration(migrations.Migration):
             fields=[
                 ('consumer', models.CharField(max_length=100, primary_key=True, serialize=False)),
                 ('heard_at', models.DateTimeField()),
-                ('marked_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
             ],
         ),
         migrations.CreateModel(
@@ -154,6 +153,35 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='sensor',
             constraint=models.CheckConstraint(condition=models.Q(('heartbeat_timeout__gte', 1), ('heartbeat_timeout__lte', 2592000)), name='sensor_timeout_in_bounds'),
+        ),
+        migrations.CreateModel(
+            name='Probe',
+            fields=[
+                ('sent_at', models.DateTimeField(primary_key=True, serialize=False)),
+                ('passed_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+            ],
+        ),
+        migrations.CreateModel(
+            name='DeafSpan',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('from_at', models.DateTimeField(verbose_name='from')),
+                ('to_at', models.DateTimeField(verbose_name='to')),
+            ],
+            options={
+                'indexes': [models.Index(fields=['to_at'], name='deaf_span_to')],
+            },
+        ),
+        migrations.CreateModel(
+            name='Hearing',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('heard_at', models.DateTimeField()),
+                ('since', models.DateTimeField()),
+            ],
+            options={
+                'constraints': [models.CheckConstraint(condition=models.Q(('id', 1)), name='hearing_is_one_row')],
+            },
         ),
         migrations.RunPython(keep_updates_within_the_page, migrations.RunPython.noop),
     ]

@@ -1,12 +1,16 @@
+from sensors.models.hearing import ConsumerMark, DeafSpan, Hearing, Probe
 from sensors.models.history import HistorySpool, StoredSignal
-from sensors.models.ingest import ConsumerMark, RejectedSignal
+from sensors.models.ingest import RejectedSignal
 from sensors.models.registry import Client, Sensor, SensorClient
 from sensors.models.state import SensorState
 
 __all__ = [
     "Client",
     "ConsumerMark",
+    "DeafSpan",
+    "Hearing",
     "HistorySpool",
+    "Probe",
     "RejectedSignal",
     "Sensor",
     "SensorClient",

@@ -28,14 +28,3 @@ class RejectedSignal(models.Model):
     def __str__(self) -> str:
         return f"{self.code} {self.sensor_id}"
 
-
-class ConsumerMark(models.Model):
-    """How far each consumer of signals has heard: the heartbeat's sweep trusts silence only up to the least of them."""
-
-    consumer = models.CharField(max_length=100, primary_key=True)
-    heard_at = models.DateTimeField()
-    """The sending time of the newest probe that came back through the queue before what this consumer committed."""
-    marked_at = models.DateTimeField(db_default=Now())
-
-    def __str__(self) -> str:
-        return self.consumer

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias
 
+from config.common.correlation import new_correlation_id
 from config.common.moments import format_moment
 from notifications.models import Delivery
 from notifications.services.deliveries import Owed, owe
@@ -28,6 +29,7 @@ class ConnectionLost:
     sensor_id: str
     at: int
     last_seen_at: int
+    correlation_id: str = ""
 
 
 AnyHappening: TypeAlias = Happening | ConnectionLost
@@ -42,6 +44,7 @@ class Told:
     family: Delivery.Family
     at: datetime
     words: dict[str, Any]
+    correlation_id: str
 
 
 @dataclass(frozen=True)
@@ -76,24 +79,31 @@ def _listeners(sensor_ids: Iterable[str]) -> dict[str, list[Listener]]:
 
 
 def _word(happening: AnyHappening) -> Told:
-    at = moment(happening.at)
+    """Find the words of a fact; one that came without a correlation id starts a chain of its own."""
+    family = Delivery.Family.STATE if isinstance(happening, StateChanged) else Delivery.Family.CONNECTION
+    chain = happening.correlation_id or new_correlation_id()
+    return Told(happening, _TYPES[type(happening)], family, moment(happening.at), _words(happening), chain)
+
+
+_TYPES = {
+    StateChanged: "sensor.state_changed",
+    ConnectionLost: "sensor.connection_lost",
+    ConnectionRestored: "sensor.connection_restored",
+    LossWithdrawn: "sensor.loss_withdrawn",
+}
+
+
+def _words(happening: AnyHappening) -> dict[str, Any]:
     match happening:
         case StateChanged():
-            words = {"data": happening.data, "previous": happening.previous}
-            return Told(happening, "sensor.state_changed", Delivery.Family.STATE, at, words)
+            return {"data": happening.data, "previous": happening.previous}
         case ConnectionLost():
-            words = {"last_seen_at": _text(happening.last_seen_at)}
-            return Told(happening, "sensor.connection_lost", Delivery.Family.CONNECTION, at, words)
+            return {"last_seen_at": _text(happening.last_seen_at)}
         case ConnectionRestored():
-            words = {
-                "data": happening.data,
-                "lost_at": _text(happening.lost_at),
-                "downtime_seconds": happening.downtime_seconds,
-            }
-            return Told(happening, "sensor.connection_restored", Delivery.Family.CONNECTION, at, words)
+            lost_at, downtime = _text(happening.lost_at), happening.downtime_seconds
+            return {"data": happening.data, "lost_at": lost_at, "downtime_seconds": downtime}
         case LossWithdrawn():
-            words = {"lost_at": _text(happening.lost_at)}
-            return Told(happening, "sensor.loss_withdrawn", Delivery.Family.CONNECTION, at, words)
+            return {"lost_at": _text(happening.lost_at)}
 
 
 def _text(at: int) -> str:
@@ -106,7 +116,9 @@ def _fact(told: Told, sensor: Sensor, now: datetime) -> Fact:
         payload["signal_id"] = told.happening.signal_id
     if isinstance(told.happening, ConnectionLost) and sensor.is_muted(now):
         payload["muted"] = True
-    return Fact(type=told.type, subject=subject_of(sensor.id), at=told.at, payload=payload)
+    return Fact(
+        type=told.type, subject=subject_of(sensor.id), at=told.at, payload=payload, correlation_id=told.correlation_id
+    )
 
 
 def _messages(
@@ -149,7 +161,9 @@ def _single(told: Told, sensors: dict[str, Sensor], listener: Listener, now: dat
     named = {"sensor_id": sensor.id, "address": sensor.address}
     body = {"version": 1, "type": told.type, **named, **told.words, "at": format_moment(told.at)}
     cancelled = _muted(told, sensors, listener, now)
-    return Owed(listener.endpoint_id, told.type, told.family, subject_of(sensor.id), body, cancelled=cancelled)
+    return Owed(
+        listener.endpoint_id, told.type, told.family, subject_of(sensor.id), body, told.correlation_id, cancelled
+    )
 
 
 def _list(group: list[Told], sensors: dict[str, Sensor], listener: Listener, now: datetime) -> Owed:
@@ -160,4 +174,4 @@ def _list(group: list[Told], sensors: dict[str, Sensor], listener: Listener, now
         for sensor in [sensors[each.happening.sensor_id]]
     ]
     body = {"version": 1, "type": kind, "at": format_moment(now), "sensors": entries}
-    return Owed(listener.endpoint_id, kind, Delivery.Family.LIST, "", body)
+    return Owed(listener.endpoint_id, kind, Delivery.Family.LIST, "", body, group[0].correlation_id)

@@ -1,0 +1,67 @@
+"""Find the sensors that have fallen silent. A sweep costs what is due, not what exists."""
+
+from datetime import datetime, timedelta
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from config.common import sql
+from sensors.heartbeat.deadline import loss_deadline
+from sensors.heartbeat.hearing import deaf_spans, watermark
+from sensors.ingest.signals import milliseconds
+from sensors.models import SensorState
+from sensors.services.telling import ConnectionLost, tell
+
+BATCH = 5000
+
+
+def sweep_once() -> bool:
+    """Look at those whose time has come: lost, or heard of since and due later. Return whether there may be more.
+
+    Nothing is due later than the watermark: while our own side is deaf or behind, nobody is declared lost.
+    """
+    mark = watermark()
+    if mark is None:
+        return False
+    with transaction.atomic():
+        due = (
+            SensorState.objects.select_for_update(of=("self",), skip_locked=True)
+            .filter(check_at__lte=mark)
+            .select_related("sensor")
+            .order_by("check_at")[:BATCH]
+        )
+        states = list(due)
+        lost = _judge(states, mark)
+        tell(lost, now=timezone.now())
+    return len(states) == BATCH
+
+
+def _judge(states: list[SensorState], mark: datetime) -> list[ConnectionLost]:
+    """Decide for each locked row and write the decisions."""
+    if not states:
+        return []
+    deaf = deaf_spans(min(state.seen_at for state in states if state.seen_at is not None))
+    lost: list[ConnectionLost] = []
+    for state in states:
+        state.check_at = _next_look(state, deaf)
+        if state.check_at is not None and state.check_at <= mark:
+            assert state.seen_at is not None
+            state.lost_at, state.check_at = state.check_at, None
+            lost.append(ConnectionLost(state.sensor_id, milliseconds(state.lost_at), milliseconds(state.seen_at)))
+    _write(states)
+    return lost
+
+
+def _next_look(state: SensorState, deaf: list[tuple[datetime, datetime]]) -> datetime | None:
+    """Return when the sensor is lost unless it speaks; never for one that is inactive, lost already or never seen."""
+    if not state.sensor.active or state.lost_at is not None or state.seen_at is None:
+        return None
+    timeout = timedelta(seconds=state.sensor.heartbeat_timeout)
+    return loss_deadline(seen_at=state.seen_at, timeout=timeout, deaf=deaf)
+
+
+def _write(states: list[SensorState]) -> None:
+    time = connection.ops.adapt_datetimefield_value
+    rows = [(time(state.lost_at), time(state.check_at), state.sensor_id) for state in states]
+    with connection.cursor() as cursor:
+        cursor.executemany(sql.load("sensors", "write_heartbeat"), rows)

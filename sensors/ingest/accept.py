@@ -1,0 +1,75 @@
+"""Accept the signals of a call: into the queue where there is one, else into the state at once."""
+
+import time
+from typing import TypedDict
+
+from django.utils import timezone
+
+from config.common.api import BadJson
+from config.common.errors import Invalid
+from config.engines.publisher import NotPublished
+from sensors.history.keeping import keep_in_transaction
+from sensors.ingest.apply import Applied, apply_signals, refuse_unregistered
+from sensors.ingest.publishing import publish_signals
+from sensors.ingest.rejected import record_rejections
+from sensors.ingest.signals import TOO_LONG, Code, Origin, Rejection, Signal, read_signals
+
+SILENCE_SECONDS = 5.0
+
+_silent_until = 0.0
+
+
+class RejectedItem(TypedDict):
+    index: int
+    code: str
+    message: str
+
+
+class Answer(TypedDict):
+    accepted: int
+    rejected: list[RejectedItem]
+
+
+def accept_signals(body: bytes, origin: Origin, *, by_queue: bool) -> Answer:
+    """Make the signals of a body durable and say what was refused; a body that is no list of signals is an error."""
+    items, _ = read_signals(body, origin)
+    _refuse_whole_body(items)
+    applied = _queue(items) if by_queue else None
+    if applied is None:
+        applied = apply_signals(items, also=keep_in_transaction)
+    return _answer(applied)
+
+
+def _refuse_whole_body(items: list[Signal | Rejection]) -> None:
+    first = items[0] if len(items) == 1 else None
+    if not isinstance(first, Rejection):
+        return
+    if first.code == Code.BAD_JSON:
+        record_rejections([first], now=timezone.now())
+        raise BadJson(first.message)
+    if first.message == TOO_LONG:
+        raise Invalid({"body": [TOO_LONG]})
+
+
+def _queue(items: list[Signal | Rejection]) -> Applied | None:
+    """Publish what is acceptable; return None, to apply it directly, when the broker does not take it in time."""
+    global _silent_until
+    if time.monotonic() < _silent_until:
+        return None
+    checked = refuse_unregistered(items)
+    try:
+        if checked.accepted:
+            publish_signals(checked.accepted)
+    except NotPublished:
+        _silent_until = time.monotonic() + SILENCE_SECONDS
+        return None
+    record_rejections(checked.refused.values(), now=timezone.now())
+    return checked
+
+
+def _answer(applied: Applied) -> Answer:
+    refused: list[RejectedItem] = [
+        {"index": place, "code": refusal.code.value, "message": refusal.message}
+        for place, refusal in sorted(applied.refused.items())
+    ]
+    return {"accepted": len(applied.accepted), "rejected": refused}

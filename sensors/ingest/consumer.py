@@ -1,0 +1,210 @@
+"""Consume signals from RabbitMQ: gather a batch, commit it, pass it on to history, acknowledge it. In that order.
+
+A message is acknowledged only after its signals are committed and their batch is confirmed on its way to history, so a
+crash anywhere repeats the batch, and the fold makes a repeat harmless. A batch that fails for its data is halved until
+the culprit is alone, which is kept as rejected. While the database is away the messages go back to the queue and the
+connection is kept alive; nothing is held for longer than a batch takes.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+
+import pika.exceptions
+import structlog
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError, OperationalError, connection
+from pika.adapters.blocking_connection import BlockingChannel, BlockingConnection
+from pika.spec import Basic, BasicProperties
+from prometheus_client import Counter
+
+from config.common.correlation import PATTERN
+from config.engines.amqp import connect
+from sensors.heartbeat.hearing import forget_consumer, mark_consumer
+from sensors.history.queue import QUEUE as HISTORY
+from sensors.history.queue import declare_history_queue, encode_batch
+from sensors.ingest.apply import Applied, apply_signals
+from sensors.ingest.signals import Code, Origin, Rejection, Signal, read_signals
+from sensors.ingest.topology import QUEUE, declare, probe_sent_at
+
+PREFETCH_BATCHES = 3
+IDLE_MARK_SECONDS = 1.0
+DATABASE_PAUSE = 1.0
+RETRIES = 5
+
+SIGNALS = Counter("postern_signals", "Signals consumed from RabbitMQ", ["outcome"])
+
+log = structlog.get_logger(__name__)
+
+
+class DatabaseGone(Exception):
+    """The batch could not be committed because the database is away: give it back and wait."""
+
+
+@dataclass
+class Batch:
+    """What has been received and not yet committed."""
+
+    items: list[Signal | Rejection] = field(default_factory=list)
+    probes: list[datetime] = field(default_factory=list)
+    last_tag: int = 0
+    begun: float = 0.0
+
+    def add(self, tag: int, items: list[Signal | Rejection], probe: datetime | None) -> None:
+        if not self.last_tag:
+            self.begun = time.monotonic()
+        self.last_tag = tag
+        self.items += items
+        if probe is not None:
+            self.probes.append(probe)
+
+
+class Consumer:
+    """One consumer on one connection; `run` returns when asked to stop and raises when the connection is lost."""
+
+    def __init__(self, name: str, should_stop: Callable[[], bool]) -> None:
+        self.name = name
+        self._should_stop = should_stop
+        self._batch = Batch()
+        self._marked = 0.0
+
+    def run(self) -> None:
+        self._connection = connect()
+        try:
+            self._open()
+            while not self._should_stop():
+                self._turn()
+            self._give_back()
+            forget_consumer(self.name)
+        finally:
+            self._close()
+
+    def _open(self) -> None:
+        self._channel = self._connection.channel()
+        declare(self._channel)
+        self._history = self._connection.channel()
+        declare_history_queue(self._history)
+        self._history.confirm_delivery()
+        self._channel.basic_qos(prefetch_count=PREFETCH_BATCHES * settings.INGEST_BATCH)
+        self._subscribe()
+
+    def _subscribe(self) -> None:
+        self._tag = self._channel.basic_consume(QUEUE, self._receive)
+
+    def _turn(self) -> None:
+        """Receive for a moment; commit when the batch is full or old enough; mark an idle consumer now and then."""
+        self._connection.process_data_events(time_limit=settings.INGEST_SECONDS / 2)
+        age = time.monotonic() - self._batch.begun
+        full = len(self._batch.items) >= settings.INGEST_BATCH
+        idle = time.monotonic() - self._marked > IDLE_MARK_SECONDS
+        if (self._batch.last_tag and (full or age >= settings.INGEST_SECONDS)) or (idle and not self._batch.last_tag):
+            try:
+                self._commit()
+            except DatabaseGone:
+                self._wait_for_database()
+
+    def _receive(
+        self, channel: BlockingChannel, method: Basic.Deliver, properties: BasicProperties, body: bytes
+    ) -> None:
+        probe = probe_sent_at(properties, body)
+        items = [] if probe is not None else read_signals(body, _origin(properties))[0]
+        self._batch.add(method.delivery_tag, items, probe)
+        if len(self._batch.items) >= settings.INGEST_BATCH:
+            # Hand control back at once: what the socket still holds waits there, not in this process.
+            self._connection.add_callback_threadsafe(_nothing)
+
+    def _commit(self) -> None:
+        batch, self._batch = self._batch, Batch()
+        applied = apply_or_halve(batch.items, also=partial(mark_consumer, self.name, batch.probes))
+        self._marked = time.monotonic()
+        if applied.accepted:
+            self._history.basic_publish(
+                "", HISTORY, encode_batch(applied.accepted), BasicProperties(delivery_mode=2), mandatory=True
+            )
+        if batch.last_tag:
+            self._channel.basic_ack(batch.last_tag, multiple=True)
+        SIGNALS.labels("accepted").inc(len(applied.accepted))
+        SIGNALS.labels("rejected").inc(len(applied.refused))
+
+    def _wait_for_database(self) -> None:
+        """Take nothing more, give back what is held, keep the connection alive, and go on when the database is back."""
+        log.warning("ingest.database_away", consumer=self.name)
+        self._give_back()
+        while not self._should_stop() and not _database_answers():
+            self._connection.sleep(DATABASE_PAUSE)
+        if not self._should_stop():
+            self._subscribe()
+
+    def _give_back(self) -> None:
+        self._channel.basic_cancel(self._tag)
+        self._channel.basic_nack(0, multiple=True, requeue=True)
+        self._batch = Batch()
+
+    def _close(self) -> None:
+        connection: BlockingConnection = self._connection
+        try:
+            connection.close()
+        except pika.exceptions.AMQPError as error:
+            log.info("ingest.closed", consumer=self.name, error=repr(error))
+
+
+def apply_or_halve(items: list[Signal | Rejection], *, also: Callable[[], None]) -> Applied:
+    """Apply a batch; one that fails for its data is halved until the culprit is alone and kept as rejected."""
+    try:
+        return _apply_patiently(items, also)
+    except DatabaseError as error:
+        if not items:
+            raise
+        log.warning("ingest.batch_failed", signals=len(items), error=str(error))
+        if len(items) == 1:
+            return _apply_patiently([_unusable(items[0], error)], also)
+    middle = len(items) // 2
+    first = apply_or_halve(items[:middle], also=_nothing)
+    second = apply_or_halve(items[middle:], also=also)
+    refused = first.refused | {middle + place: refusal for place, refusal in second.refused.items()}
+    return Applied(first.accepted + second.accepted, refused)
+
+
+def _apply_patiently(items: list[Signal | Rejection], also: Callable[[], None]) -> Applied:
+    """Retry what only met another transaction; a database that is away is another matter."""
+    for attempt in range(RETRIES):
+        try:
+            return apply_signals(items, also=lambda accepted: also())
+        except (OperationalError, InterfaceError) as error:
+            if not _database_answers():
+                raise DatabaseGone from error
+            if attempt == RETRIES - 1:
+                raise
+            log.info("ingest.retried", error=str(error))
+    raise AssertionError("unreachable")
+
+
+def _database_answers() -> bool:
+    connection.close()
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except (OperationalError, InterfaceError):
+        return False
+    return True
+
+
+def _unusable(item: Signal | Rejection, error: DatabaseError) -> Rejection:
+    sensor_id = item.sensor_id
+    return Rejection(0, Code.BAD_SHAPE, f"cannot be stored: {error}"[:300].replace("\x00", "\ufffd"), sensor_id)
+
+
+def _origin(properties: BasicProperties) -> Origin:
+    chain = properties.correlation_id or ""
+    return Origin(
+        received_at=int(time.time() * 1000),
+        message_id=properties.message_id or None,
+        timestamp=properties.timestamp,
+        correlation_id=chain if PATTERN.fullmatch(chain) else "",
+    )
+
+
+def _nothing() -> None:
+    """Do nothing, on purpose."""

@@ -1,0 +1,180 @@
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from notifications.models import Delivery, Event
+from sensors.heartbeat.hearing import database_now, is_deaf, listen_once, note_hearing, watermark
+from sensors.heartbeat.sweep import sweep_once
+from sensors.ingest.apply import apply_signals
+from sensors.ingest.signals import Signal, milliseconds
+from sensors.models import DeafSpan, Hearing, Sensor, SensorState
+from tests.sensors.registry import link, make_client, make_sensor
+
+pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
+
+HOUR = timedelta(hours=1)
+
+
+def ago(**span: float) -> datetime:
+    return timezone.now() - timedelta(**span)
+
+
+def silent(sensor_id: str = "0xA", *, seen: datetime | None = None, **fields: Any) -> SensorState:
+    """Make a sensor that spoke two hours ago, or at another time, and has been silent since."""
+    sensor = make_sensor(sensor_id, **fields)
+    seen = seen or ago(hours=2)
+    SensorState.objects.filter(sensor=sensor).update(
+        value=1, changed_at=seen, last_at=seen, last_id="a", seen_at=seen, check_at=seen + HOUR
+    )
+    return SensorState.objects.get(sensor=sensor)
+
+
+class TestSweepOnce:
+    def test_silence_past_the_timeout_is_a_loss_dated_by_its_deadline(self) -> None:
+        state = silent()
+        link("0xA", make_client())
+        listen_once()
+        sweep_once()
+        event = Event.objects.get()
+        assert (event.type, event.at) == ("sensor.connection_lost", cut(state.seen_at + HOUR))
+        assert Delivery.objects.get().body["last_seen_at"].endswith("Z")
+        state.refresh_from_db()
+        assert (state.lost_at, state.check_at) == (state.seen_at + HOUR, None)
+
+    def test_is_announced_once(self) -> None:
+        silent()
+        listen_once()
+        sweep_once()
+        sweep_once()
+        assert Event.objects.count() == 1
+
+    def test_one_that_spoke_since_is_only_looked_at_later(self) -> None:
+        state = silent()
+        SensorState.objects.update(seen_at=ago(minutes=10))
+        listen_once()
+        sweep_once()
+        state.refresh_from_db()
+        assert state.check_at == state.seen_at + HOUR
+        assert not Event.objects.exists()
+
+    def test_a_sensor_that_never_spoke_is_not_lost(self) -> None:
+        make_sensor()
+        listen_once()
+        sweep_once()
+        assert not Event.objects.exists()
+
+    def test_nobody_is_lost_before_we_are_known_to_hear(self) -> None:
+        silent()
+        sweep_once()
+        assert not Event.objects.exists()
+
+    def test_time_in_which_we_were_deaf_is_no_silence(self) -> None:
+        silent()
+        note_hearing(ago(hours=1.5))
+        listen_once()
+        sweep_once()
+        assert DeafSpan.objects.count() == 1
+        assert not Event.objects.exists()
+        due = SensorState.objects.get().check_at
+        assert timedelta(minutes=59) < due - timezone.now() < timedelta(minutes=61)
+
+    def test_an_inactive_sensor_is_never_lost(self) -> None:
+        silent()
+        Sensor.objects.update(active=False)
+        listen_once()
+        sweep_once()
+        assert not Event.objects.exists()
+
+    def test_a_muted_sensor_is_lost_in_history_and_nobody_is_told(self) -> None:
+        silent(muted_until=timezone.now() + HOUR)
+        link("0xA", make_client())
+        listen_once()
+        sweep_once()
+        assert Event.objects.get().payload["muted"] is True
+        assert (Delivery.objects.get().status, Delivery.objects.get().reason) == ("cancelled", "the sensor is muted")
+
+    def test_a_muted_client_is_not_told_and_the_other_is(self) -> None:
+        silent()
+        link("0xA", make_client("quiet", muted_until=timezone.now() + HOUR))
+        link("0xA", make_client("loud"))
+        listen_once()
+        sweep_once()
+        assert sorted(Delivery.objects.values_list("status", flat=True)) == ["cancelled", "pending"]
+
+    def test_five_losses_of_one_client_are_one_list_of_at_most_200(self) -> None:
+        client = make_client()
+        for n in range(205):
+            silent(f"s{n}")
+            link(f"s{n}", client)
+        listen_once()
+        sweep_once()
+        lists = Delivery.objects.order_by("id")
+        assert [(row.type, len(row.body["sensors"])) for row in lists] == [
+            ("sensor.connections_lost", 200),
+            ("sensor.connections_lost", 5),
+        ]
+        assert Event.objects.filter(type="sensor.connection_lost").count() == 205
+
+    def test_a_sweep_with_nobody_due_is_one_look(self, django_assert_num_queries: Any) -> None:
+        silent(seen=timezone.now())
+        listen_once()
+        with django_assert_num_queries(4):
+            sweep_once()
+
+
+class TestEndOfLoss:
+    def test_the_next_signal_restores_with_the_downtime(self) -> None:
+        silent()
+        link("0xA", make_client())
+        listen_once()
+        sweep_once()
+        now = milliseconds(timezone.now())
+        apply_signals([Signal("0xA", now, "b", 1, now)])
+        lost, restored = Event.objects.order_by("id")
+        assert restored.type == "sensor.connection_restored"
+        assert 3590 < restored.payload["downtime_seconds"] < 3610
+        assert [row.status for row in Delivery.objects.order_by("id")] == ["superseded", "pending"]
+
+    def test_a_delayed_signal_withdraws_the_loss(self) -> None:
+        state = silent()
+        listen_once()
+        sweep_once()
+        now = milliseconds(timezone.now())
+        apply_signals([Signal("0xA", milliseconds(state.seen_at + HOUR) - 1, "b", 1, now)])
+        assert list(Event.objects.order_by("id").values_list("type", flat=True)) == [
+            "sensor.connection_lost",
+            "sensor.loss_withdrawn",
+        ]
+        assert SensorState.objects.get().lost_at is None
+
+
+class TestHearing:
+    def test_embedded_we_hear_as_long_as_the_loop_runs(self) -> None:
+        assert is_deaf()
+        listen_once()
+        assert not is_deaf()
+        assert database_now() - watermark() < timedelta(seconds=5)
+
+    def test_a_gap_is_written_down_as_deafness(self) -> None:
+        listen_once()
+        Hearing.objects.update(heard_at=ago(minutes=3))
+        listen_once()
+        span = DeafSpan.objects.get()
+        assert timedelta(minutes=2) < span.to_at - span.from_at < timedelta(minutes=4)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_eight_sweeps_at_once_announce_each_loss_once(in_threads: Callable[..., list[None]]) -> None:
+    for n in range(100):
+        silent(f"s{n}")
+    listen_once()
+    in_threads(lambda _: sweep_once() and None, 8)
+    lost = Event.objects.filter(type="sensor.connection_lost").values_list("subject", flat=True)
+    assert sorted(lost) == sorted(f"sensor/s{n}" for n in range(100))
+
+
+def cut(moment: datetime) -> datetime:
+    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
