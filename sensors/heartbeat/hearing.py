@@ -61,8 +61,7 @@ def is_deaf() -> bool:
 def watermark() -> datetime | None:
     """Return the time before which every signal that was sent is known to us, if there is one."""
     if not settings.AMQP_URL:
-        heard_at = Hearing.objects.filter(pk=1).values_list("heard_at", flat=True).first()
-        return heard_at
+        return Hearing.objects.filter(pk=1).values_list("heard_at", flat=True).first()
     slowest = ConsumerMark.objects.aggregate(slowest=Min("heard_at"))["slowest"]
     if slowest is None:
         return None

@@ -133,7 +133,7 @@ class TestEndOfLoss:
         sweep_once()
         now = milliseconds(timezone.now())
         apply_signals([Signal("0xA", now, "b", 1, now)])
-        lost, restored = Event.objects.order_by("id")
+        _lost, restored = Event.objects.order_by("id")
         assert restored.type == "sensor.connection_restored"
         assert 3590 < restored.payload["downtime_seconds"] < 3610
         assert [row.status for row in Delivery.objects.order_by("id")] == ["superseded", "pending"]

@@ -1,0 +1,67 @@
+"""The broker's side of the sensors, for the tests."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from pika.adapters.blocking_connection import BlockingChannel
+from pika.spec import BasicProperties
+
+from config.engines.amqp import connect
+from sensors.history.queue import QUEUE as HISTORY
+from sensors.history.queue import declare_history_queue, decode_batch
+from sensors.ingest.consumer import Consumer
+from sensors.ingest.signals import Signal
+from sensors.ingest.topology import EXCHANGE, QUEUE, declare
+
+
+class Broker:
+    def __init__(self, channel: BlockingChannel) -> None:
+        self.channel = channel
+
+    def send(self, body: Any, **properties: Any) -> None:
+        raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+        self.channel.basic_publish(EXCHANGE, "", raw, BasicProperties(**properties), mandatory=True)
+
+    def waiting(self, queue: str = QUEUE) -> int:
+        return int(self.channel.queue_declare(queue, passive=True).method.message_count)
+
+    def history(self) -> list[Signal]:
+        """Take everything that was passed on to history."""
+        signals: list[Signal] = []
+        while True:
+            method, _, body = self.channel.basic_get(HISTORY, auto_ack=True)
+            if method is None:
+                return signals
+            signals += decode_batch(body)
+
+
+@pytest.fixture
+def broker(settings: Any, servers: Any) -> Iterator[Broker]:
+    """The real broker with empty queues of signals."""
+    settings.AMQP_URL = servers.amqp
+    connection = connect()
+    channel = connection.channel()
+    declare(channel)
+    declare_history_queue(channel)
+    channel.queue_purge(QUEUE)
+    channel.queue_purge(HISTORY)
+    channel.confirm_delivery()
+    yield Broker(channel)
+    connection.close()
+
+
+def consume(until: Callable[[], bool], *, name: str = "test", seconds: float = 20) -> None:
+    """Run a consumer here until the condition holds."""
+    end = time.monotonic() + seconds
+    reached: list[bool] = []
+
+    def should_stop() -> bool:
+        if not reached and until():
+            reached.append(True)
+        return bool(reached) or time.monotonic() > end
+
+    Consumer(name, should_stop=should_stop).run()
+    assert reached, "the consumer did not get there"

@@ -1,0 +1,150 @@
+import time
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import DataError, OperationalError
+from django.utils import timezone
+
+from notifications.models import Event
+from sensors.heartbeat.hearing import database_now, listen_once, watermark
+from sensors.history.queue import QUEUE as HISTORY
+from sensors.ingest import apply, consumer
+from sensors.ingest.consumer import Consumer, apply_or_halve
+from sensors.ingest.publishing import publish_probe
+from sensors.ingest.signals import Rejection, Signal
+from sensors.models import ConsumerMark, Probe, RejectedSignal, SensorState
+from tests.sensors.amqp import Broker, broker, consume
+from tests.sensors.registry import make_sensor
+
+__all__ = ["broker"]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("amqp")]
+
+
+def now_text() -> str:
+    return timezone.now().isoformat()
+
+
+def marked() -> bool:
+    return ConsumerMark.objects.exists()
+
+
+class TestConsumer:
+    def test_commits_passes_on_and_acknowledges(self, broker: Broker) -> None:
+        make_sensor()
+        broker.send({"sensor_id": "0xA", "data": 1, "at": now_text(), "id": "a"})
+        broker.send([{"sensor_id": "0xA", "data": 0}], message_id="m", correlation_id="chain-12345")
+        consume(lambda: Event.objects.count() == 2)
+        assert SensorState.objects.get().value == 0
+        assert [signal.id for signal in broker.history()] == ["a", "m:0"]
+        assert broker.waiting() == 0
+        assert Event.objects.order_by("-id").first().correlation_id == "chain-12345"
+
+    def test_keeps_what_cannot_be_used_and_acknowledges_it(self, broker: Broker) -> None:
+        make_sensor()
+        broker.send(b"{broken")
+        broker.send(b'"' + b"x" * 300 * 1024 + b'"')
+        broker.send({"sensor_id": "0xA", "data": 1, "at": "1969-01-01T00:00:00Z", "id": "a"})
+        broker.send({"sensor_id": "0xA", "data": 1, "at": "2200-01-01T00:00:00Z", "id": "a"})
+        broker.send({"sensor_id": "stranger", "data": 1})
+        broker.send({"sensor_id": "0xA", "data": 1, "at": now_text(), "id": "good"})
+        consume(lambda: Event.objects.exists())
+        codes = sorted(RejectedSignal.objects.values_list("code", flat=True))
+        assert codes == ["bad_json", "bad_shape", "bad_time", "from_the_future", "unknown_sensor"]
+        assert [signal.id for signal in broker.history()] == ["good"]
+        assert broker.waiting() == 0
+
+    def test_a_crash_before_the_acknowledgement_repeats_the_batch_without_effect(
+        self, broker: Broker, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        make_sensor()
+        broker.send([{"sensor_id": "0xA", "data": n % 2, "at": now_text(), "id": str(n)} for n in range(4)])
+
+        def die(*_: Any) -> bytes:
+            raise RuntimeError("killed after the commit")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(consumer, "encode_batch", die)
+            with pytest.raises(RuntimeError):
+                consume(lambda: False, seconds=5)
+        assert Event.objects.count() == 4
+        consume(lambda: broker.waiting(HISTORY) == 1)
+        assert Event.objects.count() == 4
+        assert sorted(signal.id for signal in broker.history()) == ["0", "1", "2", "3"]
+
+    def test_gives_everything_back_while_the_database_is_away_and_goes_on_after(
+        self, broker: Broker, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        make_sensor()
+        broker.send({"sensor_id": "0xA", "data": 1, "at": now_text(), "id": "a"})
+        away_until = time.monotonic() + 2
+        real_apply, real_answers = apply.apply_signals, consumer._database_answers
+
+        def apply_when_back(*args: Any, **options: Any) -> Any:
+            if time.monotonic() < away_until:
+                raise OperationalError("the server closed the connection")
+            return real_apply(*args, **options)
+
+        monkeypatch.setattr(consumer, "apply_signals", apply_when_back)
+        monkeypatch.setattr(consumer, "_database_answers", lambda: time.monotonic() > away_until and real_answers())
+        consume(lambda: Event.objects.exists())
+        assert [signal.id for signal in broker.history()] == ["a"]
+
+
+class TestApplyOrHalve:
+    def test_the_culprit_alone_is_rejected(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        make_sensor()
+        real = apply.apply_signals
+
+        def choke(items: list[Signal | Rejection], **options: Any) -> Any:
+            if any(isinstance(item, Signal) and item.id == "7" for item in items):
+                raise DataError("out of range")
+            return real(items, **options)
+
+        monkeypatch.setattr(consumer, "apply_signals", choke)
+        at = int(time.time() * 1000)
+        batch: list[Signal | Rejection] = [Signal("0xA", at + n, str(n), n % 2, at) for n in range(10)]
+        applied = apply_or_halve(batch, also=lambda: None)
+        assert [signal.id for signal in applied.accepted] == [str(n) for n in range(10) if n != 7]
+        assert list(applied.refused) == [7]
+        assert "out of range" in RejectedSignal.objects.get().message
+
+
+class TestWatermark:
+    def test_follows_the_probe_once_every_consumer_has_committed(self, broker: Broker) -> None:
+        assert watermark() is None
+        before = database_now()
+        listen_once()
+        consume(lambda: Probe.objects.exists() and watermark() is not None)
+        ConsumerMark.objects.create(consumer="still here", heard_at=database_now())
+        mark = watermark()
+        assert mark is not None
+        assert mark >= before
+
+    def test_a_consumer_that_stands_still_holds_it_and_one_that_is_gone_does_not(self, broker: Broker) -> None:
+        ConsumerMark.objects.create(consumer="paused", heard_at=database_now() - timedelta(seconds=30))
+        listen_once()
+        consume(lambda: Probe.objects.exists())
+        assert watermark() is None
+        ConsumerMark.objects.filter(consumer="paused").update(heard_at=database_now() - timedelta(minutes=2))
+        listen_once()
+        assert not ConsumerMark.objects.filter(consumer="paused").exists()
+        assert not Probe.objects.exists(), "only probes sent after it was gone count"
+
+    def test_a_consumer_that_stops_in_order_takes_its_mark_along(self, broker: Broker) -> None:
+        consume(marked)
+        assert not marked()
+
+    def test_a_probe_from_the_future_does_not_count(self, broker: Broker) -> None:
+        publish_probe(database_now() + timedelta(hours=1))
+        consume(lambda: broker.waiting() == 0 and marked())
+        assert not Probe.objects.exists()
+
+
+def test_a_consumer_asked_to_stop_gives_back_what_it_holds(broker: Broker) -> None:
+    make_sensor()
+    for n in range(50):
+        broker.send({"sensor_id": "0xA", "data": 1, "id": str(n), "at": now_text()})
+    Consumer("brief", should_stop=iter([False, True, True]).__next__).run()
+    consume(lambda: broker.waiting(HISTORY) >= 1 and broker.waiting() == 0)
+    assert {signal.id for signal in broker.history()} == {str(n) for n in range(50)}
