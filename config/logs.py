@@ -1,6 +1,7 @@
 """Logs are events with fields: JSON where a machine reads them, coloured lines in a terminal."""
 
 import logging
+import os
 import sys
 from typing import Any
 
@@ -8,12 +9,26 @@ import structlog
 
 from config.common.correlation import correlation_id
 
+# Celery's two tell of every single task; what fails is told as an error.
+NOISY = (
+    "pika",
+    "amqp",
+    "kombu",
+    "asyncio",
+    "aiohttp",
+    "django.request",
+    "celery.worker.strategy",
+    "celery.app.trace",
+)
+PROCESS_VARIABLE = "POSTERN_PROCESS"
+
 
 def logging_config(level: str) -> None:
     """Send structlog's and the standard library's records through one handler on standard error."""
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
         _add_correlation_id,
+        _add_process,
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.stdlib.ExtraAdder(),
@@ -37,7 +52,8 @@ def logging_config(level: str) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
-    for noisy in ("pika", "amqp", "kombu", "asyncio", "aiohttp", "django.request"):
+    logging.captureWarnings(True)
+    for noisy in NOISY:
         logging.getLogger(noisy).setLevel(max(logging.WARNING, root.level))
 
 
@@ -45,11 +61,23 @@ def _rendering(terminal: bool) -> list[Any]:
     remove = structlog.stdlib.ProcessorFormatter.remove_processors_meta
     if terminal:
         return [remove, structlog.dev.ConsoleRenderer()]
-    return [remove, structlog.processors.format_exc_info, structlog.processors.JSONRenderer(ensure_ascii=False)]
+    return [
+        remove,
+        structlog.processors.format_exc_info,
+        structlog.processors.JSONRenderer(ensure_ascii=False),
+    ]
 
 
 def _add_correlation_id(logger: Any, name: str, event: dict[str, Any]) -> dict[str, Any]:
     current = correlation_id()
     if current:
         event.setdefault("correlation_id", current)
+    return event
+
+
+def _add_process(logger: Any, name: str, event: dict[str, Any]) -> dict[str, Any]:
+    """Say which of the supervisor's processes speaks: all of them write to one stream."""
+    process = os.environ.get(PROCESS_VARIABLE)
+    if process:
+        event.setdefault("process", process)
     return event

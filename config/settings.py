@@ -40,10 +40,11 @@ INSTALLED_APPS = [
     "config.records",
     "config.runtime",
     "notifications",
+    "sensors",
 ]
 
 MIDDLEWARE = [
-    "config.common.middleware.FailureMiddleware",
+    "config.runtime.metrics.metrics_middleware",
     "django.middleware.security.SecurityMiddleware",
     "config.common.middleware.ContentSecurityPolicyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -53,6 +54,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "config.common.middleware.FailureMiddleware",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -166,6 +168,12 @@ MB = 1_048_576
 MESSAGE_MAX_MB = ENV.message_max_mb
 EXCHANGE_MAX_MB = ENV.exchange_max_mb
 EVENT_DAYS = ENV.event_days
+HISTORY_BATCH = ENV.history_batch
+HISTORY_SECONDS = ENV.history_seconds
+HISTORY_RETENTION_MONTHS = ENV.history_retention_months
+# A batch of signals is committed when it is this large or this old.
+INGEST_BATCH = ENV.ingest_batch
+INGEST_SECONDS = ENV.ingest_milliseconds / 1000
 KEY_RATE = ENV.key_rate
 # The largest body that the outermost layer lets through, by the start of the path; the first match counts.
 BODY_LIMITS = [
@@ -185,7 +193,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["config.records.permissions.ScopePermission"],
     "DEFAULT_PARSER_CLASSES": ["config.common.api.JSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["config.common.api.JSONRenderer"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "config.records.schema.FrameSchema",
     "EXCEPTION_HANDLER": "config.common.api.answer_exception",
     "UNAUTHENTICATED_USER": None,
     "DATETIME_FORMAT": None,
@@ -205,6 +213,10 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "COMPONENT_SPLIT_REQUEST": True,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "config.records.schema.describe_frame",
+    ],
 }
 
 # --- language, time, files, logs ---------------------------------------------------------------------------
@@ -212,6 +224,7 @@ SPECTACULAR_SETTINGS = {
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("ru", "Русский")]
 LOCALE_PATHS = [BASE_DIR / "locale"]
+FORMAT_MODULE_PATH = "config.formats"
 TIME_ZONE = "UTC"
 USE_TZ = True
 

@@ -1,4 +1,25 @@
 from django.contrib import admin
-from django.urls import path
+from django.urls import URLPattern, URLResolver, include, path, re_path
+from django.views.generic import RedirectView
+from drf_spectacular.views import SpectacularSwaggerSplitView
 
-urlpatterns = [path("admin/", admin.site.urls)]
+from config.common.unknown import unknown_path
+from config.records.api.document import SchemaView
+
+api_patterns: list[URLPattern | URLResolver] = [
+    path("", include("config.records.api.urls")),
+    path("schema/", SchemaView.as_view(), name="schema"),
+    path("docs/", SpectacularSwaggerSplitView.as_view(), name="docs"),
+]
+
+urlpatterns = [
+    path("", RedirectView.as_view(pattern_name="admin:index")),
+    path("", include("config.runtime.urls")),
+    path("admin/", admin.site.urls),
+    path("i18n/", include("django.conf.urls.i18n")),
+    path("api/v1/", include(api_patterns)),
+    re_path(r"^api(?:/|$)", unknown_path),
+]
+
+handler400 = handler403 = handler404 = "config.common.middleware.handle_exception"
+handler500 = "config.common.middleware.handle_error"

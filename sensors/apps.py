@@ -11,6 +11,7 @@ class SensorsConfig(AppConfig):
     def ready(self) -> None:
         from sensors.heartbeat.hearing import listen_once
         from sensors.heartbeat.sweep import sweep_once
+        from sensors.services import clients, sensors  # noqa: F401 (they say what the change log keeps of each)
 
         register_work(Work(name="hearing", run_once=listen_once, every=2.0))
         register_work(Work(name="heartbeat", run_once=sweep_once, every=1.0))

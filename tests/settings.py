@@ -9,7 +9,15 @@ import os
 import shutil
 import tempfile
 
-_PRODUCT_VARIABLES = ("DATABASE_URL", "AMQP_URL", "REDIS_URL", "CLICKHOUSE_URL", "EMAIL_URL", "SMS_URL", "PUBLIC_URL")
+_PRODUCT_VARIABLES = (
+    "DATABASE_URL",
+    "AMQP_URL",
+    "REDIS_URL",
+    "CLICKHOUSE_URL",
+    "EMAIL_URL",
+    "SMS_URL",
+    "PUBLIC_URL",
+)
 _folder = tempfile.mkdtemp(prefix="postern-tests-")
 atexit.register(shutil.rmtree, _folder, ignore_errors=True)
 
@@ -21,9 +29,11 @@ if os.environ.get("TEST_PROFILE") != "embedded" and "TEST_DATABASE_URL" in os.en
     os.environ["DATABASE_URL"] = os.environ["TEST_DATABASE_URL"]
 
 from config.settings import *  # noqa: E402, F403
-from config.settings import DATABASES, DATA_DIR  # noqa: E402
+from config.settings import DATA_DIR, DATABASES, STORAGES  # noqa: E402
 
 if DATABASES["default"]["ENGINE"] == "config.engines.sqlite":
     # In memory, threads would share one connection's cache and its table locks: nothing like the product.
     DATABASES["default"]["TEST"] = {"NAME": str(DATA_DIR / "test.sqlite3")}
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+# The hashed names need `collectstatic`; the browser tests run it and serve by them.
+STORAGES = {**STORAGES, "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}

@@ -68,3 +68,15 @@ class DiskFailed(ApplicationError):
 
     status = 503
     retry_after = 30
+
+
+class TooLarge(ApplicationError):
+    """The body is larger than this call takes. Nothing of it has been kept."""
+
+    status = 413
+
+
+class InternalError(ApplicationError):
+    """Something failed on our side. The operator finds it in the log under the correlation id."""
+
+    status = 500

@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 from django.db import connections
-from django.db.models import Model, QuerySet
+from django.db.models import Field, Model, QuerySet
 from django.db.models.functions import Now
 
 RowT = TypeVar("RowT", bound=Model)
@@ -78,9 +78,11 @@ def _sqlite_claim(
 
 def _names(model: type[Model], deadline: str, fence: str) -> dict[str, str]:
     """Quote what the statements name; all of it comes from the model, never from a caller's value."""
-    columns = {
-        "pk": model._meta.pk.column if model._meta.pk else "id",
-        "deadline": model._meta.get_field(deadline).column,
-        "fence": model._meta.get_field(fence).column,
-    }
+    columns = {"pk": _column(model, "pk"), "deadline": _column(model, deadline), "fence": _column(model, fence)}
     return {"table": f'"{model._meta.db_table}"', **{name: f'"{column}"' for name, column in columns.items()}}
+
+
+def _column(model: type[Model], name: str) -> str:
+    field = model._meta.pk if name == "pk" else model._meta.get_field(name)
+    assert isinstance(field, Field)
+    return str(field.column)

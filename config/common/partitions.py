@@ -48,7 +48,7 @@ class CreatePartitionedModel(CreateModel):
         )
         schema_editor.execute(f'ALTER SEQUENCE "{table}_id_seq" OWNED BY "{table}"."id"')
         schema_editor.execute(f'CREATE TABLE "{table}_default" PARTITION OF "{table}" DEFAULT')
-        schema_editor.deferred_sql.extend(schema_editor._model_indexes_sql(model))
+        schema_editor.deferred_sql.extend(schema_editor._model_indexes_sql(model))  # type: ignore[attr-defined]
 
 
 def ensure_partitions(model: type[Model], *, today: date) -> None:

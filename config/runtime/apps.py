@@ -1,8 +1,19 @@
 from django.apps import AppConfig
+from django.conf import settings
 from django.utils.translation import gettext_lazy as _
+
+from config.common.work import Work, register_work
 
 
 class RuntimeConfig(AppConfig):
     name = "config.runtime"
     label = "runtime"
     verbose_name = _("Runtime")
+
+    def ready(self) -> None:
+        import config.celery  # noqa: F401  (makes it the app that every thread finds)
+        from config.runtime.upkeep import run_next_due
+
+        if not settings.AMQP_URL:
+            # With a broker there is beat, which starts the upkeep on the workers.
+            register_work(Work(name="upkeep", run_once=run_next_due, every=10.0))

@@ -8,6 +8,7 @@ failing follower delays only itself: each has its own row, and its own loop in t
 
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 import structlog
 from django.db import InterfaceError, OperationalError, transaction
@@ -63,7 +64,7 @@ def _read(following: Following, follower: Follower) -> list[Event]:
 
 
 def _hand_over(following: Following, follower: Follower, events: Sequence[Event]) -> None:
-    moved = {"position": events[-1].position, "failures": 0, "last_error": "", "due_at": Now()}
+    moved: dict[str, Any] = {"position": events[-1].position, "failures": 0, "last_error": "", "due_at": Now()}
     if following.outside:
         following.handle(events)
         finish(follower, **moved)
@@ -94,6 +95,7 @@ def _record_failure(follower: Follower, events: Sequence[Event], *, error: Excep
 
 
 def _set_aside(follower: Follower, event: Event, *, error: Exception) -> None:
+    assert event.position is not None
     Incident.objects.create(
         follower=follower,
         position=event.position,

@@ -65,7 +65,8 @@ def watermark() -> datetime | None:
     slowest = ConsumerMark.objects.aggregate(slowest=Min("heard_at"))["slowest"]
     if slowest is None:
         return None
-    return Probe.objects.filter(passed_at__lte=slowest).aggregate(newest=Max("sent_at"))["newest"]
+    newest: datetime | None = Probe.objects.filter(passed_at__lte=slowest).aggregate(newest=Max("sent_at"))["newest"]
+    return newest
 
 
 def deaf_spans(since: datetime) -> list[tuple[datetime, datetime]]:

@@ -111,9 +111,6 @@ class Consumer:
         probe = probe_sent_at(properties, body)
         items = [] if probe is not None else read_signals(body, _origin(properties))[0]
         self._batch.add(method.delivery_tag, items, probe)
-        if len(self._batch.items) >= settings.INGEST_BATCH:
-            # Hand control back at once: what the socket still holds waits there, not in this process.
-            self._connection.add_callback_threadsafe(_nothing)
 
     def _commit(self) -> None:
         batch, self._batch = self._batch, Batch()

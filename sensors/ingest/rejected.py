@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Any
 
 from django.db import connection
 
@@ -26,5 +27,5 @@ def record_rejections(rejections: Iterable[Rejection], *, now: datetime) -> None
         cursor.executemany(sql.load("sensors", "record_rejection"), rows)
 
 
-def _time(moment: datetime) -> object:
+def _time(moment: datetime) -> Any:
     return connection.ops.adapt_datetimefield_value(moment)

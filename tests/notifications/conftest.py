@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -8,7 +8,7 @@ from notifications.models import Event
 
 
 @pytest.fixture
-def following(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Following]]:
+def following(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Following]:
     """Register followers for one test; the product's own ones stay out of it."""
     monkeypatch.setattr(followers, "_followings", {})
 

@@ -1,4 +1,5 @@
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 from django.db import OperationalError
@@ -125,7 +126,7 @@ class TestRelayOnce:
         assert inside == [False]
         assert Follower.objects.get().position == 1
 
-    def test_an_idle_look_writes_nothing(self, following: Register, django_assert_num_queries: Callable) -> None:
+    def test_an_idle_look_writes_nothing(self, following: Register, django_assert_num_queries: Any) -> None:
         listener = following(write_down)
         tell(1)
         relay_until_idle(listener)

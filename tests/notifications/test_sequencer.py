@@ -1,15 +1,19 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
+from notifications.followers import Following
 from notifications.models import Event, EventHour, Sequencer
 from notifications.selectors import events_per_hour, follower_lags
 from notifications.services.relay import relay_once
 from notifications.services.sequencer import stamp_once
 from tests.notifications.facts import tell
+
+T = TypeVar("T")
 
 
 @pytest.mark.embedded
@@ -50,15 +54,15 @@ class TestLateCommit:
 
 @pytest.mark.embedded
 @pytest.mark.django_db
-def test_follower_lag_is_what_is_left_to_read(following: Callable) -> None:
+def test_follower_lag_is_what_is_left_to_read(following: Callable[..., Following]) -> None:
     listener = following(lambda events: None, batch=2)
     tell(5)
     relay_once(listener)
     assert [(row.name, row.lag) for row in follower_lags()] == [("listener", 3)]
 
 
-def _in_another_connection(function: Callable) -> Event:
-    def body() -> object:
+def _in_another_connection(function: Callable[[], T]) -> T:
+    def body() -> T:
         try:
             return function()
         finally:

@@ -6,14 +6,13 @@ touched, through the app's own service, and is itself a change.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias
 
 from django.db import IntegrityError, transaction
-from django.db.models import Model
 
 from config.common.correlation import correlation_id
 from config.common.errors import Conflict, NotFound
@@ -46,10 +45,19 @@ class NotRevertible(Conflict):
 class Tracked:
     kind: str
     fields: tuple[str, ...]
-    find: Callable[[str], Model | None]
-    """Find the object by its id, locked for the rest of the transaction."""
+    find: Callable[[str], object | None]
+    """Find the object (or its values) by its id, locked for the rest of the transaction."""
     restore: Callable[[str, Values | None, str], None]
     """Bring the object to the values (None: let it be gone) by the app's own service, on behalf of an actor."""
+
+
+@dataclass(frozen=True)
+class Change:
+    kind: str
+    object_id: str
+    action: ChangeRecord.Action
+    before: Values | None
+    after: Values | None
 
 
 def track(tracked: Tracked) -> None:
@@ -63,7 +71,7 @@ def tracked_kinds() -> list[str]:
     return sorted(_tracked)
 
 
-def snapshot(kind: str, subject: Model) -> Values:
+def snapshot(kind: str, subject: object) -> Values:
     """Return what the log keeps of an object, as JSON values."""
     return {name: _plain(getattr(subject, name)) for name in _tracked[kind].fields}
 
@@ -78,15 +86,25 @@ def record_change(
     actor: str,
 ) -> ChangeRecord:
     """Write one line of the log; the caller's transaction makes it true together with the change."""
-    return ChangeRecord.objects.create(
-        kind=kind,
-        object_id=object_id,
-        action=action,
-        before=before,
-        after=after,
-        actor=actor[:160],
-        correlation_id=correlation_id(),
-        reverts=_reverting.get(),
+    return record_changes([Change(kind, object_id, action, before, after)], actor=actor)[0]
+
+
+def record_changes(changes: Iterable[Change], *, actor: str) -> list[ChangeRecord]:
+    """Write a line for each of many changes that one call makes."""
+    shared = {"actor": actor[:160], "correlation_id": correlation_id(), "reverts": _reverting.get()}
+    return ChangeRecord.objects.bulk_create(
+        [
+            ChangeRecord(
+                kind=change.kind,
+                object_id=change.object_id,
+                action=change.action,
+                before=change.before,
+                after=change.after,
+                **shared,
+            )
+            for change in changes
+        ],
+        batch_size=5000,
     )
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from config.common import files
 from config.common.errors import DiskFailed, DiskFull
 from config.common.files import DRAFT, delete_durably, make_folder, move_durably, sweep_drafts, write_durably
 
@@ -53,7 +52,7 @@ class TestWriteDurably:
     def test_a_disk_that_fails_leaves_nothing_behind(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, number: int, error: type[Exception]
     ) -> None:
-        monkeypatch.setattr(files.os, step, failing(number))
+        monkeypatch.setattr(os, step, failing(number))
         with pytest.raises(error):
             write_durably(tmp_path / "a", [b"x"])
         monkeypatch.undo()
@@ -112,7 +111,7 @@ class TestMoveDurably:
 
     def test_a_full_disk_is_an_error_of_ours(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         write_durably(tmp_path / "a", [b"x"])
-        monkeypatch.setattr(files.os, "rename", failing(errno.ENOSPC))
+        monkeypatch.setattr(os, "rename", failing(errno.ENOSPC))
         with pytest.raises(DiskFull):
             move_durably(tmp_path / "a", tmp_path / "b")
         assert os.listdir(tmp_path) == ["a"]

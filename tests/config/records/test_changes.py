@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from django.contrib.auth.models import Group
@@ -39,24 +39,25 @@ def save_group(object_id: str | None, values: Values | None, actor: str) -> Grou
             group.save()
             object_id = str(group.pk)
         action = Action.CREATED if before is None else Action.DELETED if values is None else Action.CHANGED
-        record_change(
-            kind="group", object_id=object_id, action=action, before=before, after=values, actor=actor
-        )
+        record_change(kind="group", object_id=object_id, action=action, before=before, after=values, actor=actor)
     return group
 
 
+def restore_group(object_id: str, values: Values | None, actor: str) -> None:
+    save_group(object_id, values, actor)
+
+
 @pytest.fixture(autouse=True)
-def tracked_groups(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def tracked_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(changes, "_tracked", {})
     track(
         Tracked(
             kind="group",
             fields=("name",),
             find=lambda pk: Group.objects.select_for_update().filter(pk=pk).first(),
-            restore=lambda pk, values, actor: save_group(pk, values, actor) and None,
+            restore=restore_group,
         )
     )
-    return
 
 
 def made(name: str = "guards") -> Group:
@@ -78,9 +79,7 @@ class TestRecordChange:
         group.delete()
         assert ChangeRecord.objects.get().after == {"name": "guards"}
 
-    @pytest.mark.parametrize(
-        "field", ["secret", "key_digest", "password", "api_token", "private_key", "hash"]
-    )
+    @pytest.mark.parametrize("field", ["secret", "key_digest", "password", "api_token", "private_key", "hash"])
     def test_refuses_to_track_what_smells_of_a_secret(self, field: str) -> None:
         with pytest.raises(ValueError, match=field):
             track(Tracked("thing", ("name", field), lambda pk: None, lambda pk, values, actor: None))
@@ -127,9 +126,7 @@ class TestRevertChange:
     def test_of_nothing_known_is_an_error_of_its_own(self) -> None:
         with pytest.raises(ChangeNotFound):
             revert_change(change_id=404, actor="carol")
-        change = record_change(
-            kind="gone", object_id="1", action=Action.CREATED, before=None, after={}, actor="anna"
-        )
+        change = record_change(kind="gone", object_id="1", action=Action.CREATED, before=None, after={}, actor="anna")
         with pytest.raises(NotRevertible):
             revert_change(change_id=change.pk, actor="carol")
 

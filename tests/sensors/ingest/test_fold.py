@@ -1,4 +1,5 @@
 import itertools
+from random import Random
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -59,10 +60,12 @@ class TestFold:
         st.lists(st.tuples(st.integers(0, 5), st.sampled_from("abc"), st.integers(0, 1)), unique_by=lambda s: s[:2]),
         st.randoms(),
     )
-    def test_whatever_the_order_of_arrival_the_state_is_that_of_the_greatest(self, items: list, chance: object) -> None:
+    def test_whatever_the_order_of_arrival_the_state_is_that_of_the_greatest(
+        self, items: list[tuple[int, str, int]], chance: Random
+    ) -> None:
         signals = [signal(T + at, id, data) for at, id, data in items]
         arrived = signals + signals[:3]
-        chance.shuffle(arrived)  # type: ignore[attr-defined]
+        chance.shuffle(arrived)
         state = State("s", 3600)
         happened = fold_all(state, arrived)
         greatest = max(signals, key=lambda each: (each.at, each.id), default=None)

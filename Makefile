@@ -1,0 +1,61 @@
+# Postern. `make run` needs Python 3.11 or newer and nothing else; see README.md.
+PYTHON ?= python3
+VENV := .venv
+PIP := $(VENV)/bin/python -m pip --disable-pip-version-check -qq install --no-deps --no-input
+
+.DEFAULT_GOAL := run
+.PHONY: run venv
+
+run: venv ## Prepare the data and serve http://127.0.0.1:8000 (PORT, DATA_DIR and the engine variables are honoured)
+	@$(VENV)/bin/python manage.py prepare
+	@exec $(VENV)/bin/python manage.py up --with-parent
+
+venv: ## Create the virtual environment and install what is pinned
+	@$(call make_venv)
+	@$(call install,requirements.txt)
+
+# Everything is pinned, so a copy of the list inside the environment tells whether it is up to date. The copy is made
+# last: an installation that was interrupted is repeated.
+define install
+	cmp -s $(1) $(VENV)/installed-$(1) || { \
+		echo "Installing $(1) ..." && $(PIP) -r $(1) && cp $(1) $(VENV)/installed-$(1); }
+endef
+
+define make_venv
+	test -x $(VENV)/bin/pip || { \
+		$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+			echo "Postern needs Python 3.11 or newer, and $(PYTHON) is not: use make PYTHON=/path/to/python3.11" >&2; exit 1; }; \
+		$(PYTHON) -c 'import ensurepip' 2>/dev/null || { \
+			echo "$(PYTHON) cannot make virtual environments: install the package python3-venv" >&2; exit 1; }; \
+		echo "Creating $(VENV) ..." && rm -rf $(VENV) && $(PYTHON) -m venv $(VENV); }
+endef
+
+# --- test, check, bench, drill ----------------------------------------------------------------------------------
+
+SERVERS := $(VENV)/bin/python -m tests.servers.bench
+PYTEST := $(VENV)/bin/python -m pytest
+
+.PHONY: test check suite dev packages bench drill
+
+test: packages dev ## Install what is missing, start private servers, check the code and run the whole suite
+	@$(MAKE) --no-print-directory check
+	@$(SERVERS) --no-fsync -- $(MAKE) --no-print-directory suite
+
+suite: # The suite on PostgreSQL, then everything that claims to work embedded on SQLite
+	@$(PYTEST) -q -n 2 --dist loadgroup
+	@TEST_PROFILE=embedded $(PYTEST) -q -n 2 --dist loadgroup -m embedded
+
+check: dev ## Lint, format, types, import contracts, deployment, migrations, translations
+	@$(VENV)/bin/ruff check -q .
+	@$(VENV)/bin/ruff format -q --check .
+	@$(VENV)/bin/mypy .
+	@$(VENV)/bin/lint-imports --no-logo 2>/dev/null || $(VENV)/bin/lint-imports
+	@PUBLIC_URL=https://postern.example DATA_DIR=$$(mktemp -d) $(VENV)/bin/python -W error manage.py check --deploy --fail-level INFO
+	@DATA_DIR=$$(mktemp -d) $(VENV)/bin/python manage.py makemigrations --check --dry-run
+	@$(VENV)/bin/python -m tests.translations
+
+packages:
+	@$(PYTHON) tests/servers/packages.py
+
+dev: venv
+	@$(call install,requirements-dev.txt)
