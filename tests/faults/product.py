@@ -1,0 +1,159 @@
+"""The product as an operator runs it: `manage.py` in processes of its own, with a folder of its own."""
+
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import psycopg
+
+from config.common.orphans import die_with_parent
+from tests.faults.patience import eventually
+from tests.servers.private import HOST, PrivateServer, find_free_port
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Product:
+    def __init__(self, folder: Path, **variables: str) -> None:
+        self.port = find_free_port()
+        self.folder = folder
+        self.environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(folder),
+            "LANG": "C.UTF-8",
+            "DATA_DIR": str(folder / "data"),
+            "PORT": str(self.port),
+            **variables,
+        }
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def manage(self, *arguments: str, variables: Mapping[str, str] = {}) -> subprocess.CompletedProcess[str]:  # noqa: B006
+        """Run a command to its end."""
+        return subprocess.run(
+            self._command(*arguments),
+            env={**self.environment, **variables},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+    def prepare(self) -> str:
+        done = self.manage("prepare", "--skip-checks")
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def start(self, *arguments: str, seconds: float = 30) -> None:
+        """Start `manage.py up` and wait until it serves."""
+        self.process = self.spawn("up", *arguments, log=self.folder / "up.log")
+        assert eventually(lambda: self.get("/healthz")[0] == 200, seconds), self.read_log()
+
+    def ensure_started(self) -> None:
+        if self.process is None or self.process.poll() is not None:
+            self.start()
+
+    def spawn(self, *arguments: str, log: Path) -> subprocess.Popen[bytes]:
+        tests = os.getpid()
+        with log.open("ab") as output:
+            return subprocess.Popen(
+                self._command(*arguments),
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                preexec_fn=lambda: die_with_parent(tests),
+            )
+
+    def stop(self, seconds: float = 15) -> int:
+        """End it gently; return its exit code."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(seconds)
+
+    def kill(self) -> None:
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait()
+
+    def get(self, path: str, **headers: str) -> tuple[int, str]:
+        """Call the server; without one the status is 0."""
+        status, _, body = self._call("GET", path, "", headers)
+        return status, body
+
+    def sign_in(self, name: str, password: str) -> int:
+        """Fill in the sign-in form; return the status of the answer."""
+        _, cookies, _ = self._call("GET", "/admin/login/", "", {})
+        token = cookies.partition("csrftoken=")[2].partition(";")[0]
+        form = urlencode({"username": name, "password": password, "csrfmiddlewaretoken": token})
+        headers = {"Cookie": f"csrftoken={token}", "Content-Type": "application/x-www-form-urlencoded"}
+        return self._call("POST", "/admin/login/", form, headers)[0]
+
+    def _call(self, method: str, path: str, body: str, headers: Mapping[str, str]) -> tuple[int, str, str]:
+        caller = http.client.HTTPConnection(HOST, self.port, timeout=10)
+        try:
+            caller.request(method, path, body, dict(headers))
+            answer = caller.getresponse()
+            return answer.status, answer.getheader("Set-Cookie", ""), answer.read().decode()
+        except (OSError, http.client.HTTPException):
+            return 0, "", ""
+        finally:
+            caller.close()
+
+    def engines(self) -> dict[str, object]:
+        """Return what `/readyz` tells, and with which status."""
+        status, body = self.get("/readyz")
+        return {**json.loads(body or "{}"), "status": status}
+
+    def read_log(self) -> str:
+        log = self.folder / "up.log"
+        return log.read_text() if log.exists() else ""
+
+    def events(self, name: str) -> list[dict[str, Any]]:
+        """Return the log lines of that event."""
+        lines = [line for line in self.read_log().splitlines() if f'"event": "{name}"' in line]
+        return [json.loads(line) for line in lines]
+
+    def children(self) -> dict[str, int]:
+        """Return the process that the supervisor has last started under each name."""
+        return {event["name"]: event["pid"] for event in self.events("process.started")}
+
+    def _command(self, *arguments: str) -> list[str]:
+        return [sys.executable, str(ROOT / "manage.py"), *arguments]
+
+
+def variables_of(engines: Mapping[str, PrivateServer], database: str) -> dict[str, str]:
+    """Return the variables of the full profile."""
+    return {
+        "DATABASE_URL": database,
+        "AMQP_URL": engines["amqp"].url,
+        "REDIS_URL": engines["redis"].url,
+        "CLICKHOUSE_URL": engines["clickhouse"].url,
+    }
+
+
+@contextmanager
+def own_database(url: str) -> Iterator[str]:
+    """Create a database on the server of the URL, and drop it."""
+    name = f"up_{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(url, autocommit=True) as server:
+        server.execute(f"CREATE DATABASE {name}")
+    try:
+        yield f"{url.rpartition('/')[0]}/{name}"
+    finally:
+        with psycopg.connect(url, autocommit=True) as server:
+            server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,184 @@
+"""Signals end to end under fire: consumers killed at random, history's engine away. Nothing lost, nothing twice."""
+
+import itertools
+import os
+import random
+import subprocess
+import time
+import uuid
+from collections import defaultdict
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import clickhouse_driver
+import psycopg
+import pytest
+
+from sensors.ingest.signals import milliseconds
+from sensors.simulation.fleet import Fleet, Habits, Message
+from tests.faults.patience import eventually
+from tests.faults.product import Product, own_database
+from tests.sensors.amqp import Broker, broker
+from tests.servers.clickhouse import ClickHouseServer
+
+__all__ = ["broker"]
+pytestmark = [pytest.mark.xdist_group("amqp"), pytest.mark.timeout(900)]
+
+SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
+SIGNALS, SENSORS = int(200_000 * SCALE), int(10_000 * SCALE)
+KILLS = max(4, int(40 * SCALE))
+PATIENCE = 60 + 600 * SCALE
+
+
+class Line:
+    """The processes between the queue and history, on a database of their own."""
+
+    def __init__(self, folder: Path, database: str, amqp: str, clickhouse: str) -> None:
+        self.database = database
+        self.product = Product(
+            folder, DATABASE_URL=database, AMQP_URL=amqp, CLICKHOUSE_URL=clickhouse, INGEST_BATCH="200"
+        )
+        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        migrated = self.product.manage("migrate", "-v0")
+        assert migrated.returncode == 0, migrated.stderr
+
+    def start(self, name: str, command: str) -> None:
+        self.processes[name] = self.product.spawn(command, log=self.product.folder / f"{name}.log")
+
+    def kill(self, name: str) -> None:
+        self.processes[name].kill()
+        self.processes[name].wait()
+
+    def end(self) -> None:
+        for name in list(self.processes):
+            self.kill(name)
+
+    def rows(self, statement: str) -> list[tuple[Any, ...]]:
+        with psycopg.connect(self.database) as connection:
+            return connection.execute(statement).fetchall()
+
+    def register(self, sensor_ids: list[str]) -> None:
+        with psycopg.connect(self.database) as connection:
+            connection.execute(
+                "INSERT INTO sensors_sensor (id, address, notes, active, heartbeat_timeout) "
+                "SELECT id, 'x', '', true, 3600 FROM unnest(%s::text[]) AS id",
+                [sensor_ids],
+            )
+            connection.execute("INSERT INTO sensors_sensorstate (sensor_id, last_id) SELECT id, '' FROM sensors_sensor")
+
+    def logs(self) -> str:
+        return "\n".join(log.read_text()[-1500:] for log in self.product.folder.glob("*.log"))
+
+
+@pytest.fixture
+def line(tmp_path: Path, servers: Any) -> Iterator[Line]:
+    name = f"drill_{uuid.uuid4().hex[:8]}"
+    client = clickhouse_driver.Client.from_url(servers.clickhouse)
+    client.execute(f"CREATE DATABASE {name}")
+    with own_database(servers.database) as database:
+        made = Line(tmp_path, database, servers.amqp, servers.clickhouse.rpartition("/")[0] + f"/{name}")
+        yield made
+        made.end()
+    client.execute(f"DROP DATABASE {name}")
+    client.disconnect()
+
+
+def fleet_messages() -> tuple[Fleet, list[Message]]:
+    """Signals of the last hour with plenty of repeats and disorder."""
+    fleet = Fleet(SENSORS, seed=5, habits=Habits(changes=0.3, duplicates=0.1, disorder=0.2, silences=0))
+    start = datetime.now(UTC) - timedelta(hours=1)
+    sent: list[Message] = []
+    for n in itertools.count():
+        if len(sent) >= SIGNALS:
+            return fleet, sent + fleet.rest()
+        sent += fleet.signals(start + timedelta(hours=1) * n / SIGNALS)
+    raise AssertionError("unreachable")
+
+
+def check_states_and_events(line: Line, sent: list[Message]) -> None:
+    greatest: dict[str, Message] = {}
+    for message in sent:
+        known = greatest.get(message["sensor_id"])
+        if known is None or (message["at"], message["id"]) > (known["at"], known["id"]):
+            greatest[message["sensor_id"]] = message
+    expected = {sensor_id: message["data"] for sensor_id, message in greatest.items()}
+    states = dict(line.rows("SELECT sensor_id, value FROM sensors_sensorstate WHERE value IS NOT NULL"))
+    assert states == expected
+    steps: dict[str, list[int]] = defaultdict(list)
+    for subject, data in line.rows(
+        "SELECT subject, (payload->>'data')::int FROM notifications_event "
+        "WHERE type = 'sensor.state_changed' ORDER BY id"
+    ):
+        steps[subject.removeprefix("sensor/")].append(data)
+    assert {sensor_id: values[-1] for sensor_id, values in steps.items()} == expected
+    for values in steps.values():
+        assert all(one != following for one, following in itertools.pairwise(values))
+
+
+def history(url: str) -> list[tuple[str, int, str, int]]:
+    """Return what history answers, each signal as it is kept: repeats within the engine are one by key."""
+    client = clickhouse_driver.Client.from_url(url)
+    rows = client.execute("SELECT sensor_id, at, at_ms, id, data FROM signals LIMIT 1 BY sensor_id, at, at_ms, id")
+    client.disconnect()
+    return [(sensor_id, milliseconds(at.replace(tzinfo=UTC)) + ms, id, data) for sensor_id, at, ms, id, data in rows]
+
+
+def wanted(sent: list[Message]) -> list[tuple[str, int, str, int]]:
+    return sorted({(m["sensor_id"], milliseconds(datetime.fromisoformat(m["at"])), m["id"], m["data"]) for m in sent})
+
+
+def test_consumers_killed_at_random_lose_and_double_nothing(line: Line, broker: Broker) -> None:
+    chance = random.Random(11)
+    fleet, sent = fleet_messages()
+    line.register(fleet.sensor_ids)
+    for name in ("ingest-1", "ingest-2"):
+        line.start(name, "run_ingest")
+    for name in ("history-1", "history-2"):
+        line.start(name, "run_history")
+    assert eventually(lambda: len(line.rows("SELECT FROM sensors_consumermark")) == 2, 30), line.logs()
+    for wave in range(KILLS):
+        for message in sent[wave::KILLS]:
+            broker.send(message, delivery_mode=2)
+        time.sleep(chance.random() * 0.3)
+        victim, command = chance.choice([("ingest-1", "run_ingest"), ("ingest-2", "run_ingest")])
+        line.kill(victim)
+        line.start(victim, command)
+    target = wanted(sent)
+    url = line.product.environment["CLICKHOUSE_URL"]
+    assert eventually(lambda: broker.waiting() == 0 and len(history(url)) >= len(target), PATIENCE), line.logs()
+    check_states_and_events(line, sent)
+    assert sorted(history(url)) == target
+
+
+def test_without_clickhouse_states_are_complete_and_history_follows_when_it_returns(
+    tmp_path: Path, servers: Any, broker: Broker
+) -> None:
+    fleet, sent = fleet_messages()
+    with ClickHouseServer() as clickhouse, own_database(servers.database) as database:
+        clickhouse.stop()
+        line = Line(tmp_path, database, servers.amqp, clickhouse.url)
+        try:
+            line.register(fleet.sensor_ids)
+            line.start("ingest", "run_ingest")
+            line.start("history", "run_history")
+            for message in sent:
+                broker.send(message, delivery_mode=2)
+            seen = "SELECT count(*) FROM sensors_sensorstate WHERE seen_at IS NOT NULL"
+            assert eventually(lambda: broker.waiting() == 0 and line.rows(seen)[0][0] > 0, PATIENCE), line.logs()
+            time.sleep(1)
+            check_states_and_events(line, sent)
+            clickhouse.start()
+            target = wanted(sent)
+            assert eventually(lambda: _history_so_far(clickhouse.url) >= len(target), PATIENCE), line.logs()
+            assert sorted(history(clickhouse.url)) == target
+        finally:
+            line.end()
+
+
+def _history_so_far(url: str) -> int:
+    try:
+        return len(history(url))
+    except (clickhouse_driver.errors.Error, OSError):
+        return 0
