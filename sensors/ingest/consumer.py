@@ -8,6 +8,7 @@ connection is kept alive; nothing is held for longer than a batch takes.
 
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -15,7 +16,7 @@ from functools import partial
 import pika.exceptions
 import structlog
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, OperationalError, connection
+from django.db import DatabaseError, InterfaceError, OperationalError, connection, connections
 from pika.adapters.blocking_connection import BlockingChannel, BlockingConnection
 from pika.spec import Basic, BasicProperties
 from prometheus_client import Counter
@@ -62,24 +63,32 @@ class Batch:
 
 
 class Consumer:
-    """One consumer on one connection; `run` returns when asked to stop and raises when the connection is lost."""
+    """One consumer on one connection; `run` returns when asked to stop and raises when the connection is lost.
+
+    A thread commits one batch while this one receives the next: the database and the broker work side by side. Batches
+    are committed, passed on and acknowledged one after the other, in the order in which they came.
+    """
 
     def __init__(self, name: str, should_stop: Callable[[], bool]) -> None:
         self.name = name
         self._should_stop = should_stop
         self._batch = Batch()
+        self._committing: tuple[Batch, Future[Applied]] | None = None
         self._marked = 0.0
 
     def run(self) -> None:
         self._connection = connect()
-        try:
-            self._open()
-            while not self._should_stop():
-                self._turn()
-            self._give_back()
-            forget_consumer(self.name)
-        finally:
-            self._close()
+        with ThreadPoolExecutor(1, "commit") as self._committer:
+            try:
+                self._open()
+                while not self._should_stop():
+                    self._turn()
+                self._finish_commit()
+                self._give_back()
+                self._committer.submit(forget_consumer, self.name).result()
+            finally:
+                self._committer.submit(connections.close_all)
+                self._close()
 
     def _open(self) -> None:
         self._channel = self._connection.channel()
@@ -94,16 +103,22 @@ class Consumer:
         self._tag = self._channel.basic_consume(QUEUE, self._receive)
 
     def _turn(self) -> None:
-        """Receive for a moment; commit when the batch is full or old enough; mark an idle consumer now and then."""
+        """Receive for a moment; hand the batch over when it is full or old enough, and an empty one now and then."""
         self._connection.process_data_events(time_limit=settings.INGEST_SECONDS / 2)
-        age = time.monotonic() - self._batch.begun
-        full = len(self._batch.items) >= settings.INGEST_BATCH
-        idle = time.monotonic() - self._marked > IDLE_MARK_SECONDS
-        if (self._batch.last_tag and (full or age >= settings.INGEST_SECONDS)) or (idle and not self._batch.last_tag):
-            try:
-                self._commit()
-            except DatabaseGone:
-                self._wait_for_database()
+        try:
+            if self._committing is not None and self._committing[1].done():
+                self._finish_commit()
+            if self._is_ripe():
+                self._finish_commit()
+                self._begin_commit()
+        except DatabaseGone:
+            self._wait_for_database()
+
+    def _is_ripe(self) -> bool:
+        now = time.monotonic()
+        if not self._batch.last_tag:
+            return self._committing is None and now - self._marked > IDLE_MARK_SECONDS
+        return len(self._batch.items) >= settings.INGEST_BATCH or now - self._batch.begun >= settings.INGEST_SECONDS
 
     def _receive(
         self, channel: BlockingChannel, method: Basic.Deliver, properties: BasicProperties, body: bytes
@@ -112,10 +127,18 @@ class Consumer:
         items = [] if probe is not None else read_signals(body, _origin(properties))[0]
         self._batch.add(method.delivery_tag, items, probe)
 
-    def _commit(self) -> None:
+    def _begin_commit(self) -> None:
         batch, self._batch = self._batch, Batch()
-        applied = apply_or_halve(batch.items, also=partial(mark_consumer, self.name, batch.probes))
         self._marked = time.monotonic()
+        mark = partial(mark_consumer, self.name, batch.probes)
+        self._committing = (batch, self._committer.submit(apply_or_halve, batch.items, also=mark))
+
+    def _finish_commit(self) -> None:
+        """Wait for the batch that is being committed, then pass it on to history, then acknowledge it."""
+        if self._committing is None:
+            return
+        (batch, committed), self._committing = self._committing, None
+        applied = committed.result()
         if applied.accepted:
             self._history.basic_publish(
                 "", HISTORY, encode_batch(applied.accepted), BasicProperties(delivery_mode=2), mandatory=True
@@ -129,7 +152,7 @@ class Consumer:
         """Take nothing more, give back what is held, keep the connection alive, and go on when the database is back."""
         log.warning("ingest.database_away", consumer=self.name)
         self._give_back()
-        while not self._should_stop() and not _database_answers():
+        while not self._should_stop() and not self._committer.submit(_database_answers).result():
             self._connection.sleep(DATABASE_PAUSE)
         if not self._should_stop():
             self._subscribe()
