@@ -6,14 +6,17 @@ from typing import Any
 from django.urls import reverse_lazy
 
 from config import secrets
-from config.env import DatabaseAddress, environment
+from config.env import BadVariable, DatabaseAddress, environment
 from config.logs import logging_config
 from config.unfold import UNFOLD as UNFOLD
 
 ENV = environment()
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = ENV.data_dir
-DATA_DIR.mkdir(parents=True, exist_ok=True)
+try:
+    DATA_DIR.mkdir(parents=True, exist_ok=True)
+except OSError as error:
+    raise BadVariable("DATA_DIR", f"must be a folder that can be written to ({error.strerror})") from error
 
 SECRET_KEY = ENV.secret_key or secrets.signing_key(DATA_DIR)
 FIELD_KEYS = ENV.field_keys or (secrets.field_key(DATA_DIR),)
@@ -104,6 +107,8 @@ def _sqlite(path: Path) -> dict[str, Any]:
     return {
         "ENGINE": "config.engines.sqlite",
         "NAME": path,
+        # The threads that serve calls are kept, and so are their connections: there is no server to free them for.
+        "CONN_MAX_AGE": None,
         "OPTIONS": {
             "transaction_mode": "IMMEDIATE",
             "timeout": 30,
@@ -175,13 +180,18 @@ HISTORY_RETENTION_MONTHS = ENV.history_retention_months
 INGEST_BATCH = ENV.ingest_batch
 INGEST_SECONDS = ENV.ingest_milliseconds / 1000
 KEY_RATE = ENV.key_rate
+IMPORT_MAX_MB = 10
+_import_limit = IMPORT_MAX_MB * MB + 65_536  # the file, and the form around it
 # The largest body that the outermost layer lets through, by the start of the path; the first match counts.
 BODY_LIMITS = [
+    ("/api/v1/sensors/import/", _import_limit),
+    ("/admin/sensors/sensor/import/", _import_limit),
     ("/api/v1/messages/", (MESSAGE_MAX_MB + 1) * MB),
     ("/api/v1/exchange/", (EXCHANGE_MAX_MB + 1) * MB),
     ("/", MB),
 ]
-DATA_UPLOAD_MAX_MEMORY_SIZE = (max(MESSAGE_MAX_MB, EXCHANGE_MAX_MB) + 1) * MB  # the outermost layer decides first
+# The outermost layer decides first.
+DATA_UPLOAD_MAX_MEMORY_SIZE = (max(MESSAGE_MAX_MB, EXCHANGE_MAX_MB, IMPORT_MAX_MB) + 1) * MB
 
 # --- REST ------------------------------------------------------------------------------------------------
 
@@ -200,7 +210,9 @@ REST_FRAMEWORK = {
 }
 # Kinds of key beside the service keys: a function that finds the subject of a key by its id, named here so that
 # no app needs to import another one's keys.
-KEY_SUBJECTS: dict[str, str] = {}
+KEY_SUBJECTS = {
+    "client": "sensors.selectors.find_client",
+}
 
 SPECTACULAR_SETTINGS = {
     "TITLE": "Postern",

@@ -8,6 +8,7 @@ from config.records.api.document import SchemaView
 
 api_patterns: list[URLPattern | URLResolver] = [
     path("", include("config.records.api.urls")),
+    path("", include("sensors.api.urls")),
     path("schema/", SchemaView.as_view(), name="schema"),
     path("docs/", SpectacularSwaggerSplitView.as_view(), name="docs"),
 ]

@@ -1,0 +1,50 @@
+"""The application as an ASGI server runs it: limits, then static files, then slots, then Django and web sockets."""
+
+import os
+from typing import Any, cast
+from wsgiref.headers import Headers
+
+from django.core.asgi import get_asgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+django = cast(Any, get_asgi_application())  # before what follows: consumers and middleware need the apps
+
+from channels.auth import AuthMiddlewareStack  # noqa: E402
+from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
+from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
+from django.conf import settings  # noqa: E402
+from django.urls import re_path  # noqa: E402
+from servestatic import ServeStaticASGI  # noqa: E402
+
+from config.common.limits import Gate, Limits, Slots  # noqa: E402
+from config.runtime.probes import Probes  # noqa: E402
+
+
+async def _refuse_socket(scope: Any, receive: Any, send: Any) -> None:
+    """Close a web socket to a path that is not there."""
+    await send({"type": "websocket.close"})
+
+
+def _add_headers(headers: Headers, path: str, url: str) -> None:
+    headers["X-Content-Type-Options"] = "nosniff"
+
+
+_sockets = URLRouter([re_path("", cast(Any, _refuse_socket))])
+_protocols = ProtocolTypeRouter(
+    {
+        "http": Slots(django, calls=settings.WEB_CONCURRENCY),
+        "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(_sockets)),
+    }
+)
+# The folder is made by `collectstatic`; until then there is nothing to serve.
+_files = ServeStaticASGI(
+    _protocols,
+    root=settings.STATIC_ROOT if settings.STATIC_ROOT.is_dir() else None,
+    prefix=settings.STATIC_URL,
+    allow_all_origins=False,
+    add_headers_function=_add_headers,
+)
+application = Limits(
+    Probes(Gate(_files, path=settings.STATIC_URL, calls=2 * settings.WEB_CONCURRENCY)),
+    body_limits=settings.BODY_LIMITS,
+)

@@ -1,0 +1,115 @@
+"""Who calls: a bearer key, or a staff member by the browser session."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol, cast
+
+from django.conf import settings
+from django.contrib.auth.models import AbstractBaseUser
+from django.utils import timezone
+from django.utils.module_loading import import_string
+from django.utils.translation import gettext_lazy as _
+from rest_framework.authentication import BaseAuthentication, SessionAuthentication
+from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
+from rest_framework.request import Request
+
+from config.common.keys import find_prefix, is_key_of
+from config.records.models import AccessKey
+
+
+class Holder(Protocol):
+    """The client, device or database that a key belongs to."""
+
+    @property
+    def active(self) -> bool: ...
+
+
+@dataclass(frozen=True)
+class Principal:
+    """The key that calls, as views see it; the holder is there for keys of a client, device or database."""
+
+    kind: str
+    subject: str
+    scopes: frozenset[str]
+    actor: str
+    holder: Holder | None = field(default=None, repr=False)
+
+    is_authenticated = True
+    is_active = True
+    is_staff = False
+
+
+class KeyAuthentication(BaseAuthentication):
+    def authenticate(self, request: Request) -> tuple[Principal, AccessKey] | None:
+        scheme, _space, text = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
+        if scheme.lower() != "bearer":
+            return None
+        key = _find_key(text.strip())
+        if key is None:
+            raise AuthenticationFailed(_("This key is unknown, expired or ended."))
+        holder = None if key.kind == AccessKey.Kind.SERVICE else _get_holder(key)
+        actor = f"key:{key.name} ({key.prefix})"
+        return Principal(key.kind, key.subject, frozenset(key.scopes), actor, holder), key
+
+    def authenticate_header(self, request: Request) -> str:
+        return "Bearer"
+
+
+class StaffAuthentication(SessionAuthentication):
+    def authenticate(self, request: Request) -> tuple[AbstractBaseUser, None] | None:
+        user = getattr(request._request, "user", None)
+        if user is None or not user.is_active or not user.is_staff:
+            return None
+        self.enforce_csrf(request)
+        return user, None
+
+
+def actor_of(request: Request) -> str:
+    """Name who calls, for the change log."""
+    if isinstance(request.user, Principal):
+        return request.user.actor
+    return f"staff:{request.user.get_username()}"
+
+
+def principal_of(request: Request) -> Principal:
+    """Return the key that calls, where only keys may call."""
+    if not isinstance(request.user, Principal):
+        raise PermissionDenied
+    return request.user
+
+
+def owner_of(request: Request) -> str:
+    """Name who calls, for good: names of keys and accounts may change."""
+    if isinstance(request.auth, AccessKey):
+        return f"key:{request.auth.pk}"
+    return f"staff:{request.user.pk}"
+
+
+def _find_key(text: str) -> AccessKey | None:
+    prefix = find_prefix(text)
+    if prefix is None:
+        return None
+    key = AccessKey.objects.filter(prefix=prefix).first()
+    if key is None or not is_key_of(text, bytes(key.digest)):
+        return None
+    if key.ended_at is not None or (key.expires_at is not None and key.expires_at <= timezone.now()):
+        return None
+    return key
+
+
+def _get_holder(key: AccessKey) -> Holder:
+    holder = find_holder(key.kind, key.subject)
+    if holder is None:
+        raise AuthenticationFailed(_("What this key belongs to is no longer there."))
+    if not holder.active:
+        raise PermissionDenied(_("What this key belongs to is not active."))
+    return holder
+
+
+def find_holder(kind: str, subject: str) -> Holder | None:
+    """Ask the app that owns this kind of key; without such an app there is nobody."""
+    path = settings.KEY_SUBJECTS.get(kind)
+    if path is None:
+        return None
+    find = cast(Callable[[str], Holder | None], import_string(path))
+    return find(subject)

@@ -1,0 +1,62 @@
+"""The view that every view of the API is: keys and scopes, rates, idempotency keys."""
+
+import time
+from collections.abc import Collection, Mapping
+from functools import partial
+from typing import Any, ClassVar
+
+from django.conf import settings
+from django.http import HttpRequest
+from rest_framework.request import Request
+from rest_framework.throttling import BaseThrottle
+from rest_framework.views import APIView
+
+from config.common.rates import configured_rates, seconds_to_wait
+from config.records.idempotency import answer_once
+from config.records.models import AccessKey
+from config.records.scopes import Scope
+
+
+class KeyRate(BaseThrottle):
+    """Refuse a key that calls more than `KEY_RATE` times a minute."""
+
+    _wait: int | None = None
+
+    def allow_request(self, request: Request, view: APIView) -> bool:
+        if settings.KEY_RATE is None or not isinstance(request.auth, AccessKey):
+            return True
+        name = f"key:{request.auth.prefix}"
+        self._wait = seconds_to_wait(configured_rates(), name, limit=settings.KEY_RATE, at=time.time())
+        return self._wait is None
+
+    def wait(self) -> int | None:
+        return self._wait
+
+
+class ApiView(APIView):
+    """Declare who may call each method; what is not declared is closed.
+
+    A `POST` honours `Idempotency-Key` by running in one transaction with the record of its answer. A view that calls
+    the network, streams its answer or has ids of its own says `idempotent = False`.
+    """
+
+    scopes: ClassVar[Mapping[str, Scope]] = {}
+    key_kinds: ClassVar[Mapping[str, Collection[str]]] = {}
+    idempotent: ClassVar[bool] = True
+
+    throttle_classes = [KeyRate]
+    http_method_names = ["get", "post", "put", "patch", "delete", "head"]
+
+    def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
+        # REST framework takes a body without a length, that is a chunked one, for no body.
+        if "CONTENT_LENGTH" not in request.META:
+            request.META["CONTENT_LENGTH"] = str(len(request.body))
+        return super().initialize_request(request, *args, **kwargs)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        if request.method == "POST" and self.idempotent and hasattr(self, "post"):
+            setattr(self, "post", partial(self._post_once, self.post))  # noqa: B010 (a handler of this request alone)
+
+    def _post_once(self, post: Any, request: Request, *args: Any, **kwargs: Any) -> Any:
+        return answer_once(request, partial(post, request, *args, **kwargs))

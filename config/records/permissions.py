@@ -1,0 +1,35 @@
+"""Who may call what: each view says it, method by method, and a view that says nothing is closed."""
+
+from typing import TYPE_CHECKING, Any
+
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+
+from config.records.authentication import Principal
+from config.records.models import AccessKey
+from config.records.scopes import permission
+
+if TYPE_CHECKING:  # the framework loads this module while it loads its views
+    from rest_framework.views import APIView
+
+
+class ScopePermission(BasePermission):
+    """Let in service keys with the scope of the method, staff with its permission, and the kinds of key a view lists.
+
+    A view declares `scopes = {"GET": Scope.REGISTRY_READ, …}` and, for keys of clients, devices or databases,
+    `key_kinds = {"GET": {AccessKey.Kind.DEVICE}, …}`. What belongs to whom is for the view's service to decide.
+    """
+
+    def has_permission(self, request: Request, view: "APIView") -> bool:
+        caller: Any = request.user
+        if caller is None:
+            return False
+        if request.method not in view.allowed_methods:
+            return True  # the answer is 405
+        method = "GET" if request.method == "HEAD" else request.method
+        scope = getattr(view, "scopes", {}).get(method)
+        if not isinstance(caller, Principal):
+            return scope is not None and bool(caller.has_perm(f"records.{permission(scope)}"))
+        if caller.kind != AccessKey.Kind.SERVICE:
+            return caller.kind in getattr(view, "key_kinds", {}).get(method, ())
+        return scope is not None and scope in caller.scopes

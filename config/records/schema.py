@@ -1,0 +1,83 @@
+"""What the OpenAPI document says of every call: the shape of an error, the correlation id, the idempotency key."""
+
+from typing import Any
+
+from django.conf import settings
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.utils import OpenApiParameter
+
+from config.records.idempotency import HEADER
+
+IDEMPOTENCY_KEY = OpenApiParameter(
+    HEADER,
+    str,
+    OpenApiParameter.HEADER,
+    description="1 to 64 characters of A-Z, a-z, 0-9, dot, underscore and hyphen. A repeat within 24 hours returns the "
+    "first answer; with another body it is refused with 409.",
+)
+PAGE_PARAMETERS = [
+    OpenApiParameter("limit", int, description="1 to 1000 rows, by default 100"),
+    OpenApiParameter("cursor", str, description="taken from `next`"),
+]
+"""For the `extend_schema` of views that answer by `config.common.pages`."""
+
+_ERROR = {
+    "type": "object",
+    "required": ["code", "message", "data"],
+    "properties": {
+        "code": {"type": "string", "example": "invalid"},
+        "message": {"type": "string"},
+        "data": {"type": "object", "additionalProperties": {}, "example": {"fields": {"name": ["rule"]}}},
+    },
+}
+_CORRELATION_ID = {
+    "description": "Names this call in logs and traces; the caller's own, if it sent one.",
+    "schema": {"type": "string", "pattern": "^[A-Za-z0-9._-]{8,64}$"},
+}
+_REFUSAL = {
+    "description": "Refused or failed; nothing has changed.",
+    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
+}
+
+
+class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    target_class = "config.records.authentication.KeyAuthentication"
+    name = "key"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, Any]:
+        return {"type": "http", "scheme": "bearer", "description": "A key made by `manage.py create_key`."}
+
+
+class StaffScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    target_class = "config.records.authentication.StaffAuthentication"
+    name = "session"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, Any]:
+        return {"type": "apiKey", "in": "cookie", "name": settings.SESSION_COOKIE_NAME}
+
+
+class FrameSchema(AutoSchema):
+    def get_override_parameters(self) -> list[Any]:
+        declared = list(super().get_override_parameters())
+        once = self.method == "POST" and getattr(self.view, "idempotent", False)
+        return [*declared, IDEMPOTENCY_KEY] if once else declared
+
+
+def describe_frame(result: dict[str, Any], **unused: Any) -> dict[str, Any]:
+    """Add to every operation what the frame does for it."""
+    components = result.setdefault("components", {})
+    components.setdefault("schemas", {})["Error"] = _ERROR
+    components.setdefault("headers", {})["CorrelationId"] = _CORRELATION_ID
+    components.setdefault("responses", {})["Refusal"] = _with_correlation_id(_REFUSAL)
+    for operations in result["paths"].values():
+        for operation in operations.values():
+            answers = operation["responses"]
+            operation["responses"] = {status: _with_correlation_id(answer) for status, answer in answers.items()}
+            operation["responses"]["default"] = {"$ref": "#/components/responses/Refusal"}
+    return result
+
+
+def _with_correlation_id(answer: dict[str, Any]) -> dict[str, Any]:
+    headers = {**answer.get("headers", {}), "X-Correlation-ID": {"$ref": "#/components/headers/CorrelationId"}}
+    return {**answer, "headers": headers}
