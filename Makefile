@@ -22,7 +22,7 @@ define install
 endef
 
 define make_venv
-	test -x $(VENV)/bin/pip || { \
+	$(VENV)/bin/python -c 'import sys, pip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 		$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 			echo "Postern needs Python 3.11 or newer, and $(PYTHON) is not: use make PYTHON=/path/to/python3.11" >&2; exit 1; }; \
 		$(PYTHON) -c 'import ensurepip' 2>/dev/null || { \

@@ -11,7 +11,6 @@ from config.common.correlation import correlation_id
 
 # Celery's two tell of every single task; what fails is told as an error.
 NOISY = (
-    "pika",
     "amqp",
     "kombu",
     "asyncio",
@@ -52,6 +51,8 @@ def logging_config(level: str) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
+    # Six errors with tracebacks for each attempt to connect, which fails into an exception of ours anyway.
+    logging.getLogger("pika").setLevel(logging.CRITICAL)
     logging.captureWarnings(True)
     for noisy in NOISY:
         logging.getLogger(noisy).setLevel(max(logging.WARNING, root.level))

@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -60,11 +61,13 @@ class Product:
         if self.process is None or self.process.poll() is not None:
             self.start()
 
-    def spawn(self, *arguments: str, log: Path) -> subprocess.Popen[bytes]:
+    def spawn(self, *arguments: str, log: Path, shell: str = "") -> subprocess.Popen[bytes]:
+        """Start a command, inside a line of the shell if one is given."""
         tests = os.getpid()
+        command = self._command(*arguments)
         with log.open("ab") as output:
             return subprocess.Popen(
-                self._command(*arguments),
+                ["sh", "-c", shell.format(shlex.join(command))] if shell else command,
                 env=self.environment,
                 stdin=subprocess.DEVNULL,
                 stdout=output,

@@ -1,0 +1,149 @@
+"""The one loop that everything in the background runs on."""
+
+import signal
+import threading
+import time
+from collections.abc import Callable
+
+import structlog
+from django.db import connections
+from prometheus_client import Counter
+
+from config.common.correlation import correlated
+
+log = structlog.get_logger(__name__)
+
+LONGEST_SLEEP = 10.0
+FIRST_PAUSE = 1.0
+LONGEST_PAUSE = 30.0
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+TURNS = Counter("postern_daemon_turns", "Turns of a background loop", ["name"])
+FAILURES = Counter("postern_daemon_failures", "Turns of a background loop that ended in an error", ["name"])
+
+
+class Daemon:
+    """Do work until there is none, then sleep until woken, at most `every` seconds.
+
+    An error is logged and answered with a growing pause; it never ends the loop. All sleeps are by the monotonic clock.
+    """
+
+    def __init__(self, run_once: Callable[[], bool], every: float, name: str) -> None:
+        self.name = name
+        self._run_once = run_once
+        self._every = min(every, LONGEST_SLEEP)
+        self._pause = FIRST_PAUSE
+        self._awake = threading.Event()
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Run in a thread of its own."""
+        self._thread = threading.Thread(target=self.run, name=f"daemon-{self.name}", daemon=True)
+        self._thread.start()
+
+    def wake(self) -> None:
+        """End the current sleep; during a turn, let another one follow it."""
+        self._awake.set()
+
+    def stop(self) -> None:
+        """Ask the loop to end after the current turn."""
+        self._stopping.set()
+        self._awake.set()
+
+    def join(self, seconds: float) -> bool:
+        """Wait for the end of the thread; return whether it came."""
+        if self._thread is not None:
+            self._thread.join(seconds)
+        return not self.is_running
+
+    @property
+    def is_running(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
+    def run(self) -> None:
+        """Run here until stopped."""
+        while True:
+            # Cleared before the turn: what is rung during it must not be slept through.
+            self._awake.clear()
+            if self._stopping.is_set():
+                break
+            if not self._turn():
+                self._awake.wait(self._every)
+        _release_connections(broken=True)
+
+    def _turn(self) -> bool:
+        """Return whether another turn should follow at once."""
+        TURNS.labels(self.name).inc()
+        with correlated():
+            try:
+                found = self._work()
+            except Exception:
+                FAILURES.labels(self.name).inc()
+                log.exception("daemon.failed", daemon=self.name, pause_seconds=self._pause)
+                self._rest_after_failure()
+                return True
+        self._pause = FIRST_PAUSE
+        return found
+
+    def _work(self) -> bool:
+        if self._pause > FIRST_PAUSE:
+            # The last turn failed, perhaps for a broken connection: this one gets new ones.
+            _release_connections(broken=True)
+        found = self._run_once()
+        if not found:
+            _release_connections(broken=False)
+        return found
+
+    def _rest_after_failure(self) -> None:
+        """Pause whether or not someone rings: a ring must not turn a failure into a busy loop."""
+        self._stopping.wait(self._pause)
+        self._pause = min(self._pause * 2, LONGEST_PAUSE)
+
+
+def run_until_signalled(*daemons: Daemon, grace: float = 5.0) -> None:
+    """Run the daemons of a command until SIGTERM or SIGINT; give their last turns `grace` seconds.
+
+    The signals are blocked and waited for, in this thread and in those it starts: a handler that sets an Event could
+    meet the main thread inside that same Event and wait for itself.
+    """
+    previous = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+    try:
+        for daemon in daemons:
+            daemon.start()
+        while signal.sigtimedwait(STOP_SIGNALS, 1.0) is None:
+            _require_all(daemons)
+    finally:
+        stop_all(daemons, grace=grace)
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
+
+
+def stop_all(daemons: tuple[Daemon, ...], *, grace: float) -> None:
+    """Stop the daemons together; one that is still busy after `grace` seconds is left to end with the process."""
+    for daemon in daemons:
+        daemon.stop()
+    deadline = time.monotonic() + grace
+    for daemon in daemons:
+        if not daemon.join(max(0.0, deadline - time.monotonic())):
+            log.warning("daemon.abandoned", daemon=daemon.name)
+
+
+def _require_all(daemons: tuple[Daemon, ...]) -> None:
+    """Let the process fail, and be started again, when a loop is gone: nobody would miss it otherwise."""
+    for daemon in daemons:
+        if not daemon.is_running:
+            raise RuntimeError(f"The loop of {daemon.name} has ended by itself.")
+
+
+def _release_connections(*, broken: bool) -> None:
+    """Give idle connections back; close those that an error may have left unusable, so that the next turn has new ones.
+
+    A connection inside an atomic block belongs to a caller further up (a test), who still needs it.
+    """
+    for connection in connections.all(initialized_only=True):
+        if connection.in_atomic_block:
+            continue
+        if broken:
+            connection.close()
+        else:
+            connection.close_if_unusable_or_obsolete()

@@ -1,0 +1,102 @@
+"""What a node needs before it starts: the database in shape, static files, the schedule, someone who may sign in."""
+
+import fcntl
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.core.management import call_command
+from django.db import connection
+
+from config.engines import postgresql
+from config.runtime.static import collect_static
+from config.runtime.upkeep import load_schedule, run_when_prepared
+
+Say = Callable[[str], Any]
+
+ADMIN = "admin"
+DATABASE_PATIENCE_SECONDS = 60.0
+# Any number that no other program on the server uses for an advisory lock of the same database.
+LOCK = 7_016_538_221
+
+
+class DatabaseUnreachable(Exception):
+    """The database could not be reached for as long as it was worth waiting."""
+
+
+def prepare(say: Say) -> str | None:
+    """Prepare the node and the database; return the password of the first admin user if one was made up.
+
+    Safe to run on several nodes at once: one after the other they hold the lock of the database.
+    """
+    with _alone_on_this_node():
+        if collect_static():
+            say("Static files are collected.")
+        with _alone_on_the_database(say):
+            call_command("migrate", interactive=False, verbosity=0)
+            load_schedule()
+            run_when_prepared()
+            return _ensure_admin()
+
+
+@contextmanager
+def _alone_on_this_node() -> Iterator[None]:
+    with (settings.DATA_DIR / "prepare.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def _alone_on_the_database(say: Say) -> Iterator[None]:
+    """Hold a lock of the whole database on a connection of its own; it ends with the connection, however that ends."""
+    if connection.vendor != "postgresql":
+        yield
+        return
+    with _wait_for_postgresql(say) as own:
+        if not _try_lock(own):
+            say("Another node is preparing the database: waiting for it.")
+            while not _try_lock(own):
+                time.sleep(0.5)
+        yield
+
+
+def _wait_for_postgresql(say: Say) -> psycopg.Connection[Any]:
+    deadline = time.monotonic() + DATABASE_PATIENCE_SECONDS
+    said = ""
+    while True:
+        try:
+            return postgresql.connect()
+        except psycopg.OperationalError as error:
+            reason = _first_line(error)
+        if time.monotonic() > deadline:
+            raise DatabaseUnreachable(f"DATABASE_URL: the database cannot be reached: {reason}")
+        if reason != said:
+            say(f"Waiting for the database: {reason}")
+            said = reason
+        time.sleep(1)
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
+def _try_lock(own: psycopg.Connection[Any]) -> bool:
+    row = own.execute("SELECT pg_try_advisory_lock(%s)", [LOCK]).fetchone()
+    return bool(row and row[0])
+
+
+def _ensure_admin() -> str | None:
+    """Create the first admin user; return its password only if nobody has given one."""
+    accounts = get_user_model()._default_manager
+    if accounts.filter(is_superuser=True).exists():
+        return None
+    given = settings.ENV.admin_password
+    password = given or secrets.token_urlsafe(12)
+    accounts.create_superuser(username=ADMIN, password=password)
+    return None if given else password

@@ -1,0 +1,35 @@
+"""The table of processes: what `manage.py up` starts, and what `compose.yaml` has a service for."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from config.env import Environment
+
+
+def _always(env: Environment) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Process:
+    name: str
+    command: str
+    """The command of `manage.py`."""
+    is_needed: Callable[[Environment], bool] = _always
+
+
+# In the order in which they are stopped: first what takes work in, last what does it.
+PROCESSES = (
+    Process("web", "run_web"),
+    Process("beat", "run_beat"),
+    Process("history", "run_history"),
+    Process("scheduler", "run_scheduler"),
+    Process("worker", "run_worker"),
+)
+
+
+def needed(env: Environment) -> tuple[Process, ...]:
+    """Return the processes that the engines call for; without a broker none, for then one process does it all."""
+    if env.amqp_url is None:
+        return ()
+    return tuple(process for process in PROCESSES if process.is_needed(env))

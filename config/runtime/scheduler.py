@@ -1,0 +1,93 @@
+"""The scheduler: does whatever is due and not yet done, in its own process or inside the server's."""
+
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+import structlog
+from django.db import connection
+from psycopg import sql
+
+from config.common.daemon import Daemon, run_until_signalled, stop_all
+from config.common.ring import CHANNEL, answer_rings
+from config.common.work import registered_work
+from config.engines import postgresql
+
+log = structlog.get_logger(__name__)
+
+GRACE_SECONDS = 4.0
+LISTEN_SECONDS = 1.0
+# A connection that only listens would not notice for hours that the other side has vanished.
+KEEPALIVE = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
+
+
+class Scheduler:
+    """A loop for each registered kind of work, so that a slow kind delays nobody."""
+
+    def __init__(self) -> None:
+        self._by_work = {work.name: Daemon(work.run_once, work.every, work.name) for work in registered_work()}
+        self._ear = _Ear(self.wake, self.wake_all)
+        self._daemons = tuple(self._by_work.values())
+        if connection.vendor == "postgresql":
+            self._daemons += (Daemon(self._ear.listen, LISTEN_SECONDS, "listen"),)
+
+    def run(self) -> None:
+        """Run in the foreground of a command until SIGTERM or SIGINT."""
+        answer_rings(self.wake)
+        log.info("scheduler.started", work=sorted(self._by_work))
+        try:
+            run_until_signalled(*self._daemons, grace=GRACE_SECONDS)
+        finally:
+            self._ear.close()
+            log.info("scheduler.stopped")
+
+    def start(self) -> None:
+        """Run beside the server, in threads of its process."""
+        answer_rings(self.wake)
+        for daemon in self._daemons:
+            daemon.start()
+        log.info("scheduler.started", work=sorted(self._by_work))
+
+    def stop(self) -> None:
+        answer_rings(None)
+        stop_all(self._daemons, grace=GRACE_SECONDS)
+        self._ear.close()
+        log.info("scheduler.stopped")
+
+    def wake(self, name: str) -> None:
+        """Wake the work of that name; a newer node may ring for work that this one does not know."""
+        daemon = self._by_work.get(name)
+        if daemon is not None:
+            daemon.wake()
+
+    def wake_all(self) -> None:
+        for daemon in self._by_work.values():
+            daemon.wake()
+
+
+class _Ear:
+    """Listens for the rings of other processes; a lost connection is opened again by the next turn."""
+
+    def __init__(self, wake: Callable[[str], None], wake_all: Callable[[], None]) -> None:
+        self._wake = wake
+        self._wake_all = wake_all
+        self._connection: psycopg.Connection[Any] | None = None
+
+    def listen(self) -> bool:
+        if self._connection is None:
+            self._connection = postgresql.connect(**KEEPALIVE)
+            self._connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(CHANNEL)))
+            # What was rung while nobody listened is lost: look everywhere.
+            self._wake_all()
+        try:
+            for notice in self._connection.notifies(timeout=LISTEN_SECONDS):
+                self._wake(notice.payload)
+        except psycopg.Error:
+            self.close()
+            raise
+        return True
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None

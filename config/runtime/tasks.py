@@ -1,0 +1,27 @@
+"""What Celery workers run: each task is a line."""
+
+import time
+
+from celery import shared_task
+
+from config.common.ring import TASK, ring
+from config.common.work import get_work
+from config.runtime import upkeep
+
+LONGEST_SECONDS = 60.0
+
+
+@shared_task(name=TASK)
+def run_work(name: str) -> None:
+    """Do the work of that name until nothing is due; after a minute let another task go on."""
+    work = get_work(name)
+    deadline = time.monotonic() + LONGEST_SECONDS
+    while work.run_once():
+        if time.monotonic() > deadline:
+            ring(name)
+            break
+
+
+@shared_task(name=upkeep.TASK)
+def run_upkeep(name: str) -> None:
+    upkeep.run(name)

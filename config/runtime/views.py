@@ -1,0 +1,64 @@
+"""The three pages that machines watch: is the process there, do its engines answer, what has it counted."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from ipaddress import IPv6Address, ip_address
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from prometheus_client import CONTENT_TYPE_LATEST
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from config.records.permissions import ScopePermission
+from config.records.scopes import Scope
+from config.runtime.health import engine_states
+from config.runtime.metrics import render_metrics
+
+# One thread, so that a hundred probes at once wait for one answer instead of taking a hundred threads.
+_asking = ThreadPoolExecutor(1, "readyz")
+
+
+async def healthz(request: HttpRequest) -> HttpResponse:
+    """Answer as long as the process serves; touches no database and no thread."""
+    return HttpResponse("ok", content_type="text/plain")
+
+
+async def readyz(request: HttpRequest) -> HttpResponse:
+    """Tell which engines answer; only the database is worth taking the node out of service."""
+    states = await asyncio.get_running_loop().run_in_executor(_asking, engine_states)
+    return JsonResponse(states, status=503 if states["database"] == "down" else 200)
+
+
+class FromAllowedNetwork(BasePermission):
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        try:
+            address = ip_address(request.META.get("REMOTE_ADDR", ""))
+        except ValueError:
+            return False
+        if isinstance(address, IPv6Address) and address.ipv4_mapped:
+            address = address.ipv4_mapped
+        return any(address in network for network in settings.METRICS_ALLOWED_NETWORKS)
+
+
+class _AnyForm(BaseContentNegotiation):
+    """Take whatever the caller says it accepts: there is one form, and Prometheus asks for several others first."""
+
+    def select_parser(self, request: Request, parsers: Any) -> Any:
+        return parsers[0]
+
+    def select_renderer(self, request: Request, renderers: Any, format_suffix: str | None = None) -> Any:
+        return renderers[0], renderers[0].media_type
+
+
+class MetricsView(APIView):
+    scopes = {"GET": Scope.OPERATIONS}
+    permission_classes = [FromAllowedNetwork | ScopePermission]
+    content_negotiation_class = _AnyForm
+    schema = None
+
+    def get(self, request: Request) -> HttpResponse:
+        return HttpResponse(render_metrics(), content_type=CONTENT_TYPE_LATEST)

@@ -1,0 +1,54 @@
+"""The one table of hourly and daily upkeep.
+
+`prepare` puts it into the tables of django-celery-beat, where staff may change the times or switch an entry off. No
+promise to the outside rests on it: what must happen within seconds is work of the scheduler.
+"""
+
+from dataclasses import dataclass
+
+from celery.schedules import crontab
+from django.utils.module_loading import import_string
+
+
+@dataclass(frozen=True)
+class Upkeep:
+    """A function without arguments that is safe to run twice, at once, late or not at all for a day."""
+
+    name: str
+    function: str
+    """Where it is: the dotted path."""
+    at: crontab
+    sentence: str
+    """What it is for, as staff read it."""
+    when_prepared: bool = False
+    """Run it also whenever a node is prepared for its start."""
+
+    def run(self) -> None:
+        import_string(self.function)()
+
+
+SCHEDULE = (
+    Upkeep(
+        name="forget_old_answers",
+        function="config.records.services.upkeep.forget_old_answers",
+        at=crontab(minute="7"),
+        sentence="Delete stored answers to repeated calls after a day, and counts of failed sign-ins that are over.",
+    ),
+    Upkeep(
+        name="keep_partitions",
+        function="notifications.services.partitions.keep_partitions",
+        at=crontab(minute="23", hour="1"),
+        sentence="Create the daily partitions of the coming days and drop those that are too old.",
+        when_prepared=True,
+    ),
+    Upkeep(
+        name="forget_old_history",
+        function="sensors.history.retention.forget_old_history",
+        at=crontab(minute="41", hour="2"),
+        sentence="Drop the months of sensor history that are older than HISTORY_RETENTION_MONTHS.",
+    ),
+)
+
+
+def get_upkeep(name: str) -> Upkeep:
+    return next(upkeep for upkeep in SCHEDULE if upkeep.name == name)

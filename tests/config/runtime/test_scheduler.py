@@ -1,0 +1,127 @@
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from django.db import connection, transaction
+
+from config.common import work
+from config.common.ring import CHANNEL, answer_rings, ring
+from config.common.work import Work
+from config.engines import postgresql
+from config.runtime import scheduler as module
+from config.runtime.scheduler import Scheduler
+from tests.faults.patience import eventually
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+LISTENERS = "FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()"
+
+
+class Kind:
+    """Work that notes its turns and may take as long as it likes."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.turns = 0
+        self.go_on = threading.Event()
+        self.go_on.set()
+
+    def run_once(self) -> bool:
+        self.turns += 1
+        self.go_on.wait(20)
+        return False
+
+
+@pytest.fixture
+def start(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Scheduler]]:
+    started: list[tuple[Scheduler, tuple[Kind, ...]]] = []
+
+    def run(*kinds: Kind) -> Scheduler:
+        monkeypatch.setattr(work, "_registered", {})
+        monkeypatch.setattr(module, "LISTEN_SECONDS", 0.1)
+        monkeypatch.setattr(module, "GRACE_SECONDS", 1.0)
+        for kind in kinds:
+            work.register_work(Work(name=kind.name, run_once=kind.run_once, every=10))
+        scheduler = Scheduler()
+        scheduler.start()
+        started.append((scheduler, kinds))
+        assert eventually(lambda: all(kind.turns for kind in kinds))
+        return scheduler
+
+    yield run
+    for scheduler, kinds in started:
+        for kind in kinds:
+            kind.go_on.set()
+        scheduler.stop()
+    answer_rings(lambda name: None)
+
+
+@pytest.mark.embedded
+class TestScheduler:
+    def test_a_slow_kind_of_work_delays_no_other(self, start: Callable[..., Scheduler]) -> None:
+        slow, quick = Kind("slow"), Kind("quick")
+        slow.go_on.clear()
+        scheduler = start(slow, quick)
+        before = quick.turns
+        scheduler.wake("quick")
+        assert eventually(lambda: quick.turns > before, 2)
+        assert slow.turns == 1
+
+    def test_a_ring_in_this_process_wakes_the_work_at_once(self, start: Callable[..., Scheduler]) -> None:
+        kind, other = Kind("one"), Kind("other")
+        start(kind, other)
+        time.sleep(0.1)
+        turns = other.turns
+        with transaction.atomic():
+            ring("one")
+        assert eventually(lambda: kind.turns >= 2, 2)
+        assert other.turns == turns
+
+    def test_a_ring_for_work_of_a_newer_node_is_ignored(self, start: Callable[..., Scheduler]) -> None:
+        start(Kind("one")).wake("unheard")
+
+    def test_stops_within_its_grace_even_when_a_kind_hangs(self, start: Callable[..., Scheduler]) -> None:
+        kind = Kind("hanging")
+        kind.go_on.clear()
+        scheduler = start(kind)
+        began = time.monotonic()
+        scheduler.stop()
+        assert time.monotonic() - began < 3
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="about LISTEN and NOTIFY")
+class TestListening:
+    def test_a_ring_of_another_process_wakes_the_work(self, start: Callable[..., Scheduler]) -> None:
+        kind = Kind("one")
+        start(kind)
+        before = self.settle(kind)
+        self.notify("one")
+        assert eventually(lambda: kind.turns > before, 3)
+
+    def test_listens_again_after_the_connection_was_cut(self, start: Callable[..., Scheduler]) -> None:
+        kind = Kind("one")
+        start(kind)
+        before = self.settle(kind)
+        with postgresql.connect() as own:
+            own.execute(f"SELECT pg_terminate_backend(pid) {LISTENERS}")
+        assert eventually(lambda: kind.turns > before, 8), "a new connection wakes everyone: rings may have been lost"
+        before = self.settle(kind)
+        self.notify("one")
+        assert eventually(lambda: kind.turns > before, 3)
+
+    def notify(self, name: str) -> None:
+        with postgresql.connect() as own:
+            own.execute("SELECT pg_notify(%s, %s)", [CHANNEL, name])
+
+    def settle(self, kind: Kind) -> int:
+        """Wait until the connection is there and has woken everyone, as it does once."""
+        assert eventually(lambda: self.listeners() == 1, 5)
+        time.sleep(0.3)
+        return kind.turns
+
+    def listeners(self) -> int:
+        with postgresql.connect() as own:
+            row = own.execute(f"SELECT count(*) {LISTENERS}").fetchone()
+        return int(row[0]) if row else 0

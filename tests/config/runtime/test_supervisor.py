@@ -1,0 +1,121 @@
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from config.runtime import supervisor as module
+from config.runtime.processes import Process
+from config.runtime.supervisor import Child
+from tests.faults.patience import eventually
+
+PROGRAM = """
+import os, signal, subprocess, sys, time
+match sys.argv[1]:
+    case "fail":
+        sys.exit(3)
+    case "stubborn":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        helper = subprocess.Popen(["sleep", "60"])
+        open(os.environ["NOTE"], "w").write(f"{os.environ['POSTERN_PROCESS']} {helper.pid}\\n")
+        time.sleep(60)
+    case "gentle":
+        open(os.environ["NOTE"], "w").write("up\\n")
+        time.sleep(60)
+"""
+
+
+@pytest.fixture
+def note(tmp_path: Path) -> Path:
+    return tmp_path / "note"
+
+
+@pytest.fixture
+def child(tmp_path: Path, note: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    program = tmp_path / "manage.py"
+    program.write_text(PROGRAM)
+    monkeypatch.setattr(module, "MANAGE", program)
+    monkeypatch.setattr(module, "FIRST_PAUSE", 0.05)
+    made: list[Child] = []
+
+    def make(command: str) -> Child:
+        made.append(Child(Process("one", command), {**os.environ, "NOTE": str(note)}, []))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.stop(0)
+
+
+def tend_until_exited(child: Child, times: int) -> list[dict[str, Any]]:
+    with capture_logs() as logs:
+        eventually(lambda: child.tend() and sum(line["event"] == "process.exited" for line in logs) >= times)
+    return [dict(line) for line in logs if line["event"] == "process.exited"]
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+class TestChild:
+    def test_one_that_fails_at_once_is_started_again_after_growing_pauses(self, child: Any) -> None:
+        exits = tend_until_exited(child("fail"), 3)
+        assert [line["pause_seconds"] for line in exits] == [0.05, 0.1, 0.2]
+        assert {line["code"] for line in exits} == {3}
+
+    def test_a_pause_never_grows_past_its_limit(self, child: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(module, "LONGEST_PAUSE", 0.06)
+        exits = tend_until_exited(child("fail"), 3)
+        assert [line["pause_seconds"] for line in exits] == [0.05, 0.06, 0.06]
+
+    def test_a_steady_life_resets_the_pause(self, child: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(module, "STEADY_SECONDS", 0.0)
+        exits = tend_until_exited(child("fail"), 3)
+        assert [line["pause_seconds"] for line in exits] == [0.05] * 3
+
+    def test_tells_for_how_long_there_is_nothing_to_do(self, child: Any) -> None:
+        one = child("fail")
+        one.tend()
+        assert eventually(lambda: one.tend() < 1)
+
+    def test_one_that_obeys_is_stopped_at_once(self, child: Any, note: Path) -> None:
+        one = child("gentle")
+        one.tend()
+        assert eventually(note.exists)
+        began = time.monotonic()
+        one.stop(5)
+        assert time.monotonic() - began < 2
+
+    def test_one_that_does_not_obey_is_killed_with_all_it_started(self, child: Any, note: Path) -> None:
+        one = child("stubborn")
+        one.tend()
+        assert eventually(lambda: note.exists() and note.read_text().endswith("\n"))
+        name, helper = note.read_text().split()
+        began = time.monotonic()
+        one.stop(0.3)
+        assert 0.25 < time.monotonic() - began < 3
+        assert eventually(lambda: not is_alive(int(helper)), 2)
+        assert name == "one"
+
+    def test_one_that_is_killed_takes_what_it_started_with_it(self, child: Any, note: Path) -> None:
+        one = child("stubborn")
+        one.tend()
+        assert eventually(lambda: note.exists() and note.read_text().endswith("\n"))
+        helper = int(note.read_text().split()[1])
+        os.kill(one._running.pid, signal.SIGKILL)
+        tend_until_exited(one, 1)
+        assert eventually(lambda: not is_alive(helper), 2)
+
+    def test_a_program_that_is_not_there_is_tried_again(self, child: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        one = child("gentle")
+        one._command = ["/no/such/program"]
+        with capture_logs() as logs:
+            assert eventually(lambda: one.tend() and len(logs) == 2)
+        assert [line["event"] for line in logs] == ["process.not_started"] * 2
