@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.db import connections
+from django.utils import translation
 
 from config.common.ring import answer_rings
 from tests.settings import DATABASES
@@ -30,6 +31,13 @@ def servers() -> ServerAddresses:
     if missing:
         pytest.fail(f"{', '.join(missing)} not set: run the suite by `make test`, or under tests.servers.bench")
     return ServerAddresses(*(os.environ[name] for name in names))
+
+
+@pytest.fixture(autouse=True)
+def english() -> Iterator[None]:
+    """A request leaves its language on the thread: each test begins in English."""
+    with translation.override("en"):
+        yield
 
 
 @pytest.fixture

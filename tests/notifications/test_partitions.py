@@ -45,13 +45,17 @@ class TestKeepPartitions:
         keep_partitions()
         assert Event.objects.filter(pk=old.pk).exists()
 
+    @pytest.mark.usefixtures("following")
     def test_an_old_event_without_a_position_stays(self) -> None:
         old = Event.objects.create(type="t", subject="s", at=LONG_AGO)
         self.make_day_and_age(old)
         keep_partitions()
         assert Event.objects.filter(pk=old.pk).exists()
 
-    def test_a_follower_that_is_gone_from_the_code_holds_nothing_back(self) -> None:
+    @pytest.mark.usefixtures("following")
+    def test_a_follower_that_is_gone_from_the_code_holds_nothing_back(
+        self, following: Callable[..., Following]
+    ) -> None:
         Follower.objects.create(name="retired")
         (old,) = tell(1)
         self.make_day_and_age(old)

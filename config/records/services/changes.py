@@ -12,10 +12,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias
 
+import msgspec
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 
 from config.common.correlation import correlation_id
 from config.common.errors import Conflict, NotFound
+from config.common.sql import run_for_rows
 from config.records.models import ChangeRecord
 
 Values: TypeAlias = dict[str, Any]
@@ -86,26 +89,27 @@ def record_change(
     actor: str,
 ) -> ChangeRecord:
     """Write one line of the log; the caller's transaction makes it true together with the change."""
-    return record_changes([Change(kind, object_id, action, before, after)], actor=actor)[0]
-
-
-def record_changes(changes: Iterable[Change], *, actor: str) -> list[ChangeRecord]:
-    """Write a line for each of many changes that one call makes."""
-    shared = {"actor": actor[:160], "correlation_id": correlation_id(), "reverts": _reverting.get()}
-    return ChangeRecord.objects.bulk_create(
-        [
-            ChangeRecord(
-                kind=change.kind,
-                object_id=change.object_id,
-                action=change.action,
-                before=change.before,
-                after=change.after,
-                **shared,
-            )
-            for change in changes
-        ],
-        batch_size=5000,
+    return ChangeRecord.objects.create(
+        kind=kind,
+        object_id=object_id,
+        action=action,
+        before=before,
+        after=after,
+        actor=actor[:160],
+        correlation_id=correlation_id(),
+        reverts=_reverting.get(),
     )
+
+
+def record_changes(changes: Iterable[Change], *, actor: str) -> None:
+    """Write a line for each of many changes that one call makes, in one statement."""
+    reverting = _reverting.get()
+    shared = (actor[:160], correlation_id(), None if reverting is None else reverting.pk, timezone.now())
+    rows = [
+        (each.kind, each.object_id, each.action.value, _json(each.before), _json(each.after), *shared)
+        for each in changes
+    ]
+    run_for_rows("config.records", "record_changes", rows)
 
 
 def revert_change(*, change_id: int, actor: str) -> ChangeRecord:
@@ -148,6 +152,10 @@ def _values_before(change: ChangeRecord, current: Values | None) -> Values | Non
     if any(current.get(name) != after[name] for name in touched):
         raise ChangedSince
     return current | {name: before.get(name) for name in touched}
+
+
+def _json(values: Values | None) -> str | None:
+    return None if values is None else msgspec.json.encode(values).decode()
 
 
 def _plain(value: Any) -> Any:

@@ -1,6 +1,5 @@
 import os
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from structlog.testing import capture_logs
 
 from config.runtime import supervisor as module
 from config.runtime.processes import Process
-from config.runtime.supervisor import Child
+from config.runtime.supervisor import Child, Supervisor
 from tests.faults.patience import eventually
 
 PROGRAM = """
@@ -40,6 +39,7 @@ def child(tmp_path: Path, note: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     program.write_text(PROGRAM)
     monkeypatch.setattr(module, "MANAGE", program)
     monkeypatch.setattr(module, "FIRST_PAUSE", 0.05)
+    monkeypatch.setattr(module, "STOP_SECONDS", 2.0)
     made: list[Child] = []
 
     def make(command: str) -> Child:
@@ -48,7 +48,7 @@ def child(tmp_path: Path, note: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
 
     yield make
     for one in made:
-        one.stop(0)
+        one.kill()
 
 
 def tend_until_exited(child: Child, times: int) -> list[dict[str, Any]]:
@@ -89,18 +89,17 @@ class TestChild:
         one = child("gentle")
         one.tend()
         assert eventually(note.exists)
-        began = time.monotonic()
-        one.stop(5)
-        assert time.monotonic() - began < 2
+        one.terminate()
+        assert one.wait(2)
 
     def test_one_that_does_not_obey_is_killed_with_all_it_started(self, child: Any, note: Path) -> None:
         one = child("stubborn")
         one.tend()
         assert eventually(lambda: note.exists() and note.read_text().endswith("\n"))
         name, helper = note.read_text().split()
-        began = time.monotonic()
-        one.stop(0.3)
-        assert 0.25 < time.monotonic() - began < 3
+        one.terminate()
+        assert not one.wait(0.2)
+        one.kill()
         assert eventually(lambda: not is_alive(int(helper)), 2)
         assert name == "one"
 
@@ -119,3 +118,17 @@ class TestChild:
         with capture_logs() as logs:
             assert eventually(lambda: one.tend() and len(logs) == 2)
         assert [line["event"] for line in logs] == ["process.not_started"] * 2
+
+
+class TestSupervisor:
+    def test_one_that_hangs_holds_up_no_other_and_all_end_in_time(self, child: Any, note: Path) -> None:
+        supervisor = Supervisor([], environment={}, descriptors={})
+        hanging, gentle = child("stubborn"), child("gentle")
+        supervisor._children = [hanging, gentle]
+        hanging.tend()
+        assert eventually(lambda: note.exists() and note.read_text().endswith("\n"))
+        gentle.tend()
+        with capture_logs() as logs:
+            supervisor._stop()
+        ended = [(line["name"], line["code"]) for line in logs if line["event"] == "process.stopped"]
+        assert ended == [("one", -signal.SIGTERM), ("one", -signal.SIGKILL)]

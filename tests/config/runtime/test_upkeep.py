@@ -1,4 +1,5 @@
 import json
+import threading
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -141,8 +142,18 @@ class TestRunNextDue:
 
 @pytest.mark.django_db(transaction=True)
 class TestTwoSchedulers:
-    def test_run_an_entry_once(self, table: Callable[..., None], in_threads: Any) -> None:
+    def test_that_find_an_entry_due_at_once_run_it_once(
+        self, table: Callable[..., None], in_threads: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         table(ONE)
+        all_have_looked, is_due = threading.Barrier(8), module._is_due
+
+        def look_together(row: PeriodicTask) -> bool:
+            found = is_due(row)
+            all_have_looked.wait(5)
+            return found
+
+        monkeypatch.setattr(module, "_is_due", look_together)
         found = in_threads(lambda number: run_next_due(), 8)
         assert (sorted(found), runs) == ([False] * 7 + [True], ["one"])
 

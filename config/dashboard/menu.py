@@ -1,0 +1,83 @@
+"""The menu of the admin: one table, group by group; a person sees the entries that their permissions allow."""
+
+from dataclasses import dataclass
+from typing import TypedDict
+
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+
+@dataclass(frozen=True)
+class Entry:
+    title: Promise
+    icon: str
+    page: str
+    """The name of the page's URL."""
+    permission: str
+
+
+class Item(TypedDict):
+    title: str
+    icon: str
+    link: str
+
+
+class Group(TypedDict):
+    title: str
+    items: list[Item]
+
+
+def _list(title: Promise, icon: str, model: str) -> Entry:
+    """Return the entry of a model's list."""
+    app_label, name = model.split(".")
+    return Entry(title, icon, page=f"admin:{app_label}_{name}_changelist", permission=f"{app_label}.view_{name}")
+
+
+MENU: tuple[tuple[Promise, tuple[Entry, ...]], ...] = (
+    (
+        _("Sensors"),
+        (
+            _list(_("Sensors"), "sensor_door", "sensors.sensor"),
+            _list(_("Clients"), "contacts", "sensors.client"),
+            _list(_("Rejected signals"), "signal_disconnected", "sensors.rejectedsignal"),
+        ),
+    ),
+    (
+        _("Notifications"),
+        (
+            _list(_("Events"), "bolt", "notifications.event"),
+            _list(_("Followers"), "conversion_path", "notifications.follower"),
+            _list(_("Incidents"), "emergency_home", "notifications.incident"),
+        ),
+    ),
+    (_("Messaging"), ()),
+    (_("Processes"), ()),
+    (
+        pgettext_lazy("menu", "System"),
+        (
+            _list(_("Access keys"), "key", "records.accesskey"),
+            _list(_("Registry changes"), "history_edu", "records.changerecord"),
+            _list(_("Schedule"), "calendar_clock", "django_celery_beat.periodictask"),
+            _list(_("Users"), "person", "auth.user"),
+            _list(_("Groups"), "group", "auth.group"),
+        ),
+    ),
+)
+
+
+def navigation(request: HttpRequest) -> list[Group]:
+    """Return the groups that have something to show to this person, the start page before them."""
+    home = Item(title=str(_("Start page")), icon="home", link=reverse("admin:index"))
+    groups = [Group(title=str(title), items=_allowed(request, entries)) for title, entries in MENU]
+    return [Group(title="", items=[home]), *(group for group in groups if group["items"])]
+
+
+def _allowed(request: HttpRequest, entries: tuple[Entry, ...]) -> list[Item]:
+    return [
+        Item(title=str(entry.title), icon=entry.icon, link=reverse(entry.page))
+        for entry in entries
+        if request.user.has_perm(entry.permission)
+    ]

@@ -1,0 +1,95 @@
+"""The start page: what runs, what happened in the last day, what waits for a person. Every read is bounded."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
+
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext
+
+from config.dashboard.engines import EngineTile, engine_tiles, profile
+from config.records.models import AccessKey, ChangeRecord
+from config.records.selectors import visible_changes
+from notifications.models import Incident
+from notifications.selectors import FollowerLag, events_per_hour, follower_lags
+
+ROWS = 5
+_TICKS = {"color": "#8b93a1", "maxRotation": 0, "autoSkipPadding": 14, "precision": 0}
+CHART_OPTIONS = {
+    "animation": False,
+    "maintainAspectRatio": False,
+    "plugins": {"legend": {"display": False}},
+    "scales": {
+        "x": {"grid": {"display": False}, "ticks": _TICKS},
+        "y": {"beginAtZero": True, "border": {"display": False}, "grid": {}, "ticks": _TICKS},
+    },
+}
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class EventChart:
+    total: int
+    data: str
+    """The bars as the theme's chart takes them: JSON."""
+    options: str
+
+
+@dataclass(frozen=True)
+class StartPage:
+    """What the page shows; a part that the person may not see is None."""
+
+    profile: str
+    engines: list[EngineTile]
+    is_new: bool
+    chart: EventChart | None
+    followers: list[FollowerLag] | None
+    incidents: list[Incident] | None
+    changes: list[ChangeRecord] | None
+
+
+def fill(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
+    """Put the start page into the context of the admin's index."""
+    return {**context, "title": gettext("Start page"), "start": build(request, at=timezone.now())}
+
+
+def build(request: HttpRequest, *, at: datetime) -> StartPage:
+    def seen(permission: str, read: Callable[[], T]) -> T | None:
+        return read() if request.user.has_perm(permission) else None
+
+    return StartPage(
+        profile=profile(),
+        engines=engine_tiles(),
+        is_new=request.user.has_perm("records.add_accesskey") and not AccessKey.objects.exists(),
+        chart=seen("notifications.view_event", lambda: _chart(at)),
+        followers=seen("notifications.view_follower", follower_lags),
+        incidents=seen("notifications.view_incident", _open_incidents),
+        changes=seen("records.view_changerecord", lambda: list(visible_changes(request.user)[:ROWS])),
+    )
+
+
+def _chart(at: datetime) -> EventChart:
+    hours = events_per_hour(at)
+    bars = {
+        "labels": [date_format(timezone.localtime(hour.hour), "H:i") for hour in hours],
+        "datasets": [
+            {
+                "label": gettext("Events"),
+                "data": [hour.count for hour in hours],
+                "backgroundColor": "var(--color-primary-600)",
+                "borderRadius": 4,
+                "maxBarThickness": 24,
+            }
+        ],
+    }
+    total = sum(hour.count for hour in hours)
+    return EventChart(total=total, data=json.dumps(bars), options=json.dumps(CHART_OPTIONS))
+
+
+def _open_incidents() -> list[Incident]:
+    """Return one more than the page shows, so that it can tell whether there are others."""
+    return list(Incident.objects.filter(resolved_at=None).order_by("-at")[: ROWS + 1])

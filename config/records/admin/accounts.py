@@ -1,0 +1,132 @@
+"""Users and groups. Rights come with groups; the product's own groups are kept by the product (`groups.py`)."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.contrib.auth.admin import GroupAdmin as PlainGroupAdmin
+from django.contrib.auth.admin import UserAdmin as PlainUserAdmin
+from django.contrib.auth.models import Group, Permission, User
+from django.contrib.contenttypes.models import ContentType
+from django.db.models import ManyToManyField, QuerySet
+from django.http import HttpRequest
+from django.utils.text import capfirst
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
+
+from config.records.admin.theme import (
+    AdminPasswordChangeForm,
+    ModelAdmin,
+    UserChangeForm,
+    UserCreationForm,
+    display,
+)
+from config.records.groups import GROUPS
+from config.records.scopes import Scope, permission
+
+admin.site.unregister(User)
+admin.site.unregister(Group)
+
+VERBS = {"view": _("see"), "add": _("add"), "change": _("change"), "delete": _("delete")}
+
+
+@admin.register(User)
+class UserAdmin(PlainUserAdmin, ModelAdmin[User]):  # type: ignore[type-arg]
+    form = UserChangeForm
+    add_form = UserCreationForm
+    change_password_form = AdminPasswordChangeForm
+    list_display = ("username", "full_name", "group_names", "is_active", "last_login")
+    list_filter = ("is_active", "groups")
+    list_filter_submit = True
+    fieldsets = (
+        (None, {"fields": ("username", "password")}),
+        (_("Person"), {"fields": ("first_name", "last_name", "email")}),
+        (_("Access"), {"fields": ("is_active", "is_staff", "is_superuser", "groups")}),
+        (_("Dates"), {"fields": ("last_login", "date_joined")}),
+    )
+    add_fieldsets = (
+        (None, {"classes": ("wide",), "fields": ("username", "password1", "password2", "is_staff", "groups")}),
+    )
+    readonly_fields = ("last_login", "date_joined")
+    filter_horizontal = ()
+
+    @display(description=_("full name"))
+    def full_name(self, user: User) -> str:
+        return user.get_full_name() or "–"
+
+    @display(description=_("groups"))
+    def group_names(self, user: User) -> str:
+        names = [group.name for group in user.groups.all()]
+        return ", ".join([gettext("superuser"), *names] if user.is_superuser else names) or "–"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
+        return super().get_queryset(request).prefetch_related("groups")
+
+    def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        # An account is made inactive instead: what it did stays under its name.
+        return False
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        return {"is_staff": True}
+
+    def formfield_for_manytomany(
+        self, db_field: "ManyToManyField[Any, Any]", request: HttpRequest, **kwargs: Any
+    ) -> Any:
+        if db_field.name == "groups":
+            kwargs |= {"widget": UnfoldAdminCheckboxSelectMultipleWidget, "help_text": ""}
+        return super().formfield_for_manytomany(db_field, request, **kwargs)
+
+
+class PermissionsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
+    """Permissions in the words of the reader: Django keeps their English names in the table."""
+
+    def label_from_instance(self, held: Any) -> str:
+        scopes = {permission(scope.value): scope.label for scope in Scope}
+        if held.codename in scopes:
+            return f"REST: {scopes[held.codename]}"
+        verb = VERBS.get(held.codename.partition("_")[0], held.name)
+        return f"{held.content_type.app_labeled_name.replace(' | ', ' · ')}: {verb}"
+
+
+@admin.register(Group)
+class GroupAdmin(PlainGroupAdmin, ModelAdmin[Group]):
+    list_display = ("name", "purpose")
+    actions = None
+    filter_horizontal = ()
+
+    @display(description=_("what it may do"))
+    def purpose(self, group: Group) -> str:
+        return capfirst(str(GROUPS[group.name].purpose if group.name in GROUPS else _("a group of your own")))
+
+    def get_fields(self, request: HttpRequest, obj: Group | None = None) -> tuple[str, ...]:
+        return ("name", "permissions") if _is_own(obj) else ("name", "purpose")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Group | None = None) -> tuple[str, ...]:
+        return () if _is_own(obj) else ("name", "purpose")
+
+    def has_change_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
+        return _is_own(obj) and super().has_change_permission(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
+        return _is_own(obj) and super().has_delete_permission(request, obj)
+
+    def formfield_for_manytomany(
+        self, db_field: "ManyToManyField[Any, Any]", request: HttpRequest | None = None, **kwargs: Any
+    ) -> Any:
+        kwargs |= {
+            "queryset": Permission.objects.filter(content_type__in=_content_types()),
+            "form_class": PermissionsField,
+            "widget": UnfoldAdminCheckboxSelectMultipleWidget,
+            "help_text": "",
+        }
+        return super().formfield_for_manytomany(db_field, request, **kwargs)
+
+
+def _content_types() -> list[ContentType]:
+    """Return the tables that have pages: permissions over others mean nothing to staff."""
+    return list(ContentType.objects.get_for_models(*admin.site._registry).values())
+
+
+def _is_own(group: Group | None) -> bool:
+    return group is None or group.name not in GROUPS

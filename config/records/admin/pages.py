@@ -1,0 +1,119 @@
+"""What the admin pages of every app share: read-only lists, pages without a full count, questions before an action."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from django import forms
+from django.contrib import messages
+from django.contrib.admin.utils import quote
+from django.db.models import Model
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.loader import render_to_string
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.safestring import SafeString
+from unfold.paginator import InfinitePaginator
+
+from config.common.errors import ApplicationError, Invalid
+from config.records.admin.theme import ModelAdmin
+
+M = TypeVar("M", bound=Model)
+
+
+class ReadOnlyAdmin(ModelAdmin[M]):
+    """Rows that services write: shown, never edited by a form."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: M | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: M | None = None) -> bool:
+        return False
+
+
+class BigTableAdmin(ReadOnlyAdmin[M]):
+    """A table that grows: newest first by its key, no counting, no sorting by columns without an index."""
+
+    sortable_by = ()
+    list_per_page = 50
+    paginator = InfinitePaginator
+    show_full_result_count = False
+
+
+@dataclass(frozen=True)
+class Question:
+    title: str
+    text: str
+    button: str
+    dangerous: bool = False
+
+
+def ask_then_act(
+    model_admin: ModelAdmin[M],
+    request: HttpRequest,
+    subject: M,
+    *,
+    question: Question,
+    act: Callable[[dict[str, Any]], str],
+    form: forms.Form | None = None,
+) -> HttpResponse:
+    """Ask on GET; on POST do it, tell the outcome as a message and return to the page of the subject."""
+    if request.method != "POST" or (form is not None and not form.is_valid()):
+        return _ask(model_admin, request, subject, question, form)
+    try:
+        messages.success(request, act(form.cleaned_data if form is not None else {}))
+    except ApplicationError as error:
+        messages.error(request, explain(error))
+    return HttpResponseRedirect(page_of(model_admin, subject))
+
+
+def _ask(
+    model_admin: ModelAdmin[M], request: HttpRequest, subject: M, question: Question, form: forms.Form | None
+) -> HttpResponse:
+    context = {
+        **model_admin.admin_site.each_context(request),
+        "opts": model_admin.opts,
+        "title": question.title,
+        "original": subject,
+        "question": question,
+        "form": form,
+        "back": page_of(model_admin, subject),
+    }
+    return TemplateResponse(request, "records/question.html", context)
+
+
+def get_subject(model_admin: ModelAdmin[M], request: HttpRequest, object_id: str) -> M:
+    subject = model_admin.get_object(request, object_id)
+    if subject is None:
+        raise Http404
+    return subject
+
+
+def page_of(model_admin: ModelAdmin[M], subject: M) -> str:
+    opts = model_admin.opts
+    return reverse(f"admin:{opts.app_label}_{opts.model_name}_change", args=[quote(subject.pk)])
+
+
+def explain(error: ApplicationError) -> str:
+    """Return the message of an error, with the reason that it carries."""
+    reason = error.data.get("reason")
+    return f"{error.message} {reason}" if reason else error.message
+
+
+def add_errors(form: forms.Form, error: Invalid) -> None:
+    """Show what a service refused: each rule at its field, above the form where it has no such field."""
+    for field, rules in error.data["fields"].items():
+        form.add_error(field if field in form.fields else None, rules)
+
+
+def badge(text: Any, colour: str) -> SafeString:
+    """Render a word on a colour of the theme: success, info, warning, danger."""
+    return SafeString(render_to_string("unfold/helpers/label.html", {"text": text, "type": colour}))
+
+
+def actor_of(request: HttpRequest) -> str:
+    """Return how logs and rows name the person who acts."""
+    return f"staff:{request.user.get_username()}"

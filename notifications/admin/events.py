@@ -1,0 +1,46 @@
+import json
+from datetime import timedelta
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+
+from config.records.admin.pages import BigTableAdmin
+from config.records.admin.theme import TextFilter, display
+from notifications.models import Event
+
+
+class TypeFilter(TextFilter):
+    """Looks at the last day alone: a rare type over all that is kept would mean reading every partition."""
+
+    title = _("type (last 24 hours)")
+    parameter_name = "type"
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Event]) -> QuerySet[Event]:
+        wanted = (self.value() or "").strip()
+        if not wanted:
+            return queryset
+        return queryset.filter(type=wanted, recorded_at__gte=timezone.now() - timedelta(hours=24))
+
+
+@admin.register(Event)
+class EventAdmin(BigTableAdmin[Event]):
+    list_display = ("at", "type", "subject", "position", "correlation_id")
+    list_filter = (TypeFilter,)
+    list_filter_submit = True
+    search_fields = ("=subject", "=correlation_id")
+    search_help_text = _("Exact subject or correlation id")
+    fields = ("type", "subject", "at", "recorded_at", "position", "correlation_id", "content")
+
+    @display(description=_("payload"))
+    def content(self, event: Event) -> SafeString:
+        return as_code(event.payload)
+
+
+def as_code(value: object) -> SafeString:
+    text = json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True)
+    return format_html('<pre class="pst-code">{}</pre>', text)

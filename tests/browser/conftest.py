@@ -1,0 +1,84 @@
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.browser.installation import PASSWORD, running
+from tests.browser.watch import Watch
+from tests.servers.packages import get_program
+
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+DESKTOP = {"width": 1280, "height": 800}
+PHONE = {"width": 390, "height": 844}
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture(scope="package")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with running(tmp_path_factory.mktemp("installation")) as address:
+        yield address
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    # Not for the whole session: while it runs, Django takes this thread for an asynchronous one.
+    with sync_playwright() as playwright:
+        program = get_program("chromium", "chromium-browser", "google-chrome")
+        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="package")
+def admin_session(browser: Browser, address: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Sign in once; every page of an admin begins with these cookies."""
+    page = browser.new_page(locale="en")
+    sign_in(page, address)
+    kept = tmp_path_factory.mktemp("session") / "cookies.json"
+    page.context.storage_state(path=kept)
+    page.context.close()
+    return kept
+
+
+@pytest.fixture
+def open_page(browser: Browser, address: str) -> Iterator[Open]:
+    """Open windows that are watched: whatever they complain about fails the test."""
+    watches: list[Watch] = []
+    contexts = []
+
+    def open_one(**options: Any) -> Page:
+        context = browser.new_context(**{"viewport": DESKTOP, "locale": "en", **options})
+        contexts.append(context)
+        page = context.new_page()
+        watches.append(Watch(page, address.removeprefix("http://")))
+        return page
+
+    yield open_one
+    for context in contexts:
+        context.close()
+    assert [complaint for watch in watches for complaint in watch.complaints] == []
+
+
+@pytest.fixture
+def admin_page(open_page: Open, admin_session: Path) -> Page:
+    return open_page(storage_state=admin_session)
+
+
+def sign_in(page: Page, address: str, name: str = "admin", password: str = PASSWORD) -> None:
+    page.goto(f"{address}/")
+    page.fill("#id_username", name)
+    page.fill("#id_password", password)
+    page.click("#login-form button[type=submit]")
+    page.wait_for_load_state("networkidle")

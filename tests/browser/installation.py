@@ -1,0 +1,64 @@
+"""A real installation for the browser: its own folder, its own process, no engine but the embedded ones."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PASSWORD = "a password for the browser"
+PATIENCE_SECONDS = 60
+
+
+@contextmanager
+def running(folder: Path) -> Iterator[str]:
+    """Prepare an installation with content, serve it, yield its address."""
+    port = _free_port()
+    environment = _environment(folder, port)
+    for step in (["manage.py", "prepare"], ["-m", "tests.browser.content"]):
+        subprocess.run([sys.executable, *step], cwd=ROOT, env=environment, check=True, capture_output=True)
+    with (folder / "server.log").open("wb") as log:
+        server = subprocess.Popen([sys.executable, "manage.py", "up"], cwd=ROOT, env=environment, stderr=log)
+        try:
+            _wait(f"http://127.0.0.1:{port}/healthz", server)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            server.terminate()
+            server.wait(15)
+
+
+def _environment(folder: Path, port: int) -> dict[str, str]:
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    return {
+        **kept,
+        "DATA_DIR": str(folder),
+        "PORT": str(port),
+        "ADMIN_PASSWORD": PASSWORD,
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "LOG_LEVEL": "ERROR",
+    }
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _wait(address: str, server: "subprocess.Popen[bytes]") -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        assert server.poll() is None, "the server ended before it served: see server.log"
+        try:
+            urllib.request.urlopen(address, timeout=2).close()
+        except (urllib.error.URLError, ConnectionError, TimeoutError):
+            time.sleep(0.2)
+        else:
+            return
+    raise TimeoutError(f"{address} did not answer within {PATIENCE_SECONDS} s")
