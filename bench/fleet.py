@@ -45,10 +45,10 @@ def make_sensors(count: int, *, with_clients: bool = False) -> None:
 class Feed:
     """Signals of a fleet in the order of time; every call goes on where the last one stopped."""
 
-    def __init__(self, sensors: int, *, change_every: int) -> None:
+    def __init__(self, sensors: int, *, change_every: int, first: int = 0) -> None:
         self.sensors = sensors
         self.change_every = change_every
-        self._sent = 0
+        self._sent = first
         self._values = bytearray(sensors)
 
     def publish(self, count: int) -> None:

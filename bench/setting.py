@@ -4,6 +4,7 @@ import os
 import tempfile
 from urllib.parse import urlsplit, urlunsplit
 
+import clickhouse_driver
 import psycopg
 
 NAME = "postern_bench"
@@ -18,13 +19,23 @@ def set_up() -> None:
     os.environ["DATABASE_URL"] = urlunsplit(urlsplit(server)._replace(path=f"/{NAME}"))
     os.environ["AMQP_URL"] = os.environ["TEST_AMQP_URL"]
     os.environ["REDIS_URL"] = os.environ["TEST_REDIS_URL"]
-    os.environ["CLICKHOUSE_URL"] = os.environ["TEST_CLICKHOUSE_URL"]
+    os.environ["CLICKHOUSE_URL"] = urlunsplit(urlsplit(os.environ["TEST_CLICKHOUSE_URL"])._replace(path=f"/{NAME}"))
     os.environ.setdefault("DATA_DIR", tempfile.mkdtemp(prefix="postern-bench-"))
     os.environ.setdefault("LOG_LEVEL", "WARNING")
     os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
 
+    _empty_clickhouse()
     import django
     from django.core.management import call_command
+    from django.db import connections
 
     django.setup()
+    connections.close_all()
     call_command("migrate", verbosity=0)
+
+
+def _empty_clickhouse() -> None:
+    client = clickhouse_driver.Client.from_url(os.environ["TEST_CLICKHOUSE_URL"])
+    client.execute(f"DROP DATABASE IF EXISTS {NAME}")
+    client.execute(f"CREATE DATABASE {NAME}")
+    client.disconnect()

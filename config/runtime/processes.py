@@ -22,6 +22,7 @@ class Process:
 PROCESSES = (
     Process("web", "run_web"),
     Process("beat", "run_beat"),
+    Process("ingest", "run_ingest"),
     Process("history", "run_history"),
     Process("scheduler", "run_scheduler"),
     Process("worker", "run_worker"),

@@ -57,12 +57,16 @@ class Supervisor:
             signal.pthread_sigmask(signal.SIG_SETMASK, previous)
 
     def _stop(self) -> None:
-        """Stop one after the other; each may use an equal share of the time that is left."""
+        """Stop one after the other; what takes longer than its share goes on beside the next, until the deadline."""
         log.info("supervisor.stopping")
         deadline = time.monotonic() + STOP_SECONDS
         for position, child in enumerate(self._children):
-            left = max(0.0, deadline - time.monotonic())
-            child.stop(left / (len(self._children) - position))
+            shares = len(self._children) - position + 1
+            child.terminate()
+            child.wait(max(0.0, deadline - time.monotonic()) / shares)
+        for child in self._children:
+            if not child.wait(max(0.0, deadline - time.monotonic())):
+                child.kill()
         log.info("supervisor.stopped")
 
 
@@ -87,19 +91,29 @@ class Child:
             self._start()
         return STEADY_SECONDS if self._running else max(0.01, self._due_at - time.monotonic())
 
-    def stop(self, seconds: float) -> None:
-        """End it gently, and by force when that takes too long."""
-        running, self._running = self._running, None
-        if running is None:
-            return
-        running.terminate()
+    def terminate(self) -> None:
+        """Ask it to end."""
+        if self._running is not None:
+            self._running.terminate()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for its end; return whether it came."""
+        if self._running is None:
+            return True
         try:
-            code = running.wait(seconds)
+            code = self._running.wait(seconds)
         except subprocess.TimeoutExpired:
-            _kill_group(running)
-            code = running.wait()
-        _kill_group(running)
-        log.info("process.stopped", name=self.name, pid=running.pid, code=code)
+            return False
+        ended, self._running = self._running, None
+        _kill_group(ended)
+        log.info("process.stopped", name=self.name, pid=ended.pid, code=code)
+        return True
+
+    def kill(self) -> None:
+        """End it, and all that it has started, by force."""
+        if self._running is not None:
+            _kill_group(self._running)
+            self.wait(STOP_SECONDS)
 
     def _start(self) -> None:
         supervisor = os.getpid()

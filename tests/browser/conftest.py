@@ -82,3 +82,10 @@ def sign_in(page: Page, address: str, name: str = "admin", password: str = PASSW
     page.fill("#id_password", password)
     page.click("#login-form button[type=submit]")
     page.wait_for_load_state("networkidle")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One server and one browser serve all of these tests: they stay in one worker."""
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.xdist_group("browser"))

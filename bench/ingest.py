@@ -1,0 +1,128 @@
+"""Ingest: signals a second from RabbitMQ into state, last seen, events and history, against a consumer that decodes
+nothing and only acknowledges.
+
+The queue is filled first; the clock runs from the start of the consumer until ClickHouse holds every signal, with one
+consumer of each kind (`run_history` is a process of its own, as in the product).
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+
+from pika.adapters.blocking_connection import BlockingChannel
+from pika.spec import Basic, BasicProperties
+
+from bench.figure import Figure, compare
+from bench.fleet import Feed, make_sensors, purge
+from config.engines import clickhouse
+from config.engines.amqp import connect
+from sensors.ingest.consumer import Consumer
+from sensors.ingest.topology import QUEUE
+
+SENSORS = 100_000
+SIGNALS = 60_000
+HISTORY_BATCH = 20_000
+
+
+def figures() -> list[Figure]:
+    make_sensors(SENSORS, with_clients=True)
+    history = _start_history()
+    try:
+        return [
+            _figure("ingest", Feed(SENSORS, change_every=100), must=0.40, aims=0.55),
+            _figure("ingest, changing", Feed(SENSORS, change_every=2, first=10**9), must=0.10, aims=0.2),
+        ]
+    finally:
+        history.terminate()
+        history.wait(20)
+
+
+def _figure(name: str, feed: Feed, *, must: float, aims: float) -> Figure:
+    return compare(
+        name, "signals/s", ours=partial(_ours, feed), yardstick=partial(_null_consumer, feed), must=must, aims=aims
+    )
+
+
+def _start_history() -> "subprocess.Popen[bytes]":
+    environment = os.environ | {"HISTORY_BATCH": str(HISTORY_BATCH), "HISTORY_SECONDS": "60"}
+    process = subprocess.Popen([sys.executable, "manage.py", "run_history"], env=environment)
+    _wait_for(lambda: _history_count() >= 0)
+    return process
+
+
+def _ours(feed: Feed) -> float:
+    purge()
+    feed.publish(SIGNALS)
+    before = _history_count()
+    began = time.perf_counter()
+    consumer = Consumer("bench", should_stop=_Until(lambda: _waiting() == 0))
+    consumer.run()
+    _wait_for(lambda: _history_count() >= before + SIGNALS)
+    return SIGNALS / (time.perf_counter() - began)
+
+
+def _null_consumer(feed: Feed) -> float:
+    purge()
+    feed.publish(SIGNALS)
+    link = connect()
+    channel = link.channel()
+    channel.basic_qos(prefetch_count=6000)
+    received = 0
+
+    def acknowledge(channel: BlockingChannel, method: Basic.Deliver, _: BasicProperties, body: bytes) -> None:
+        nonlocal received
+        received += 1
+        if received % 500 == 0:
+            channel.basic_ack(method.delivery_tag, multiple=True)
+
+    channel.basic_consume(QUEUE, acknowledge)
+    began = time.perf_counter()
+    while received < SIGNALS:
+        link.process_data_events(time_limit=0.05)
+    took = time.perf_counter() - began
+    link.close()
+    return SIGNALS / took
+
+
+class _Until:
+    """Ask now and then, not at every turn: asking the broker costs what is being measured."""
+
+    def __init__(self, condition: Callable[[], bool]) -> None:
+        self._condition = condition
+        self._asked = time.monotonic()
+
+    def __call__(self) -> bool:
+        if time.monotonic() - self._asked < 0.2:
+            return False
+        self._asked = time.monotonic()
+        return self._condition()
+
+
+def _waiting() -> int:
+    """Count what is in the queue or with the consumer: it is empty when everything has been acknowledged."""
+    link = connect()
+    channel = link.channel()
+    count = int(channel.queue_declare(QUEUE, passive=True).method.message_count)
+    link.close()
+    return count
+
+
+def _history_count() -> int:
+    client = clickhouse.connect()
+    try:
+        return int(client.execute("SELECT count() FROM signals")[0][0])
+    except Exception as error:  # noqa: BLE001  (the table is made by the process that is being waited for)
+        print(f"history is not there yet: {type(error).__name__}", flush=True)
+        return -1
+    finally:
+        client.disconnect()
+
+
+def _wait_for(condition: Callable[[], bool], seconds: float = 120) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "the line does not move"
+        time.sleep(0.02)
