@@ -48,7 +48,7 @@ suite: # The suite on PostgreSQL, then everything that claims to work embedded o
 check: dev ## Lint, format, types, import contracts, deployment, migrations, translations
 	@$(VENV)/bin/ruff check -q .
 	@$(VENV)/bin/ruff format -q --check .
-	@$(VENV)/bin/mypy .
+	@DATA_DIR=$$(mktemp -d) $(VENV)/bin/mypy .
 	@$(VENV)/bin/lint-imports --no-logo 2>/dev/null || $(VENV)/bin/lint-imports
 	@PUBLIC_URL=https://postern.example DATA_DIR=$$(mktemp -d) $(VENV)/bin/python -W error manage.py check --deploy --fail-level INFO
 	@DATA_DIR=$$(mktemp -d) $(VENV)/bin/python manage.py makemigrations --check --dry-run

@@ -23,12 +23,13 @@ def load_for_engine(package: str, name: str) -> str:
     return load(package, f"{name}.{connection.vendor}")
 
 
-def among(values: Collection[str] | Collection[int]) -> RawSQL:
+def among(values: Collection[str]) -> RawSQL:
     """Make a set of one parameter for `__in`, whatever its size: SQLite limits parameters, and each costs time."""
-    if connection.vendor != "postgresql":
-        return RawSQL("SELECT value FROM json_each(%s)", [msgspec.json.encode(list(values)).decode()])
-    kind = "bigint" if isinstance(next(iter(values), None), int) else "text"
-    return RawSQL(f"SELECT unnest(%s::{kind}[])", [list(values)])
+    return _among(values, "text")
+
+
+def among_numbers(values: Collection[int]) -> RawSQL:
+    return _among(values, "bigint")
 
 
 def run_for_rows(package: str, name: str, rows: Sequence[Sequence[Any]]) -> None:
@@ -41,11 +42,18 @@ def run_for_rows(package: str, name: str, rows: Sequence[Sequence[Any]]) -> None
     statement = load_for_engine(package, name)
     if connection.vendor == "postgresql":
         connection.ensure_connection()
-        with psycopg.Cursor(connection.connection) as bulk:  # binds on the server, in binary: a sixth of the cost
+        # Binds on the server, in binary: a sixth of the cost.
+        with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as bulk:
             bulk.execute(statement, [list(column) for column in zip(*rows, strict=True)])
         return
     with connection.cursor() as cursor:
         cursor.executemany(statement, [[_sqlite_cell(cell) for cell in row] for row in rows])
+
+
+def _among(values: Collection[Any], kind: str) -> RawSQL:
+    if connection.vendor == "postgresql":
+        return RawSQL(f"SELECT unnest(%s::{kind}[])", [list(values)])
+    return RawSQL("SELECT value FROM json_each(%s)", [msgspec.json.encode(list(values)).decode()])
 
 
 def _sqlite_cell(cell: Any) -> Any:

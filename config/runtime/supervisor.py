@@ -94,6 +94,7 @@ class Child:
     def terminate(self) -> None:
         """Ask it to end."""
         if self._running is not None:
+            log.info("process.stopping", name=self.name, pid=self._running.pid)
             self._running.terminate()
 
     def wait(self, seconds: float) -> bool:

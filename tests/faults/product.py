@@ -52,7 +52,7 @@ class Product:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    def start(self, *arguments: str, seconds: float = 30) -> None:
+    def start(self, *arguments: str, seconds: float = 60) -> None:
         """Start `manage.py up` and wait until it serves."""
         self.process = self.spawn("up", *arguments, log=self.folder / "up.log")
         assert eventually(lambda: self.get("/healthz")[0] == 200, seconds), self.read_log()

@@ -177,8 +177,8 @@ class TestFullProfile:
         assert full.stop() == 0
         assert time.monotonic() - began < 10
         assert not any(is_running(pid) for pid in children.values())
-        stopped = [event["name"] for event in full.events("process.stopped")]
-        assert stopped[-len(PROCESSES) :] == [process.name for process in PROCESSES]
+        asked = [event["name"] for event in full.events("process.stopping")]
+        assert asked[-len(PROCESSES) :] == [process.name for process in PROCESSES]
 
 
 @pytest.mark.xdist_group("embedded")
