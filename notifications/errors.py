@@ -15,3 +15,7 @@ class IncidentResolved(Conflict):
 
 class IncidentFailedAgain(Conflict):
     """The follower refused the event again; the reason is in the data."""
+
+
+class DeliveryNotFound(NotFound):
+    """There is no such delivery."""

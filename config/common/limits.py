@@ -30,8 +30,6 @@ from config.common.errors import ApplicationError, DiskFull, InternalError, Inva
 BODY_PATIENCE = 15.0
 READER_PATIENCE = 60.0
 LINGER_SECONDS, LINGER_BYTES = 1.0, 262_144
-HEALTH_PATHS = frozenset({"/healthz"})
-HEALTH_CALLS = 4
 
 log = structlog.get_logger(__name__)
 
@@ -114,25 +112,22 @@ class Slots:
     """Let only so many calls into Django at once; a slot is the thread that all of a call's synchronous code runs in.
 
     The threads are kept and lent, so there cannot be more of them than slots, even while the callers of slow views
-    hang up and others take their place. Health checks have a few slots of their own.
+    hang up and others take their place.
     """
 
     def __init__(self, app: ASGI3Application, *, calls: int) -> None:
         self._app = app
         self._free = [ThreadPoolExecutor(1, f"call-{number}") for number in range(calls)]
-        self._free_for_health = [ThreadPoolExecutor(1, f"health-{number}") for number in range(HEALTH_CALLS)]
 
     async def __call__(self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
-        health = scope["type"] == "http" and scope["path"] in HEALTH_PATHS
-        free = self._free_for_health if health else self._free
-        if not free:
+        if not self._free:
             raise Busy
-        thread = free.pop()
+        thread = self._free.pop()
         try:
             async with ThreadSensitiveContext(executor=thread):
                 await self._app(scope, receive, send)
         finally:
-            free.append(thread)
+            self._free.append(thread)
 
 
 class _Ends:

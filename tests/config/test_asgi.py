@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from config.common.limits import HEALTH_CALLS
 from tests.frame.server import Server, serve
 
 SLOTS = 8
@@ -28,8 +27,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def most_threads(server: Server) -> int:
-    """What an idle server has, the slots, and those of health checks."""
-    return server.threads() + SLOTS + HEALTH_CALLS
+    """What an idle server has, and the slots."""
+    return server.threads() + SLOTS
 
 
 @pytest.fixture(scope="module")

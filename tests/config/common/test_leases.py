@@ -39,7 +39,8 @@ class TestClaim:
 
     def test_narrows_by_the_given_rows(self) -> None:
         make_due(3)
-        assert [row.name for row in claim(Follower.objects.filter(name="row-0002"), limit=9, lease=MINUTE)] == ["row-0002"]
+        claimed = claim(Follower.objects.filter(name="row-0002"), limit=9, lease=MINUTE)
+        assert [row.name for row in claimed] == ["row-0002"]
 
     def test_moves_the_deadline_and_raises_the_fence(self) -> None:
         make_due(1)

@@ -240,18 +240,6 @@ class TestSlots:
         assert (caller.status, caller.error["code"], caller.headers[b"retry-after"]) == (503, "busy", b"1")
         first.cancel()
 
-    async def test_health_checks_have_slots_of_their_own(self) -> None:
-        async def app(scope: Any, receive: Any, send: Any) -> None:
-            await (reading if scope["path"] == "/healthz" else waiting)(scope, receive, send)
-
-        slots = Slots(app, calls=1)
-        first = asyncio.ensure_future(Caller().call(slots))
-        await asyncio.sleep(0)
-        caller = Caller(path="/healthz")
-        await caller.call(slots)
-        assert caller.status == 200
-        first.cancel()
-
     async def test_a_slot_is_free_again_after_a_failure(self) -> None:
         async def failing(scope: Any, receive: Any, send: Any) -> None:
             raise ZeroDivisionError

@@ -1,0 +1,1 @@
+INSERT INTO notifications_event (type, subject, payload, at, correlation_id) VALUES (%s, %s, %s, %s, %s)
