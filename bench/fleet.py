@@ -63,13 +63,8 @@ class Feed:
             sensor = self._sent * 7919 % self.sensors
             if self._sent % self.change_every == 0:
                 self._values[sensor] ^= 1
-            body = '{"sensor_id":"s%d","data":%d,"at":"%s.%03dZ","id":"%012d"}' % (
-                sensor,
-                self._values[sensor],
-                at,
-                self._sent % 1000,
-                self._sent,
-            )
+            value, number = self._values[sensor], self._sent
+            body = f'{{"sensor_id":"s{sensor}","data":{value},"at":"{at}.{number % 1000:03}Z","id":"{number:012}"}}'
             channel.basic_publish(EXCHANGE, "", body.encode(), properties)
         link.close()
 

@@ -243,9 +243,7 @@ def _field_keys(value: str) -> tuple[str, ...]:
         except (binascii.Error, ValueError):
             raw = b""
         if len(raw) != 32:
-            raise ValueError(
-                "must be a list of keys, each 32 bytes in URL-safe base64; the first one encrypts"
-            )
+            raise ValueError("must be a list of keys, each 32 bytes in URL-safe base64; the first one encrypts")
     return keys
 
 

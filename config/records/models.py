@@ -39,7 +39,9 @@ class AccessKey(models.Model):
             models.CheckConstraint(
                 name="access_key_subject_unless_service", condition=Q(kind="service") ^ ~Q(subject="")
             ),
-            models.CheckConstraint(name="access_key_scopes_only_of_service", condition=Q(kind="service") | Q(scopes=[])),
+            models.CheckConstraint(
+                name="access_key_scopes_only_of_service", condition=Q(kind="service") | Q(scopes=[])
+            ),
         ]
         indexes = [
             # Rotation and the pages of a client, device or database look up its keys.

@@ -27,4 +27,3 @@ class RejectedSignal(models.Model):
 
     def __str__(self) -> str:
         return f"{self.code} {self.sensor_id}"
-
