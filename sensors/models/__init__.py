@@ -1,5 +1,5 @@
 from sensors.models.hearing import ConsumerMark, DeafSpan, Hearing, Probe
-from sensors.models.history import HistorySpool, StoredSignal
+from sensors.models.history import HistorySpool, StoredEvent, StoredSignal
 from sensors.models.ingest import RejectedSignal
 from sensors.models.registry import Client, Sensor, SensorClient
 from sensors.models.state import SensorState
@@ -15,5 +15,6 @@ __all__ = [
     "Sensor",
     "SensorClient",
     "SensorState",
+    "StoredEvent",
     "StoredSignal",
 ]

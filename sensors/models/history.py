@@ -28,6 +28,34 @@ class StoredSignal(models.Model):
         return f"{self.sensor_id} {self.at}: {self.data}"
 
 
+class StoredEvent(models.Model):
+    """History of the sensors' events where no ClickHouse is configured; it outlives the outbox (`EVENT_DAYS`).
+
+    The primary key is that of the outbox row, so that a copy made twice is one row.
+    """
+
+    id = models.BigIntegerField(primary_key=True)
+    type = models.CharField(_("type"), max_length=80)
+    sensor_id = models.CharField(_("sensor"), max_length=16)
+    at = models.DateTimeField(_("time"))
+    recorded_at = models.DateTimeField(_("recorded"))
+    correlation_id = models.CharField(_("correlation id"), max_length=64, blank=True)
+    payload = models.JSONField(_("payload"), default=dict)
+
+    class Meta:
+        verbose_name = _("past event")
+        verbose_name_plural = _("past events")
+        indexes = [
+            # `GET /sensors/{id}/events/`, the chart, and whether a signal changed the state; read backwards.
+            models.Index(name="stored_event_sensor", fields=["sensor_id", "at", "id"]),
+            # Retention deletes by month; events of all sensors of a client.
+            models.Index(name="stored_event_at", fields=["at"]),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.sensor_id}"
+
+
 class HistorySpool(models.Model):
     """A batch of accepted signals on its way into history, written with their state when no queue could carry it."""
 

@@ -1,0 +1,187 @@
+"""What happened to sensors: signals and events, by sensor and by client, as pages and as a table."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.http import StreamingHttpResponse
+from django.utils import timezone
+from django.utils.translation import gettext
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.utils.urls import replace_query_param
+
+from config.common.errors import Invalid
+from config.common.pages import next_address, read_cursor, read_limit
+from config.records.frame import ApiView
+from config.records.models import AccessKey
+from config.records.schema import PAGE_PARAMETERS
+from config.records.scopes import Scope
+from sensors.api.history_shapes import (
+    CsvRenderer,
+    EventListSerializer,
+    HistoryListSerializer,
+    HistoryQuery,
+    PeriodQuery,
+    TableOrJson,
+    present_event,
+    present_signals,
+)
+from sensors.api.registry import owner_of_sensors
+from sensors.api.tables import answer_table
+from sensors.errors import ClientNotFound
+from sensors.history.reading import read_changes, read_events, read_signals
+from sensors.history.table import first_and_rest, write_history
+from sensors.history.values import Period, format_milliseconds
+from sensors.ingest.signals import milliseconds
+from sensors.models import SensorClient
+from sensors.selectors import get_client, get_sensor_row
+
+LONGEST_OF_CLIENT = timedelta(days=31)
+
+READ = {"GET": Scope.HISTORY_READ}
+CLIENTS_TOO = {"GET": {AccessKey.Kind.CLIENT}}
+_HISTORY = {
+    (200, "application/json"): HistoryListSerializer,
+    (200, "text/csv"): OpenApiResponse(OpenApiTypes.STR, description="the same columns; all rows, streamed"),
+}
+
+
+class HistoryView(ApiView):
+    scopes = READ
+    key_kinds = CLIENTS_TOO
+    renderer_classes = [*ApiView.renderer_classes, CsvRenderer]
+    content_negotiation_class = TableOrJson
+
+
+class SensorHistoryView(HistoryView):
+    @extend_schema(
+        operation_id="sensors_history",
+        tags=["history"],
+        parameters=[HistoryQuery, *PAGE_PARAMETERS],
+        responses=_HISTORY,
+    )
+    def get(self, request: Request, sensor_id: str) -> Response | StreamingHttpResponse:
+        """List the signals of a sensor, newest first."""
+        get_sensor_row(sensor_id, owner=owner_of_sensors(request))
+        asked = _read(HistoryQuery, request)
+        return _answer_history(request, asked, [sensor_id], _period(asked))
+
+
+class ClientHistoryView(HistoryView):
+    @extend_schema(
+        operation_id="clients_history",
+        tags=["history"],
+        parameters=[HistoryQuery, *PAGE_PARAMETERS],
+        responses=_HISTORY,
+    )
+    def get(self, request: Request, client_id: int) -> Response | StreamingHttpResponse:
+        """List the signals of a client's sensors, newest first; at most 31 days a call, by default the last 31."""
+        check_client(request, client_id)
+        asked = _read(HistoryQuery, request)
+        period = _bounded(_period(asked), now=timezone.now())
+        return _answer_history(request, asked, sensors_of(client_id), period)
+
+
+class SensorEventsView(ApiView):
+    scopes = READ
+    key_kinds = CLIENTS_TOO
+
+    @extend_schema(
+        operation_id="sensors_events",
+        tags=["history"],
+        parameters=[PeriodQuery, *PAGE_PARAMETERS],
+        responses=EventListSerializer,
+    )
+    def get(self, request: Request, sensor_id: str) -> Response:
+        """List the changes of state, losses, restores and withdrawals of a sensor, newest first."""
+        get_sensor_row(sensor_id, owner=owner_of_sensors(request))
+        return _answer_events(request, [sensor_id])
+
+
+class ClientEventsView(ApiView):
+    scopes = READ
+    key_kinds = CLIENTS_TOO
+
+    @extend_schema(
+        operation_id="clients_events",
+        tags=["history"],
+        parameters=[PeriodQuery, *PAGE_PARAMETERS],
+        responses=EventListSerializer,
+    )
+    def get(self, request: Request, client_id: int) -> Response:
+        """List the events of a client's sensors, newest first."""
+        check_client(request, client_id)
+        return _answer_events(request, sensors_of(client_id))
+
+
+def check_client(request: Request, client_id: int) -> None:
+    """Raise `ClientNotFound` unless the client is there, and is the caller's own where a client calls."""
+    owner = owner_of_sensors(request)
+    if owner is not None and owner != client_id:
+        raise ClientNotFound
+    get_client(client_id)
+
+
+def sensors_of(client_id: int) -> list[str]:
+    return list(SensorClient.objects.filter(client_id=client_id).values_list("sensor_id", flat=True))
+
+
+def _answer_history(
+    request: Request, asked: dict[str, Any], sensors: list[str], period: Period
+) -> Response | StreamingHttpResponse:
+    only_changes = asked.get("changes") == "true"
+    if request.accepted_renderer.format == CsvRenderer.format:
+        answer = answer_table(first_and_rest(write_history(sensors, period, only_changes=only_changes)))
+        answer["Content-Disposition"] = 'attachment; filename="history.csv"'
+        return answer
+    kind = "history:changes" if only_changes else "history"
+    read: Any = read_changes if only_changes else read_signals
+    limit, seen = read_limit(request), read_cursor(request, kind)
+    rows = read(sensors, period, before=tuple(seen) if seen else None, limit=limit + 1)
+    following = _next(request, kind, rows, limit, period)
+    return Response({"results": present_signals(rows[:limit]), "next": following})
+
+
+def _answer_events(request: Request, sensors: list[str]) -> Response:
+    period = _period(_read(PeriodQuery, request))
+    limit, seen = read_limit(request), read_cursor(request, "events")
+    rows = read_events(sensors, period, before=(seen[0], seen[1]) if seen else None, limit=limit + 1)
+    following = _next(request, "events", rows, limit, period)
+    return Response({"results": [present_event(row) for row in rows[:limit]], "next": following})
+
+
+def _next(request: Request, kind: str, rows: list[Any], limit: int, period: Period) -> str | None:
+    """Return the address of the next page; it names the beginning of the period, which may have been ours."""
+    if len(rows) <= limit:
+        return None
+    address = next_address(request, kind, rows[limit - 1].key)
+    if period.start is None:
+        return address
+    return replace_query_param(address, "from", format_milliseconds(period.start))
+
+
+def _read(form: type[PeriodQuery], request: Request) -> dict[str, Any]:
+    asked = form(data=request.query_params)
+    asked.is_valid(raise_exception=True)
+    values: dict[str, Any] = asked.validated_data
+    return values
+
+
+def _period(asked: dict[str, Any]) -> Period:
+    def time(name: str) -> int | None:
+        return milliseconds(asked[name]) if name in asked else None
+
+    return Period(time("from"), time("to"))
+
+
+def _bounded(period: Period, *, now: datetime) -> Period:
+    """Keep a period of many sensors within its limit; without a beginning it begins as early as it may."""
+    longest = LONGEST_OF_CLIENT // timedelta(milliseconds=1)
+    end = period.end if period.end is not None else milliseconds(now)
+    if period.start is None:
+        return Period(end - longest, period.end)
+    if end - period.start > longest:
+        raise Invalid({"from": [gettext("Must be at most 31 days before `to`, or before now.")]})
+    return period

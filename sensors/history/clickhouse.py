@@ -1,0 +1,287 @@
+"""History in ClickHouse, in the dialect that the release of 2018 and the current one share.
+
+A time is a `DateTime('UTC')` and a number of milliseconds. A batch that is sent again leaves copies until the engine
+merges its parts; every list leaves one of them by `LIMIT 1 BY`, so no answer shows them and none needs `FINAL`.
+"""
+
+import os
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, TypeVar
+
+import msgspec
+import structlog
+from clickhouse_driver import Client, errors
+from django.utils import timezone
+
+from config.common import sql
+from config.engines.clickhouse import connect
+from sensors.history.errors import HistoryAway, HistoryRefused
+from sensors.history.values import KINDS, EventKey, PastEvent, Period, SignalKey, signal_key
+from sensors.history.windows import read_newest
+from sensors.ingest.signals import Signal, milliseconds, moment
+
+LAST_SECOND = 2**32 - 1
+LAST_VERSION = 2**63
+PLACE_BITS = 20
+LATEST = 2**63
+SPARE_COPIES = 100
+FOUR_WEEKS = 28 * 24 * 3_600_000
+SPANS_PER_INSERT = 40
+"""The engine refuses an insert into more than a hundred months; four weeks lie in two at most."""
+
+_WHAT_IT_CANNOT_HOLD = frozenset(
+    {
+        errors.ErrorCodes.CANNOT_PARSE_TEXT,
+        errors.ErrorCodes.TYPE_MISMATCH,
+        errors.ErrorCodes.ARGUMENT_OUT_OF_BOUND,
+        errors.ErrorCodes.CANNOT_CONVERT_TYPE,
+        errors.ErrorCodes.INCORRECT_DATA,
+        errors.ErrorCodes.TOO_LARGE_STRING_SIZE,
+        errors.ErrorCodes.VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE,
+    }
+)
+
+log = structlog.get_logger(__name__)
+
+RowT = TypeVar("RowT", Signal, PastEvent)
+
+
+class ClickHouseStore:
+    seconds_between_inserts = 1.0
+
+    def __init__(self, connect: Callable[[], Any] = connect) -> None:
+        self._clients = _Clients(connect)
+        self._is_prepared = False
+
+    def prepare(self) -> None:
+        for table in ("signals", "events"):
+            self._ask(f"create_{table}")
+        self._is_prepared = True
+
+    def close(self) -> None:
+        self._clients.close()
+
+    def add_signals(self, signals: Sequence[Signal]) -> None:
+        self._insert("signals", signals, _signal_columns)
+
+    def add_events(self, events: Sequence[PastEvent]) -> None:
+        self._insert("events", events, _event_columns)
+
+    def read_signals(
+        self, sensors: Sequence[str], period: Period, *, before: SignalKey | None = None, limit: int
+    ) -> list[Signal]:
+        if before is not None:
+            period = period.until(before[0] + 1)
+
+        def read(window: Period, behind: SignalKey | None, count: int) -> list[Signal]:
+            at, sensor_id, signal_id = behind or (LATEST, "", "")
+            values = {"before_at": at, "before_sensor": sensor_id, "before_id": signal_id}
+            rows = self._ask("read_signals", {**_bounds(window), **values, **_count(count)}, wanted=_sensors(sensors))
+            return [_signal(row) for row in rows]
+
+        return self._read_newest(partial(_read_all, read, signal_key, before), period, len(sensors), limit)
+
+    def find_signals(self, keys: Collection[SignalKey]) -> list[Signal]:
+        if not keys:
+            return []
+        self._prepare_once()
+        return [_signal(row) for row in self._ask("find_signals", wanted=_identities(keys))]
+
+    def read_events(
+        self,
+        sensors: Sequence[str],
+        period: Period,
+        *,
+        types: Sequence[str] = KINDS,
+        before: EventKey | None = None,
+        limit: int,
+    ) -> list[PastEvent]:
+        if before is not None:
+            period = period.until(before[0] + 1)
+
+        def read(window: Period, behind: EventKey | None, count: int) -> list[PastEvent]:
+            at, event_id = behind or (LATEST, 0)
+            values = {"before_at": at, "before_id": event_id, "types": tuple(types)}
+            rows = self._ask("read_events", {**_bounds(window), **values, **_count(count)}, wanted=_sensors(sensors))
+            return [_event(row) for row in rows]
+
+        return self._read_newest(partial(_read_all, read, _event_key, before), period, len(sensors), limit)
+
+    def drop_months_before(self, at: int) -> None:
+        self._prepare_once()
+        first_kept = f"{moment(at):%Y%m}"
+        for table, month in self._ask("list_months"):
+            if month < first_kept:
+                log.info("history.month_dropped", table=table, month=month)
+                self._run(f"ALTER TABLE {table} DROP PARTITION {month}")
+
+    def _read_newest(
+        self, read: Callable[[Period, int], list[RowT]], period: Period, sensors: int, limit: int
+    ) -> list[RowT]:
+        self._prepare_once()
+        now = milliseconds(timezone.now())
+        return read_newest(read, period, limit=limit, sensors=sensors, now=now)
+
+    def _insert(self, table: str, rows: Sequence[RowT], columns: Callable[[Sequence[RowT]], list[list[Any]]]) -> None:
+        self._prepare_once()
+        for some in _within_partitions(rows):
+            # The driver rewrites the lists it is given: they are made anew for every attempt.
+            self._run(sql.load("sensors", f"clickhouse/insert_{table}"), columns(some), columnar=True)
+
+    def _prepare_once(self) -> None:
+        if not self._is_prepared:
+            self.prepare()
+
+    def _ask(self, name: str, values: Mapping[str, Any] | None = None, *, wanted: Any = None) -> list[tuple[Any, ...]]:
+        statement = sql.load("sensors", f"clickhouse/{name}")
+        tables = None if wanted is None else [{"name": "wanted", **wanted}]
+        answer: list[tuple[Any, ...]] = self._run(statement, values, external_tables=tables)
+        return answer
+
+    def _run(self, statement: str, values: Any = None, **options: Any) -> Any:
+        try:
+            with self._clients.one() as client:
+                return client.execute(statement, values, **options)
+        except (errors.Error, OSError, EOFError) as error:
+            if isinstance(error, errors.TypeMismatchError) or getattr(error, "code", 0) in _WHAT_IT_CANNOT_HOLD:
+                raise HistoryRefused(str(error)) from error
+            # Whatever else the server says may pass: the tables may have gone with a server that was replaced.
+            self._is_prepared = False
+            log.warning("history.away", error=str(error)[:500])
+            raise HistoryAway from error
+
+
+class _Clients:
+    """Connections to be used by one thread at a time; those that met an error are not used again."""
+
+    def __init__(self, connect: Callable[[], Client]) -> None:
+        self._connect = connect
+        self._idle: deque[Client] = deque()
+        self._process = os.getpid()
+
+    @contextmanager
+    def one(self) -> Iterator[Client]:
+        client = self._take()
+        try:
+            yield client
+        except BaseException:
+            client.disconnect()
+            raise
+        self._idle.append(client)
+
+    def close(self) -> None:
+        while self._idle:
+            self._idle.pop().disconnect()
+
+    def _take(self) -> Client:
+        if self._process != os.getpid():  # a fork must not talk on its parent's connections
+            self._idle, self._process = deque(), os.getpid()
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return self._connect()
+
+
+def _read_all(
+    read: Callable[[Period, Any, int], list[RowT]],
+    key_of: Callable[[RowT], Any],
+    before: Any,
+    window: Period,
+    count: int,
+) -> list[RowT]:
+    """Ask until there are enough rows or no more: copies may fill a whole answer of the inner limit."""
+    rows: list[RowT] = []
+    while len(rows) < count and (found := read(window, before, count - len(rows))):
+        rows += found
+        before = key_of(rows[-1])
+    return rows
+
+
+def _event_key(event: PastEvent) -> EventKey:
+    return event.key
+
+
+def _bounds(window: Period) -> dict[str, int]:
+    """Bound the whole seconds, for the engine's indexes, and then the milliseconds."""
+    start = max(0, window.start or 0)
+    end = min(window.end if window.end is not None else LATEST, (LAST_SECOND + 1) * 1000)
+    return {
+        "start": start,
+        "end": max(0, end),
+        "first_second": min(start // 1000, LAST_SECOND),
+        "last_second": max(0, end - 1) // 1000,
+    }
+
+
+def _count(limit: int) -> dict[str, int]:
+    return {"limit": limit, "copies": limit + SPARE_COPIES}
+
+
+def _sensors(sensors: Iterable[str]) -> dict[str, Any]:
+    """Send the ids as a table: in the statement a client's hundred thousand sensors would not fit."""
+    return {"structure": [("sensor_id", "String")], "data": [{"sensor_id": sensor_id} for sensor_id in sensors]}
+
+
+def _identities(keys: Iterable[SignalKey]) -> dict[str, Any]:
+    return {
+        "structure": [("sensor_id", "String"), ("at", "DateTime('UTC')"), ("at_ms", "UInt16"), ("id", "String")],
+        "data": [
+            {"sensor_id": sensor_id, "at": at // 1000, "at_ms": at % 1000, "id": id} for at, sensor_id, id in keys
+        ],
+    }
+
+
+def _within_partitions(rows: Sequence[RowT]) -> Iterator[Sequence[RowT]]:
+    """Cut a batch that lies in too many months; nearly every one lies in one or two."""
+    spans = sorted({row.at // FOUR_WEEKS for row in rows})
+    if len(spans) <= SPANS_PER_INSERT:
+        yield from [rows] if rows else []
+        return
+    for start in range(0, len(spans), SPANS_PER_INSERT):
+        some = frozenset(spans[start : start + SPANS_PER_INSERT])
+        yield [row for row in rows if row.at // FOUR_WEEKS in some]
+
+
+def _signal_columns(signals: Sequence[Signal]) -> list[list[Any]]:
+    return [
+        [signal.sensor_id for signal in signals],
+        [signal.at // 1000 for signal in signals],
+        [signal.at % 1000 for signal in signals],
+        [signal.id for signal in signals],
+        [signal.data for signal in signals],
+        [signal.received_at // 1000 for signal in signals],
+        [signal.received_at % 1000 for signal in signals],
+        [_version(signal, place) for place, signal in enumerate(signals)],
+    ]
+
+
+def _version(signal: Signal, place: int) -> int:
+    """Of copies the greatest version stays: the one received first, of those the one that stands first."""
+    return LAST_VERSION - (signal.received_at << PLACE_BITS | place % (1 << PLACE_BITS))
+
+
+def _event_columns(events: Sequence[PastEvent]) -> list[list[Any]]:
+    return [
+        [event.sensor_id for event in events],
+        [event.at // 1000 for event in events],
+        [event.at % 1000 for event in events],
+        [event.id for event in events],
+        [event.type for event in events],
+        [event.recorded_at // 1000 for event in events],
+        [event.recorded_at % 1000 for event in events],
+        [event.correlation_id for event in events],
+        [msgspec.json.encode(event.payload).decode() for event in events],
+    ]
+
+
+def _signal(row: tuple[Any, ...]) -> Signal:
+    sensor_id, at, signal_id, data, received_at = row
+    return Signal(sensor_id, at, signal_id, data, received_at)
+
+
+def _event(row: tuple[Any, ...]) -> PastEvent:
+    event_id, kind, sensor_id, at, recorded_at, correlation_id, payload = row
+    return PastEvent(event_id, kind, sensor_id, at, recorded_at, correlation_id, msgspec.json.decode(payload))

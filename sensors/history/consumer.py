@@ -1,0 +1,182 @@
+"""Move the batches of the queue into history: gather, insert, acknowledge. In that order.
+
+Messages are fetched one by one, not pushed: they hold one signal or thousands, so a prefetch counted in messages would
+either starve the inserts or have no bound in memory. Nothing is held unacknowledged for longer than a batch is gathered
+and inserted; when the store is away everything goes back to the queue, and only the connection is kept alive.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from dataclasses import dataclass, field
+
+import structlog
+from django.conf import settings
+from django.db import connections
+from pika.adapters.blocking_connection import BlockingChannel, BlockingConnection
+from pika.exceptions import AMQPError
+
+from config.engines.amqp import connect
+from sensors.history.errors import HistoryAway
+from sensors.history.queue import QUEUE, BadBatch, declare_history_queue, decode_batch, unreadable_batch
+from sensors.history.store import get_store
+from sensors.history.writing import write_signals
+from sensors.ingest.signals import Rejection, Signal
+
+TURN_SECONDS = 1.0
+REST_SECONDS = 5.0
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass
+class Batch:
+    """What has been fetched and not yet acknowledged."""
+
+    signals: list[Signal] = field(default_factory=list)
+    unreadable: list[Rejection] = field(default_factory=list)
+    last_tag: int = 0
+    begun: float = 0.0
+
+    def add(self, tag: int, body: bytes) -> None:
+        if not self.last_tag:
+            self.begun = time.monotonic()
+        self.last_tag = tag
+        try:
+            self.signals += decode_batch(body)
+        except BadBatch as error:
+            self.unreadable.append(unreadable_batch(body, error))
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.signals) >= settings.HISTORY_BATCH
+
+    @property
+    def is_ripe(self) -> bool:
+        old = time.monotonic() - self.begun >= settings.HISTORY_SECONDS
+        return bool(self.last_tag) and (old or self.is_full)
+
+
+class HistoryConsumer:
+    """One writer on one connection; all turns come from one thread. Several writers at once are normal."""
+
+    def __init__(self, queue: str = QUEUE) -> None:
+        self._queue = queue
+        self._connection: BlockingConnection | None = None
+        self._batch = Batch()
+        self._is_away = False
+        self._resting_until = 0.0
+
+    def run_once(self) -> bool:
+        """Fetch for a moment and write when there is enough; return whether another turn should follow at once."""
+        try:
+            channel = self._open()
+            if self._is_away and not self._is_back(channel):
+                return False
+            has_more = self._fetch(channel)
+            if not self._batch.is_ripe:
+                return has_more
+            self._write(channel)
+        except (AMQPError, OSError) as error:
+            log.warning("history.disconnected", error=repr(error))
+            self.close()
+            return False
+        except BaseException:
+            # What was fetched must not stay on the channel: a later acknowledgement would cover it.
+            self.close()
+            raise
+        return True
+
+    def close(self) -> None:
+        """Let go of the connection; the broker offers again what was not acknowledged."""
+        connection, self._connection = self._connection, None
+        self._batch = Batch()
+        if connection is None:
+            return
+        try:
+            connection.close()
+        except (AMQPError, OSError) as error:
+            log.info("history.closed", error=repr(error))
+
+    def _open(self) -> BlockingChannel:
+        if self._connection is None:
+            self._connection = connect()
+            self._channel = self._connection.channel()
+            declare_history_queue(self._channel, self._queue)
+        return self._channel
+
+    def _is_back(self, channel: BlockingChannel) -> bool:
+        """Ask the store now and then, with nothing in hand; the connection is kept alive meanwhile."""
+        if time.monotonic() < self._resting_until:
+            channel.connection.process_data_events(0)
+            return False
+        try:
+            _wait_for(_start(get_store().prepare), channel.connection)
+        except HistoryAway:
+            self._resting_until = time.monotonic() + REST_SECONDS
+        else:
+            self._is_away = False
+        return not self._is_away
+
+    def _fetch(self, channel: BlockingChannel) -> bool:
+        """Fetch until the batch is full, the queue empty or the turn over; return whether there may be more."""
+        until = time.monotonic() + TURN_SECONDS
+        while not self._batch.is_full and time.monotonic() < until:
+            method, _, body = channel.basic_get(self._queue)
+            if method is None:
+                return False
+            self._batch.add(method.delivery_tag, body)
+        return True
+
+    def _write(self, channel: BlockingChannel) -> None:
+        batch, self._batch = self._batch, Batch()
+        try:
+            writing = _start(lambda: write_signals(get_store(), batch.signals, batch.unreadable))
+            _wait_for(writing, channel.connection)
+        except HistoryAway:
+            log.warning("history.waits", signals=len(batch.signals))
+            channel.basic_nack(batch.last_tag, multiple=True, requeue=True)
+            self._is_away, self._resting_until = True, time.monotonic() + REST_SECONDS
+        else:
+            channel.basic_ack(batch.last_tag, multiple=True)
+
+
+def _start(work: Callable[[], None]) -> "Future[None]":
+    """Talk to the store in a thread of its own, which a process that is told to end does not wait for."""
+    outcome: Future[None] = Future()
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:  # noqa: BLE001  (raised again by whoever waits)
+            outcome.set_exception(error)
+        else:
+            outcome.set_result(None)
+        finally:
+            connections.close_all()
+
+    threading.Thread(target=run, name="history-writer", daemon=True).start()
+    return outcome
+
+
+def _wait_for(outcome: "Future[None]", connection: BlockingConnection) -> None:
+    """Keep the connection alive while the store works; one that is lost leaves no work running behind."""
+    outcome.add_done_callback(lambda _: _wake(connection))
+    try:
+        while not outcome.done():
+            connection.process_data_events(time_limit=1.0)
+    finally:
+        wait([outcome])
+    outcome.result()
+
+
+def _wake(connection: BlockingConnection) -> None:
+    try:
+        connection.add_callback_threadsafe(_nothing)
+    except AMQPError as error:
+        log.info("history.connection_gone", error=repr(error))
+
+
+def _nothing() -> None:
+    """Do nothing, on purpose."""

@@ -1,0 +1,221 @@
+"""History in the database itself, where no ClickHouse is configured."""
+
+import json
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import psycopg
+from django.db import DataError, IntegrityError, InterfaceError, OperationalError, connection, transaction
+from django.db.models import BigIntegerField, Func, Model, Q, QuerySet
+from django.db.models.expressions import RawSQL
+from django.db.models.functions import Collate
+from django.utils import timezone
+
+from config.common import sql
+from sensors.history.errors import HistoryAway, HistoryRefused
+from sensors.history.values import KINDS, EventKey, PastEvent, Period, SignalKey
+from sensors.history.windows import read_newest
+from sensors.ingest.signals import Signal, milliseconds, moment
+from sensors.models import StoredEvent, StoredSignal
+
+STEP = 5000
+
+ModelT = TypeVar("ModelT", bound=Model)
+
+
+class DatabaseStore:
+    seconds_between_inserts = 0.0
+
+    def prepare(self) -> None:
+        """The tables came with the migrations."""
+
+    def close(self) -> None:
+        """The connections are Django's."""
+
+    def add_signals(self, signals: Sequence[Signal]) -> None:
+        with _translated(), transaction.atomic():
+            insert_signals(signals)
+
+    def add_events(self, events: Sequence[PastEvent]) -> None:
+        rows = [_event_row(event) for event in sorted(events, key=lambda event: event.id)]
+        with _translated():
+            StoredEvent.objects.bulk_create(rows, ignore_conflicts=True, batch_size=STEP)
+
+    def read_signals(
+        self, sensors: Sequence[str], period: Period, *, before: SignalKey | None = None, limit: int
+    ) -> list[Signal]:
+        if before is not None:
+            period = period.until(before[0] + 1)
+
+        def read(window: Period, count: int) -> list[Signal]:
+            rows = _of(StoredSignal.objects.all(), sensors).filter(within(window))
+            return _page_of_signals(rows, before, count)
+
+        with _translated():
+            if len(sensors) == 1:  # the unique index is in this very order
+                return read(period, limit)
+            now = milliseconds(timezone.now())
+            return read_newest(read, period, limit=limit, sensors=len(sensors), now=now)
+
+    def find_signals(self, keys: Collection[SignalKey]) -> list[Signal]:
+        wanted = set(keys)
+        if not wanted:
+            return []
+        rows = _of(StoredSignal.objects.all(), [sensor_id for _, sensor_id, _ in wanted])
+        rows = rows.filter(at__in=[moment(at) for at in {at for at, _, _ in wanted}])
+        with _translated():
+            found = _read_rows(rows)
+        return [signal for signal in found if (signal.at, signal.sensor_id, signal.id) in wanted]
+
+    def read_events(
+        self,
+        sensors: Sequence[str],
+        period: Period,
+        *,
+        types: Sequence[str] = KINDS,
+        before: EventKey | None = None,
+        limit: int,
+    ) -> list[PastEvent]:
+        if before is not None:
+            period = period.until(before[0] + 1)
+
+        def read(window: Period, count: int) -> list[PastEvent]:
+            rows = _of(StoredEvent.objects.all(), sensors).filter(within(window), type__in=types)
+            return [_past(row) for row in behind(rows, before).order_by("-at", "-id")[:count]]
+
+        with _translated():
+            if len(sensors) == 1:
+                return read(period, limit)
+            now = milliseconds(timezone.now())
+            return read_newest(read, period, limit=limit, sensors=len(sensors), now=now)
+
+    def drop_months_before(self, at: int) -> None:
+        with _translated():
+            for rows in (StoredSignal.objects.filter(at__lt=moment(at)), StoredEvent.objects.filter(at__lt=moment(at))):
+                _delete_in_steps(rows)
+
+
+def insert_signals(signals: Sequence[Signal]) -> None:
+    """Insert what is not there yet, in the caller's transaction; of two with one identity the first stays."""
+    if not signals:
+        return
+    if connection.vendor == "postgresql":
+        names = ("sensor_id", "at", "id", "data", "received_at")
+        columns = [[getattr(signal, name) for signal in signals] for name in names]
+        with psycopg.Cursor(connection.connection) as cursor:
+            cursor.execute(sql.load("sensors", "keep_signals.postgresql"), columns)
+        return
+    StoredSignal.objects.bulk_create([_signal_row(signal) for signal in signals], ignore_conflicts=True, batch_size=500)
+
+
+def among(values: Collection[str]) -> RawSQL:
+    """Make a set of one parameter, whatever its size: SQLite limits the number of parameters."""
+    if connection.vendor == "postgresql":
+        return RawSQL("SELECT unnest(%s::text[])", [list(values)])
+    return RawSQL("SELECT value FROM json_each(%s)", [json.dumps(list(values))])
+
+
+def behind(rows: QuerySet[ModelT], before: EventKey | None) -> QuerySet[ModelT]:
+    """Narrow rows that are listed by time and id to those behind a key."""
+    if before is None:
+        return rows
+    at, last = moment(before[0]), before[1]
+    return rows.filter(Q(at__lt=at) | Q(at=at, id__lt=last), at__lte=at)
+
+
+def within(period: Period) -> Q:
+    chosen = Q()
+    if period.start is not None:
+        chosen &= Q(at__gte=moment(period.start))
+    if period.end is not None:
+        chosen &= Q(at__lt=moment(period.end))
+    return chosen
+
+
+_SIGNAL_COLUMNS = ("sensor_id", "at", "signal_id", "data", "received_at")
+
+
+def _of(rows: QuerySet[ModelT], sensors: Sequence[str]) -> QuerySet[ModelT]:
+    return rows.filter(sensor_id=sensors[0]) if len(sensors) == 1 else rows.filter(sensor_id__in=among(sensors))
+
+
+def _page_of_signals(rows: QuerySet[StoredSignal], before: SignalKey | None, count: int) -> list[Signal]:
+    """Order ids by their bytes, as the fold does: the database's own language would order them otherwise."""
+    by_bytes = {"postgresql": "C", "sqlite": "BINARY"}[connection.vendor]
+    rows = rows.annotate(by_sensor=Collate("sensor_id", by_bytes), by_id=Collate("signal_id", by_bytes))
+    if before is not None:
+        at, sensor_id, signal_id = moment(before[0]), before[1], before[2]
+        same = Q(at=at, by_sensor__lt=sensor_id) | Q(at=at, by_sensor=sensor_id, by_id__lt=signal_id)
+        rows = rows.filter(Q(at__lt=at) | same, at__lte=at)
+    return _read_rows(rows.order_by("-at", "-by_sensor", "-by_id")[:count])
+
+
+def _read_rows(rows: QuerySet[StoredSignal]) -> list[Signal]:
+    """Let PostgreSQL count the milliseconds: to build a time of each row costs more than all the rest."""
+    if connection.vendor == "postgresql":
+        counted = rows.annotate(at_ms=_Milliseconds("at"), received_ms=_Milliseconds("received_at"))
+        columns = counted.values_list("sensor_id", "at_ms", "signal_id", "data", "received_ms")
+        return [Signal(*row) for row in columns]
+    return [
+        Signal(sensor_id, milliseconds(at), signal_id, data, milliseconds(received_at))
+        for sensor_id, at, signal_id, data, received_at in rows.values_list(*_SIGNAL_COLUMNS)
+    ]
+
+
+class _Milliseconds(Func):
+    template = "(EXTRACT(EPOCH FROM %(expressions)s) * 1000)::bigint"
+    output_field = BigIntegerField()
+
+
+def _signal_row(signal: Signal) -> StoredSignal:
+    return StoredSignal(
+        sensor_id=signal.sensor_id,
+        at=moment(signal.at),
+        signal_id=signal.id,
+        data=signal.data,
+        received_at=moment(signal.received_at),
+    )
+
+
+def _event_row(event: PastEvent) -> StoredEvent:
+    return StoredEvent(
+        id=event.id,
+        type=event.type,
+        sensor_id=event.sensor_id,
+        at=moment(event.at),
+        recorded_at=moment(event.recorded_at),
+        correlation_id=event.correlation_id,
+        payload=event.payload,
+    )
+
+
+def _past(row: StoredEvent) -> PastEvent:
+    return PastEvent(
+        id=row.pk,
+        type=row.type,
+        sensor_id=row.sensor_id,
+        at=milliseconds(row.at),
+        recorded_at=milliseconds(row.recorded_at),
+        correlation_id=row.correlation_id,
+        payload=row.payload,
+    )
+
+
+def _delete_in_steps(rows: "QuerySet[Any]") -> None:
+    """Delete in short transactions: SQLite has one writer at a time, and PostgreSQL's vacuum must keep up."""
+    while True:
+        step = list(rows.order_by("at").values_list("pk", flat=True)[:STEP])
+        rows.model._default_manager.filter(pk__in=step).delete()
+        if len(step) < STEP:
+            return
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except (DataError, IntegrityError, OverflowError, psycopg.DataError, psycopg.IntegrityError) as error:
+        raise HistoryRefused(str(error)) from error
+    except (OperationalError, InterfaceError, psycopg.OperationalError, psycopg.InterfaceError) as error:
+        raise HistoryAway from error

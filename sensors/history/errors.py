@@ -1,0 +1,12 @@
+from config.common.errors import ApplicationError
+
+
+class HistoryAway(ApplicationError):
+    """History cannot be reached at the moment; nothing is lost. Repeat the call a little later."""
+
+    status = 503
+    retry_after = 5
+
+
+class HistoryRefused(Exception):
+    """The store cannot hold a value of this batch, now or later."""

@@ -1,0 +1,40 @@
+"""Carry the events of sensors from the outbox into history, where they stay when the outbox forgets them."""
+
+import time
+from collections.abc import Sequence
+
+from notifications.errors import FollowerWaits
+from notifications.followers import Following
+from notifications.models import Event
+from sensors.history.errors import HistoryAway
+from sensors.history.store import get_store
+from sensors.history.values import KINDS, past_event
+
+NAME = "history"
+BATCH = 5000
+SMALL = 1000
+
+_last_insert = float("-inf")
+
+
+def keep_events(events: Sequence[Event]) -> None:
+    """Add the events to history; a second time changes nothing, because each is known by its id."""
+    past = [past_event(event) for event in events if event.type in KINDS]
+    if not past:
+        return
+    if len(past) < SMALL:
+        _breathe(get_store().seconds_between_inserts)
+    try:
+        get_store().add_events(past)
+    except HistoryAway as error:
+        raise FollowerWaits(str(error)) from error
+
+
+def _breathe(seconds: float) -> None:
+    """Let more events gather: the next batch has all that came meanwhile."""
+    global _last_insert
+    time.sleep(max(0.0, _last_insert + seconds - time.monotonic()))
+    _last_insert = time.monotonic()
+
+
+FOLLOWING = Following(name=NAME, handle=keep_events, outside=True, batch=BATCH)

@@ -1,0 +1,74 @@
+"""Where the past is kept: one small protocol, chosen here and nowhere else."""
+
+from collections.abc import Collection, Sequence
+from typing import Protocol
+
+from django.conf import settings
+
+from sensors.history.values import KINDS, EventKey, PastEvent, Period, SignalKey
+from sensors.ingest.signals import Signal
+
+
+class HistoryStore(Protocol):
+    """Every signal and every event of a sensor, once in each answer however often it was added.
+
+    Lists run from the newest to the oldest and go on behind a key. Every method raises `HistoryAway` when the engine
+    cannot do it now; adding raises `HistoryRefused` when it never will, and then nothing of the batch is promised.
+    """
+
+    seconds_between_inserts: float
+    """How long to wait after an insert before a small one; an engine that makes a file of each wants few of them."""
+
+    def prepare(self) -> None:
+        """Make what is missing of the tables."""
+
+    def add_signals(self, signals: Sequence[Signal]) -> None: ...
+
+    def add_events(self, events: Sequence[PastEvent]) -> None: ...
+
+    def read_signals(
+        self, sensors: Sequence[str], period: Period, *, before: SignalKey | None = None, limit: int
+    ) -> list[Signal]: ...
+
+    def find_signals(self, keys: Collection[SignalKey]) -> list[Signal]:
+        """Return those of the named signals that are kept, in no order."""
+
+    def read_events(
+        self,
+        sensors: Sequence[str],
+        period: Period,
+        *,
+        types: Sequence[str] = KINDS,
+        before: EventKey | None = None,
+        limit: int,
+    ) -> list[PastEvent]: ...
+
+    def drop_months_before(self, at: int) -> None:
+        """Forget the months that were over by that time."""
+
+    def close(self) -> None:
+        """Let go of connections; the next call opens new ones."""
+
+
+_stores: dict[str | None, HistoryStore] = {}
+
+
+def get_store() -> HistoryStore:
+    """Return the store that the settings name."""
+    url = settings.CLICKHOUSE_URL
+    store = _stores.get(url)
+    if store is None:
+        store = _stores.setdefault(url, _make(url))
+    return store
+
+
+def close_stores() -> None:
+    while _stores:
+        _stores.popitem()[1].close()
+
+
+def _make(url: str | None) -> HistoryStore:
+    from sensors.history.clickhouse import ClickHouseStore
+    from sensors.history.database import DatabaseStore
+
+    return ClickHouseStore() if url else DatabaseStore()

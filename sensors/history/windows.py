@@ -1,0 +1,39 @@
+"""Read a long period from its newest end in growing steps, so that a page costs what it holds and not what exists."""
+
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from sensors.history.values import Period
+from sensors.ingest.signals import EARLIEST
+
+HOUR = 3_600_000
+USUAL_SILENCE = 2 * HOUR
+"""A sensor speaks at least that often, as a rule: how far back a page reaches is guessed from it."""
+GROWTH = 4
+
+RowT = TypeVar("RowT")
+
+
+def read_newest(
+    read: Callable[[Period, int], list[RowT]], period: Period, *, limit: int, sensors: int, now: int
+) -> list[RowT]:
+    """Call `read(window, how many)` for ever older windows of the period until there are enough rows or no more."""
+    rows: list[RowT] = []
+    first = max(HOUR, USUAL_SILENCE * limit // max(1, sensors))
+    for window in windows(period, first=first, now=now):
+        rows += read(window, limit - len(rows))
+        if len(rows) >= limit:
+            break
+    return rows
+
+
+def windows(period: Period, *, first: int, now: int) -> Iterator[Period]:
+    """Cut the period into windows, the newest first, each longer than the one before; together they are the period."""
+    end, edge, width = period.end, min(now, period.end or now), first
+    while True:
+        edge -= width
+        if edge <= EARLIEST or (period.start is not None and edge <= period.start):
+            yield Period(period.start, end)
+            return
+        yield Period(edge, end)
+        end, width = edge, width * GROWTH

@@ -1,0 +1,67 @@
+"""Write a batch into history whatever it holds: what can be kept is kept, what cannot is named and set aside."""
+
+from collections.abc import Sequence
+
+import msgspec
+import structlog
+from django.db import DatabaseError
+from django.utils import timezone
+from prometheus_client import Counter
+
+from sensors.history.errors import HistoryAway, HistoryRefused
+from sensors.history.store import HistoryStore
+from sensors.ingest.rejected import record_rejections
+from sensors.ingest.signals import Code, Rejection, Signal
+
+MOST_CULPRITS = 100
+"""More than that in one batch is no matter of the data: something is wrong with the tables."""
+
+WRITTEN = Counter("postern_history_signals", "Signals written into history", ["outcome"])
+
+log = structlog.get_logger(__name__)
+
+
+def write_signals(store: HistoryStore, signals: Sequence[Signal], unreadable: Sequence[Rejection] = ()) -> None:
+    """Add the signals; a batch that is refused is halved until the culprits are alone, which are kept as rejected.
+
+    Raise `HistoryAway` when it must be tried again later; then part of it may be there already, which does no harm.
+    """
+    refused = [*unreadable]
+    _add_or_halve(store, signals, refused)
+    if refused:
+        _record(refused)
+    WRITTEN.labels("written").inc(len(signals) - len(refused) + len(unreadable))
+    WRITTEN.labels("refused").inc(len(refused))
+
+
+def _add_or_halve(store: HistoryStore, signals: Sequence[Signal], refused: list[Rejection]) -> None:
+    if not signals:
+        return
+    try:
+        store.add_signals(signals)
+    except HistoryRefused as error:
+        if len(signals) == 1:
+            _set_aside(signals[0], error, refused)
+            return
+    else:
+        return
+    middle = len(signals) // 2
+    _add_or_halve(store, signals[:middle], refused)
+    _add_or_halve(store, signals[middle:], refused)
+
+
+def _set_aside(signal: Signal, error: HistoryRefused, refused: list[Rejection]) -> None:
+    if len(refused) >= MOST_CULPRITS:
+        log.error("history.refuses_everything", error=str(error))
+        raise HistoryAway from error
+    message = f"cannot be kept in history: {error}".replace("\x00", "\ufffd")[:300]
+    raw = msgspec.json.encode(signal).decode()[:1024]
+    refused.append(Rejection(0, Code.BAD_SHAPE, message, signal.sensor_id[:64], raw))
+
+
+def _record(refused: Sequence[Rejection]) -> None:
+    log.warning("history.refused", signals=len(refused), first=refused[0].message)
+    try:
+        record_rejections(refused, now=timezone.now())
+    except DatabaseError as error:
+        raise HistoryAway from error

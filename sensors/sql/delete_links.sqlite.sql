@@ -1,0 +1,1 @@
+DELETE FROM sensors_sensorclient WHERE sensor_id = %s AND client_id = %s

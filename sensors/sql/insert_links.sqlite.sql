@@ -1,0 +1,1 @@
+INSERT INTO sensors_sensorclient (sensor_id, client_id) VALUES (%s, %s)

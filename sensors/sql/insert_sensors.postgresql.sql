@@ -1,0 +1,2 @@
+INSERT INTO sensors_sensor (id, address, notes, active, heartbeat_timeout, muted_until)
+SELECT * FROM unnest(%b::text[], %b::text[], %b::text[], %b::boolean[], %b::integer[], %b::timestamptz[])

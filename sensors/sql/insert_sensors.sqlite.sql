@@ -1,0 +1,1 @@
+INSERT INTO sensors_sensor (id, address, notes, active, heartbeat_timeout, muted_until) VALUES (%s, %s, %s, %s, %s, %s)

@@ -1,0 +1,1 @@
+INSERT INTO sensors_sensorstate (sensor_id, last_id) VALUES (%s, '')

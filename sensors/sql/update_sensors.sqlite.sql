@@ -1,0 +1,3 @@
+UPDATE sensors_sensor
+SET address = %s, notes = %s, active = %s, heartbeat_timeout = %s, muted_until = %s
+WHERE id = %s

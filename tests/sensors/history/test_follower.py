@@ -1,0 +1,100 @@
+import time
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from notifications.errors import FollowerWaits
+from notifications.followers import followings
+from notifications.models import Event, Follower, Incident
+from notifications.services.events import Fact, record_events
+from notifications.services.partitions import keep_partitions
+from notifications.services.relay import relay_once
+from notifications.services.sequencer import stamp_once
+from sensors.history import follower
+from sensors.history.clickhouse import ClickHouseStore
+from sensors.history.database import DatabaseStore
+from sensors.history.errors import HistoryAway
+from sensors.history.follower import FOLLOWING, keep_events
+from sensors.history.store import HistoryStore
+from sensors.history.values import CONNECTION_LOST, Period
+from sensors.models import StoredEvent
+
+pytestmark = pytest.mark.django_db
+
+
+def happen(*types: str) -> list[Event]:
+    facts = [Fact(type=type, subject="sensor/0xA", at=timezone.now(), payload={"sensor_id": "0xA"}) for type in types]
+    record_events(facts)
+    return list(Event.objects.order_by("id"))
+
+
+@pytest.mark.embedded
+class TestKeepEvents:
+    def test_is_registered_so_that_no_event_is_dropped_before_it_is_history(self) -> None:
+        assert FOLLOWING in followings()
+
+    def test_carries_the_events_of_sensors_and_no_others(self) -> None:
+        happen(CONNECTION_LOST, "registry.changed")
+        stamp_once()
+        relay_once(FOLLOWING)
+        assert [row.type for row in StoredEvent.objects.all()] == [CONNECTION_LOST]
+        assert Follower.objects.get(name="history").position == 2
+
+    def test_a_second_time_changes_nothing(self) -> None:
+        events = happen(CONNECTION_LOST)
+        events[0].refresh_from_db()
+        keep_events(events)
+        keep_events(events)
+        assert StoredEvent.objects.count() == 1
+
+    def test_waits_without_an_incident_while_the_store_is_away(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def away(*args: Any) -> None:
+            raise HistoryAway
+
+        monkeypatch.setattr(DatabaseStore, "add_events", away)
+        happen(CONNECTION_LOST)
+        stamp_once()
+        for _ in range(12):
+            Follower.objects.update(due_at=timezone.now())
+            relay_once(FOLLOWING)
+        assert Follower.objects.get(name="history").position == 0
+        assert not Incident.objects.exists()
+
+    def test_history_outlives_the_outbox(self, settings: Any) -> None:
+        happen(CONNECTION_LOST)
+        stamp_once()
+        relay_once(FOLLOWING)
+        Event.objects.all().delete()
+        keep_partitions()
+        assert len(DatabaseStore().read_events(["0xA"], Period(), limit=9)) == 1
+
+
+class TestWithClickHouse:
+    def test_crash_between_insert_and_position_doubles_nothing(
+        self, clickhouse_store: ClickHouseStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(clickhouse_store, "seconds_between_inserts", 0.0)
+        happen(CONNECTION_LOST, CONNECTION_LOST)
+        stamp_once()
+        keep_events(list(Event.objects.order_by("position")))
+        relay_once(FOLLOWING)
+        assert len(clickhouse_store.read_events(["0xA"], Period(), limit=9)) == 2
+
+    def test_waits_when_the_server_is_gone(self, settings: Any, unused_tcp_port: int) -> None:
+        settings.CLICKHOUSE_URL = f"clickhouse://default@127.0.0.1:{unused_tcp_port}/default"
+        events = happen(CONNECTION_LOST)
+        events[0].refresh_from_db()
+        with pytest.raises(FollowerWaits):
+            keep_events(events)
+
+    def test_small_batches_leave_a_breath_between_inserts(
+        self, clickhouse_store: HistoryStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(follower, "_last_insert", float("-inf"))
+        events = happen(CONNECTION_LOST)
+        events[0].refresh_from_db()
+        begun = time.monotonic()
+        keep_events(events)
+        keep_events(events)
+        assert 0.9 < time.monotonic() - begun < 5

@@ -1,0 +1,35 @@
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from config.schedule import get_upkeep
+from sensors.history.retention import months_back
+from sensors.history.store import HistoryStore
+from sensors.history.values import Period
+from sensors.ingest.signals import milliseconds
+from tests.sensors.history.past import event, signal
+
+
+class TestMonthsBack:
+    @pytest.mark.parametrize(
+        ("months", "expected"), [(1, (2026, 2)), (2, (2026, 1)), (3, (2025, 12)), (27, (2023, 12)), (1200, (1926, 3))]
+    )
+    def test_returns_the_beginning_of_that_month(self, months: int, expected: tuple[int, int]) -> None:
+        at = datetime(2026, 3, 31, 23, 59, tzinfo=UTC)
+        assert months_back(at, months) == datetime(*expected, 1, tzinfo=UTC)
+
+
+@pytest.mark.django_db
+class TestForgetOldHistory:
+    @pytest.mark.parametrize(("months", "left"), [(0, 2), (1, 1), (100, 2)])
+    def test_keeps_what_the_setting_says(self, request: Any, settings: Any, months: int, left: int) -> None:
+        settings.HISTORY_RETENTION_MONTHS = months
+        store: HistoryStore = request.getfixturevalue("clickhouse_store")
+        times = [milliseconds(timezone.now() - timedelta(days=days)) for days in (0, 63)]
+        store.add_signals([signal(at=at, id=str(at)) for at in times])
+        store.add_events([event(n, at=at) for n, at in enumerate(times)])
+        get_upkeep("forget_old_history").run()
+        assert len(store.read_signals(["0xA"], Period(), limit=9)) == left
+        assert len(store.read_events(["0xA"], Period(), limit=9)) == left
