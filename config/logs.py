@@ -53,6 +53,8 @@ def logging_config(level: str) -> None:
     root.setLevel(level)
     # Six errors with tracebacks for each attempt to connect, which fails into an exception of ours anyway.
     logging.getLogger("pika").setLevel(logging.CRITICAL)
+    # One stack trace for each attempt to connect; those who connect say it in a line.
+    logging.getLogger("clickhouse_driver.connection").setLevel(logging.ERROR)
     logging.captureWarnings(True)
     for noisy in NOISY:
         logging.getLogger(noisy).setLevel(max(logging.WARNING, root.level))
