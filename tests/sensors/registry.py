@@ -2,8 +2,11 @@
 
 from typing import Any
 
+from django.utils import timezone
+
 from config.common.encryption import encrypt
-from notifications.models import Endpoint
+from notifications.models import Delivery, Endpoint
+from sensors.heartbeat.hearing import note_hearing
 from sensors.models import Client, Sensor, SensorClient, SensorState
 
 
@@ -20,3 +23,14 @@ def make_client(name: str = "watch", **fields: Any) -> Client:
 
 def link(sensor_id: str, client: Client) -> None:
     SensorClient.objects.create(sensor_id=sensor_id, client=client)
+
+
+def make_delivery(sensor_id: str, client: Client, **fields: Any) -> Delivery:
+    """Owe a client a message about a sensor."""
+    values = {"type": "sensor.state_changed", "family": "state", "body": {}, "due_at": timezone.now(), **fields}
+    return Delivery.objects.create(endpoint=client.endpoint, subject=f"sensor/{sensor_id}", **values)
+
+
+def hear() -> None:
+    """Let our own side hear, so that a quiet sensor is known to be quiet."""
+    note_hearing(timezone.now())

@@ -1,0 +1,118 @@
+"""The chart of a sensor: open and closed over a period, gaps where it was lost. Shapes for a template, no markup."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.utils.formats import date_format
+from django.utils.translation import gettext, pgettext
+
+from sensors.history.errors import HistoryAway
+from sensors.history.intervals import Interval, read_intervals
+from sensors.ingest.signals import milliseconds, moment
+
+PERIODS = {"24h": timedelta(hours=24), "7d": timedelta(days=7), "30d": timedelta(days=30)}
+WIDTH = 1000.0
+NARROWEST = 0.8
+"""What is narrower is drawn together with its neighbours."""
+TICKS = {"24h": 6, "7d": 7, "30d": 6}
+
+
+@dataclass(frozen=True)
+class Bar:
+    kind: str
+    """open, closed, lost, unknown, or changing: too many changes to be told apart at this scale."""
+    left: float
+    width: float
+    title: str
+
+
+@dataclass(frozen=True)
+class Total:
+    kind: str
+    name: str
+    share: float
+
+
+@dataclass(frozen=True)
+class Chart:
+    period: str
+    bars: list[Bar]
+    ticks: list[str]
+    totals: list[Total]
+
+
+def draw_chart(sensor_id: str, period: str, *, now: datetime) -> Chart | None:
+    """Return the chart up to now; nothing while history cannot be reached."""
+    start, end = milliseconds(now - PERIODS[period]), milliseconds(now)
+    try:
+        intervals = read_intervals(sensor_id, start, end)
+    except HistoryAway:
+        return None
+    return make_chart(period, intervals, start, end)
+
+
+def make_chart(period: str, intervals: Sequence[Interval], start: int, end: int) -> Chart:
+    scale = WIDTH / (end - start)
+    pieces = _merge_narrow([(kind_of(each), each.start, each.end) for each in intervals], NARROWEST / scale)
+    bars = [_bar(kind, (begin - start) * scale, begin, until, scale) for kind, begin, until in pieces]
+    bars.sort(key=lambda bar: -bar.width)  # the narrow ones are drawn over their neighbours
+    return Chart(period, bars, _ticks(period, start, end), list(_totals(intervals, end - start)))
+
+
+def _bar(kind: str, left: float, begin: int, until: int, scale: float) -> Bar:
+    title = f"{kind_names()[kind]}: {_time(begin)} – {_time(until)}"
+    return Bar(kind, round(left, 2), round(max((until - begin) * scale, NARROWEST), 2), title)
+
+
+def kind_of(interval: Interval) -> str:
+    if interval.is_lost:
+        return "lost"
+    if interval.value is None:
+        return "unknown"
+    return "open" if interval.value else "closed"
+
+
+Piece = tuple[str, int, int]
+
+
+def _merge_narrow(pieces: Iterable[Piece], narrowest: float) -> list[Piece]:
+    """Join runs of pieces too narrow to see, so that a flapping sensor is one shape and not fifty thousand."""
+    merged: list[Piece] = []
+    for kind, begin, until in pieces:
+        narrow = until - begin < narrowest
+        if narrow and merged and (merged[-1][0] == "changing" or merged[-1][2] - merged[-1][1] < narrowest):
+            merged[-1] = ("changing", merged[-1][1], until)
+        else:
+            merged.append((kind, begin, until))
+    return merged
+
+
+def kind_names() -> dict[str, str]:
+    return {
+        "open": pgettext("door", "open"),
+        "closed": pgettext("door", "closed"),
+        "lost": gettext("connection lost"),
+        "unknown": gettext("not known"),
+        "changing": gettext("changing often"),
+    }
+
+
+def _time(at: int) -> str:
+    return date_format(moment(at), "DATETIME_FORMAT")
+
+
+def _ticks(period: str, start: int, end: int) -> list[str]:
+    count = TICKS[period]
+    form = "H:i" if period == "24h" else "MONTH_DAY_FORMAT"
+    return [date_format(moment(start + (end - start) * step // count), form) for step in range(count + 1)]
+
+
+def _totals(intervals: Iterable[Interval], length: int) -> Iterator[Total]:
+    """Add up what share of the period each kind takes."""
+    sums: dict[str, int] = {}
+    for each in intervals:
+        sums[kind_of(each)] = sums.get(kind_of(each), 0) + each.end - each.start
+    for kind in ("open", "closed", "lost", "unknown"):
+        if kind in sums:
+            yield Total(kind, kind_names()[kind], 100 * sums[kind] / length)

@@ -1,0 +1,78 @@
+"""What the page of a client tells beside its form: its sensors, how its deliveries fare, who changed it."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from django.http import HttpRequest
+
+from config.records.models import ChangeRecord
+from notifications.models import Delivery
+from sensors.admin.sensor_page import recent_changes, recent_deliveries
+from sensors.admin.words import state_word
+from sensors.models import Client, Sensor, SensorClient
+
+SENSORS_SHOWN = 12
+SAMPLE = 1000
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class DeliveryRecord:
+    """How the newest deliveries of a client ended; the page counts a sample, not the history."""
+
+    counts: dict[str, int]
+
+    @property
+    def finished(self) -> int:
+        return self.counts.get("delivered", 0) + self.counts.get("dead", 0)
+
+    @property
+    def rate(self) -> float | None:
+        return 100 * self.counts.get("delivered", 0) / self.finished if self.finished else None
+
+    @property
+    def pending(self) -> int:
+        return self.counts.get("pending", 0)
+
+    @property
+    def dead(self) -> int:
+        return self.counts.get("dead", 0)
+
+
+@dataclass(frozen=True)
+class ClientPage:
+    """What a person may not see is None."""
+
+    sensors: list[tuple[Sensor, str]]
+    """The first of them, each with the word for its state."""
+    sensor_count: int
+    old_secret_until: datetime | None
+    paused: bool
+    record: DeliveryRecord | None
+    deliveries: list[tuple[Delivery, str]] | None
+    changes: list[ChangeRecord] | None
+
+
+def build_client_page(request: HttpRequest, client: Client) -> ClientPage:
+    def seen(permission: str, read: Callable[[], T]) -> T | None:
+        return read() if request.user.has_perm(permission) else None
+
+    links = SensorClient.objects.filter(client=client)
+    sensors = Sensor.objects.filter(links__client=client).select_related("state")[:SENSORS_SHOWN]
+    return ClientPage(
+        sensors=[(sensor, state_word(sensor.state.value)) for sensor in sensors],
+        sensor_count=links.count(),
+        old_secret_until=client.endpoint.old_secret_until,
+        paused=client.endpoint.paused,
+        record=seen("notifications.view_delivery", lambda: delivery_record(client.endpoint_id)),
+        deliveries=seen("notifications.view_delivery", lambda: recent_deliveries(endpoint=client.endpoint_id)),
+        changes=seen("records.view_changerecord", lambda: recent_changes(request, "client", str(client.pk))),
+    )
+
+
+def delivery_record(endpoint_id: int) -> DeliveryRecord:
+    newest = Delivery.objects.filter(endpoint=endpoint_id).values_list("status", flat=True)[:SAMPLE]
+    return DeliveryRecord(dict(Counter(newest)))

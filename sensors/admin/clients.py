@@ -1,0 +1,195 @@
+from typing import Any
+
+from django.contrib import admin
+from django.db import transaction
+from django.db.models import Count, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from unfold.paginator import InfinitePaginator
+
+from config.records.admin.pages import Question, actor_of, ask_then_act, badge, get_subject, page_of
+from config.records.admin.theme import ModelAdmin, action, display
+from config.records.models import AccessKey
+from config.records.services.keys import create_key
+from sensors.admin.client_page import build_client_page
+from sensors.admin.filters import ActiveFilter
+from sensors.admin.forms import ClientForm, OnceForm
+from sensors.admin.words import active_badge
+from sensors.models import Client
+from sensors.services.clients import (
+    create_client,
+    pause_client,
+    resume_client,
+    rotate_secret,
+    update_client,
+)
+from sensors.services.once import claim_form
+
+
+@admin.register(Client)
+class ClientAdmin(ModelAdmin[Client]):
+    list_display = ("name", "id", "address", "sensor_count", "activity")
+    list_filter = (ActiveFilter,)
+    list_filter_submit = True
+    list_per_page = 50
+    list_select_related = ("endpoint",)
+    paginator = InfinitePaginator
+    show_full_result_count = False
+    sortable_by = ()
+    ordering = ("name", "id")
+    search_fields = ("name", "endpoint__url")
+    actions_detail = ("pause", "resume", "rotate", "new_key")
+    form = ClientForm
+    fields = ("name", "url", "active", "muted_until", "form_id")
+    change_form_outer_before_template = "admin/sensors/client/overview.html"
+    change_form_outer_after_template = "admin/sensors/client/past.html"
+
+    class Media:
+        css = {"all": ["postern/sensors.css"]}
+
+    @display(description=_("URL"))
+    def address(self, client: Client) -> SafeString:
+        return format_html('<span class="pst-url">{}</span>', client.endpoint.url)
+
+    @display(description=_("URL"))
+    def url(self, client: Client) -> str:
+        """Show to those who may only look what the form's field of this name shows to others."""
+        return client.endpoint.url
+
+    @display(description=_("sensors"))
+    def sensor_count(self, client: Client) -> int:
+        return int(getattr(client, "number_of_sensors", 0))
+
+    @display(description=_("state"))
+    def activity(self, client: Client) -> SafeString:
+        if client.active and client.endpoint.active and client.endpoint.paused:
+            return badge(gettext("paused"), "warning")
+        return active_badge(client.active and client.endpoint.active)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Client | None = None) -> bool:
+        """Clients are deactivated, so that their history stays readable."""
+        return False
+
+    def has_pause_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        return self.has_change_permission(request) and not self._is_paused(request, object_id)
+
+    def has_resume_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        return self.has_change_permission(request) and self._is_paused(request, object_id)
+
+    def has_rotate_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        return self.has_change_permission(request)
+
+    def has_new_key_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        return request.user.has_perm("records.add_accesskey")
+
+    def _is_paused(self, request: HttpRequest, object_id: str | None) -> bool:
+        client = None if object_id is None else self.get_object(request, object_id)
+        return client is not None and client.endpoint.paused
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Client]:
+        return super().get_queryset(request).select_related("endpoint").annotate(number_of_sensors=Count("links"))
+
+    def get_fields(self, request: HttpRequest, obj: Client | None = None) -> Any:
+        """The hidden mark of a form is there for those who can send it."""
+        names = super().get_fields(request, obj)
+        return names if obj is None else [name for name in names if name != "form_id"]
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        client = self.get_object(request, object_id)
+        page = None if client is None else build_client_page(request, client)
+        return super().change_view(request, object_id, form_url, {**(extra_context or {}), "page": page})
+
+    def save_model(self, request: HttpRequest, obj: Client, form: Any, change: bool) -> None:
+        """Hand what was filled in to the service; of a known client only what this person changed."""
+        values = {name: form.cleaned_data[name] for name in (*ClientForm.Meta.fields, "url")}
+        if change:
+            edits = {name: value for name, value in values.items() if name in form.changed_data}
+            update_client(client_id=obj.pk, actor=actor_of(request), **edits)
+            return
+        with transaction.atomic():
+            claim_form(form.cleaned_data["form_id"], purpose="client")
+            made = create_client(actor=actor_of(request), **values)
+        obj.pk = made.client_id
+        setattr(obj, "new_secret", made.text)  # noqa: B010 (rides along to `response_add`)
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        """There is nothing beside the client itself."""
+
+    def response_add(self, request: HttpRequest, obj: Client, post_url_continue: str | None = None) -> HttpResponse:
+        return self._show_secret(request, obj, getattr(obj, "new_secret", ""))
+
+    @action(description=_("Pause"), permissions=["pause"], url_path="pause", icon="pause")
+    def pause(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        client = get_subject(self, request, object_id)
+        question = Question(
+            title=gettext("Pause this client?"),
+            text=gettext("Nothing is sent to it until it is resumed; then it gets the newest message of each sensor."),
+            button=gettext("Pause"),
+        )
+
+        def act(answers: dict[str, Any]) -> str:
+            pause_client(client_id=client.pk, actor=actor_of(request))
+            return gettext("The client is paused.")
+
+        return ask_then_act(self, request, client, question=question, act=act)
+
+    @action(description=_("Resume"), permissions=["resume"], url_path="resume", icon="play_arrow")
+    def resume(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        client = get_subject(self, request, object_id)
+        question = Question(
+            title=gettext("Resume this client?"),
+            text=gettext("What is waiting for it is sent from now on."),
+            button=gettext("Resume"),
+        )
+
+        def act(answers: dict[str, Any]) -> str:
+            resume_client(client_id=client.pk, actor=actor_of(request))
+            return gettext("The client is resumed.")
+
+        return ask_then_act(self, request, client, question=question, act=act)
+
+    @action(description=_("Rotate secret"), permissions=["rotate"], url_path="rotate", icon="autorenew")
+    def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        client = get_subject(self, request, object_id)
+        form = OnceForm(request.POST or None)
+        if form.is_valid():
+            with transaction.atomic():
+                claim_form(form.cleaned_data["form_id"], purpose="secret")
+                made = rotate_secret(client_id=client.pk, actor=actor_of(request))
+            return self._show_secret(request, client, made.text)
+        text = gettext("A new secret signs the messages at once; the old one signs beside it for 24 hours.")
+        question = Question(gettext("Rotate the secret of this client?"), text, gettext("Rotate"))
+        return self._page(request, "records/question.html", client, question.title, question=question, form=form)
+
+    @action(description=_("New key"), permissions=["new_key"], url_path="new-key", icon="key")
+    def new_key(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        client = get_subject(self, request, object_id)
+        form = OnceForm(request.POST or None)
+        if form.is_valid():
+            with transaction.atomic():
+                claim_form(form.cleaned_data["form_id"], purpose="client-key")
+                key, text = create_key(
+                    name=client.name[:100],
+                    kind=AccessKey.Kind.CLIENT,
+                    subject=str(client.pk),
+                    actor=actor_of(request),
+                )
+            return self._page(request, "records/key_created.html", client, gettext("Your new key"), key=key, text=text)
+        words = gettext("With it the client reads its own sensors, their history, events and deliveries, nothing else.")
+        question = Question(gettext("Make a key of this client?"), words, gettext("Create key"))
+        return self._page(request, "records/question.html", client, question.title, question=question, form=form)
+
+    def _show_secret(self, request: HttpRequest, client: Client, text: str) -> HttpResponse:
+        title = gettext("Secret of “%(name)s”") % {"name": client.name}
+        return self._page(request, "admin/sensors/client/secret.html", client, title, secret=text)
+
+    def _page(self, request: HttpRequest, template: str, client: Client, title: str, **context: Any) -> HttpResponse:
+        frame = self.admin_site.each_context(request)
+        shared = {"opts": self.opts, "title": title, "original": client, "back": page_of(self, client)}
+        return TemplateResponse(request, template, {**frame, **shared, **context})

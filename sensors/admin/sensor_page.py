@@ -1,0 +1,73 @@
+"""What the page of a sensor tells beside its form: state, chart, what happened, what was sent, who changed it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from django.http import HttpRequest
+from django.utils import timezone
+
+from config.records.models import ChangeRecord
+from config.records.selectors import visible_changes
+from notifications.models import Delivery, Event
+from sensors.admin.chart import PERIODS, Chart, draw_chart
+from sensors.admin.words import connection_badge, delivery_badge, state_word
+from sensors.heartbeat.hearing import is_deaf
+from sensors.models import Sensor, SensorState
+from sensors.selectors import connection_of
+from sensors.services.telling import subject_of
+
+ROWS = 10
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class SensorPage:
+    """What a person may not see is None."""
+
+    word: str
+    connection: str
+    state: SensorState
+    deaf: bool
+    periods: list[str]
+    chart: Chart | None
+    events: list[Event] | None
+    deliveries: list[tuple[Delivery, str]] | None
+    """Each with the badge of its status."""
+    changes: list[ChangeRecord] | None
+
+
+def build_sensor_page(request: HttpRequest, sensor: Sensor) -> SensorPage:
+    def seen(permission: str, read: Callable[[], T]) -> T | None:
+        return read() if request.user.has_perm(permission) else None
+
+    state, deaf, subject = sensor.state, is_deaf(), subject_of(sensor.pk)
+    connection = connection_of(
+        active=sensor.active, seen=state.seen_at is not None, lost=state.lost_at is not None, deaf=deaf
+    )
+    return SensorPage(
+        word=state_word(state.value),
+        connection=connection_badge(connection),
+        state=state,
+        deaf=deaf,
+        periods=list(PERIODS),
+        chart=draw_chart(sensor.pk, chosen_period(request), now=timezone.now()),
+        events=seen("notifications.view_event", lambda: list(Event.objects.filter(subject=subject)[:ROWS])),
+        deliveries=seen("notifications.view_delivery", lambda: recent_deliveries(subject=subject)),
+        changes=seen("records.view_changerecord", lambda: recent_changes(request, "sensor", sensor.pk)),
+    )
+
+
+def chosen_period(request: HttpRequest) -> str:
+    wanted = request.GET.get("period", "")
+    return wanted if wanted in PERIODS else "24h"
+
+
+def recent_deliveries(**those: Any) -> list[tuple[Delivery, str]]:
+    newest = Delivery.objects.filter(**those).select_related("endpoint__client")[:ROWS]
+    return [(delivery, delivery_badge(delivery)) for delivery in newest]
+
+
+def recent_changes(request: HttpRequest, kind: str, object_id: str) -> list[ChangeRecord]:
+    changes = visible_changes(request.user).filter(kind=kind, object_id=object_id)
+    return list(changes.select_related("reverted_by")[:ROWS])

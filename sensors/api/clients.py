@@ -1,0 +1,119 @@
+"""`/clients/`: the registry of clients, their secrets and their change log."""
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from config.common.pages import page
+from config.records.api.changes import ChangeSerializer
+from config.records.authentication import actor_of
+from config.records.frame import ApiView
+from config.records.schema import PAGE_PARAMETERS
+from sensors.api.answers import ClientAnswer, present_client
+from sensors.api.registry import READ, WRITE, answer_changes
+from sensors.api.serializers import ClientListSerializer, ClientSerializer, NewClientSerializer, SecretSerializer
+from sensors.models import Client
+from sensors.selectors import get_client
+from sensors.services.clients import (
+    create_client,
+    deactivate_client,
+    pause_client,
+    resume_client,
+    rotate_secret,
+    update_client,
+)
+
+
+class ClientsView(ApiView):
+    scopes = {**READ, **WRITE}
+
+    @extend_schema(
+        operation_id="clients_list", tags=["clients"], parameters=PAGE_PARAMETERS, responses=ClientListSerializer
+    )
+    def get(self, request: Request) -> Response:
+        found = page(request, Client.objects.select_related("endpoint"), order=["id"])
+        return Response({"results": [present_client(client) for client in found.results], "next": found.next})
+
+    @extend_schema(
+        operation_id="clients_create",
+        tags=["clients"],
+        request=ClientSerializer,
+        responses={201: NewClientSerializer},
+    )
+    def post(self, request: Request) -> Response:
+        """Register a client. The answer holds its secret, this once."""
+        asked = ClientSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        made = create_client(actor=actor_of(request), **asked.validated_data)
+        return Response(present_client(get_client(made.client_id), secret=made.text), status=201)
+
+
+class ClientView(ApiView):
+    scopes = {**READ, **WRITE}
+
+    @extend_schema(operation_id="clients_get", tags=["clients"], responses=ClientSerializer)
+    def get(self, request: Request, client_id: int) -> Response:
+        return Response(_present(client_id))
+
+    @extend_schema(
+        operation_id="clients_change", tags=["clients"], request=ClientSerializer, responses=ClientSerializer
+    )
+    def patch(self, request: Request, client_id: int) -> Response:
+        asked = ClientSerializer(data=request.data, partial=True)
+        asked.is_valid(raise_exception=True)
+        update_client(client_id=client_id, actor=actor_of(request), **asked.validated_data)
+        return Response(_present(client_id))
+
+    @extend_schema(operation_id="clients_deactivate", tags=["clients"], responses={204: None})
+    def delete(self, request: Request, client_id: int) -> Response:
+        """Deactivate the client; its history stays readable."""
+        deactivate_client(client_id=client_id, actor=actor_of(request))
+        return Response(status=204)
+
+
+class RotateSecretView(ApiView):
+    scopes = WRITE
+
+    @extend_schema(operation_id="clients_rotate_secret", tags=["clients"], request=None, responses=SecretSerializer)
+    def post(self, request: Request, client_id: int) -> Response:
+        """Replace the secret; the old one signs beside the new one for 24 hours."""
+        made = rotate_secret(client_id=client_id, actor=actor_of(request))
+        return Response({"secret": made.text})
+
+
+class PauseView(ApiView):
+    scopes = WRITE
+
+    @extend_schema(operation_id="clients_pause", tags=["clients"], request=None, responses=ClientSerializer)
+    def post(self, request: Request, client_id: int) -> Response:
+        """Hold back what is owed to the client until it is resumed."""
+        pause_client(client_id=client_id, actor=actor_of(request))
+        return Response(_present(client_id))
+
+
+class ResumeView(ApiView):
+    scopes = WRITE
+
+    @extend_schema(operation_id="clients_resume", tags=["clients"], request=None, responses=ClientSerializer)
+    def post(self, request: Request, client_id: int) -> Response:
+        """Send again what is owed: of each sensor the newest message."""
+        resume_client(client_id=client_id, actor=actor_of(request))
+        return Response(_present(client_id))
+
+
+class ClientChangesView(ApiView):
+    scopes = READ
+
+    @extend_schema(
+        operation_id="clients_changes",
+        tags=["changes"],
+        parameters=PAGE_PARAMETERS,
+        responses=ChangeSerializer(many=True),
+    )
+    def get(self, request: Request, client_id: int) -> Response:
+        get_client(client_id)
+        return answer_changes(request, kind="client", object_id=str(client_id))
+
+
+def _present(client_id: int) -> ClientAnswer:
+    return present_client(get_client(client_id))

@@ -1,0 +1,124 @@
+"""`/sensors/import/` and `/sensors/export/`: the registry as a file."""
+
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import asdict
+from typing import IO, Any
+
+from asgiref.sync import sync_to_async
+from django.core.files.uploadedfile import UploadedFile
+from django.http import StreamingHttpResponse
+from django.utils.translation import gettext
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.parsers import BaseParser, MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from config.common.errors import Invalid
+from config.records.authentication import actor_of
+from config.records.frame import ApiView
+from sensors.api.registry import READ, WRITE, read_filter
+from sensors.api.serializers import ImportReportSerializer, SensorQuery
+from sensors.errors import BadLines
+from sensors.services.exports import export_sensors
+from sensors.services.imports import import_sensors, plan_import
+
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+_TABLE = {"type": "string", "format": "binary"}
+
+
+class CsvParser(BaseParser):
+    """Leaves the body as it is: the service reads it."""
+
+    media_type = "text/csv"
+
+    def parse(
+        self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+    ) -> Any:
+        return stream.read()
+
+
+class XlsxParser(CsvParser):
+    media_type = XLSX
+
+
+class ImportQuery(serializers.Serializer[Any]):
+    dry_run = serializers.BooleanField(required=False, help_text="say what would happen, and change nothing")
+
+
+class ImportView(ApiView):
+    scopes = WRITE
+    parser_classes = [CsvParser, XlsxParser, MultiPartParser]
+
+    @extend_schema(
+        operation_id="sensors_import",
+        tags=["sensors"],
+        parameters=[ImportQuery],
+        request={
+            "text/csv": _TABLE,
+            XLSX: _TABLE,
+            "multipart/form-data": {"type": "object", "properties": {"file": _TABLE}, "required": ["file"]},
+        },
+        responses={200: ImportReportSerializer},
+    )
+    def post(self, request: Request) -> Response:
+        """Import a CSV or XLSX table, all or nothing; at most 10 MB and 100,000 rows.
+
+        The first line names the columns: `id`, `address`, `notes`, `active`, `heartbeat_timeout`, `clients` (ids of
+        clients, separated by spaces or semicolons). Known sensors are changed, others registered. Every bad line is
+        named in `data.lines` with its number, field and rule, and then nothing is imported.
+        """
+        asked = ImportQuery(data=request.query_params)
+        asked.is_valid(raise_exception=True)
+        content, dry_run = _content(request), bool(asked.validated_data.get("dry_run"))
+        if not dry_run:
+            report = import_sensors(content=content, actor=actor_of(request))
+            return Response({"dry_run": False, **asdict(report)})
+        plan = plan_import(content)
+        if plan.faults:
+            raise BadLines(plan.faults)
+        return Response({"dry_run": True, **asdict(plan.report())})
+
+
+class ExportView(ApiView):
+    scopes = READ
+
+    @extend_schema(
+        operation_id="sensors_export",
+        tags=["sensors"],
+        parameters=[SensorQuery],
+        responses={(200, "text/csv"): OpenApiTypes.STR},
+    )
+    def get(self, request: Request) -> StreamingHttpResponse:
+        """Download the table that the import takes.
+
+        A cell that a spreadsheet would take for a formula has an apostrophe before it; the import takes it away again.
+        """
+        return answer_table(export_sensors(read_filter(request)))
+
+
+def answer_table(chunks: Iterator[bytes], *, name: str = "sensors.csv") -> StreamingHttpResponse:
+    """Answer with a CSV file that is read from the database as fast as the caller takes it."""
+    headers = {
+        "Content-Disposition": f'attachment; filename="{name}"',
+        "Content-Security-Policy": "sandbox; default-src 'none'",
+    }
+    return StreamingHttpResponse(_stream(chunks), content_type="text/csv; charset=utf-8", headers=headers)
+
+
+async def _stream(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
+    """Read each piece in the thread of the call: a synchronous iterator would be gathered whole under ASGI."""
+    read = sync_to_async(lambda: next(chunks, None))
+    while (chunk := await read()) is not None:
+        yield chunk
+
+
+def _content(request: Request) -> bytes:
+    if isinstance(request.data, bytes):
+        return request.data
+    file = request.FILES.get("file")
+    if not isinstance(file, UploadedFile):
+        raise Invalid({"file": [gettext("Send the file as the body, or as the part “file” of a form.")]})
+    content: bytes = file.read()
+    return content

@@ -1,0 +1,47 @@
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from django.utils.translation import ngettext
+
+from config.common.errors import ApplicationError, Conflict, NotFound
+
+
+@dataclass(frozen=True)
+class LineFault:
+    """A rule that a line of an imported file breaks."""
+
+    line: int
+    field: str
+    rule: str
+
+
+class SensorNotFound(NotFound):
+    """There is no such sensor."""
+
+
+class ClientNotFound(NotFound):
+    """There is no such client."""
+
+
+class SensorExists(Conflict):
+    """There is a sensor with this id already."""
+
+
+class RegistryMoved(Conflict):
+    """Somebody else changed the same sensors at this moment; nothing has been done. Repeat it."""
+
+
+class SentTwice(Conflict):
+    """This form has been sent before, and its secret was shown then. If it is lost, rotate the secret."""
+
+
+class BadLines(ApplicationError):
+    """Some lines of the file break a rule; nothing has been imported."""
+
+    code = "invalid"
+
+    def __init__(self, faults: Sequence[LineFault]) -> None:
+        bad = len({fault.line for fault in faults})
+        summary = ngettext("%(bad)d line is bad.", "%(bad)d lines are bad.", bad) % {"bad": bad}
+        super().__init__(fields={"file": [summary]}, lines=[asdict(fault) for fault in faults])
+        self.faults = faults

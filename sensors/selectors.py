@@ -1,0 +1,168 @@
+"""Reads of the registry: who a key belongs to, which sensors match, what is known of each."""
+
+from collections import defaultdict
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from django.db import models
+from django.db.models import CharField, Exists, Func, OuterRef, Q, QuerySet
+from django.utils.translation import gettext_lazy as _
+
+from config.common.sql import among
+from sensors.errors import ClientNotFound, SensorNotFound
+from sensors.heartbeat.hearing import is_deaf
+from sensors.models import Client, Sensor, SensorClient
+
+
+class Connection(models.TextChoices):
+    """What silence means; `unknown` while our own side cannot hear, or has been told not to listen."""
+
+    ONLINE = "online", _("online")
+    LOST = "lost", _("lost")
+    NEVER_SEEN = "never_seen", _("never seen")
+    UNKNOWN = "unknown", _("unknown")
+
+
+@dataclass(frozen=True)
+class SensorFilter:
+    search: str = ""
+    """Part of an id, of an address or of a client's name."""
+    client: int | None = None
+    connection: Connection | None = None
+    state: int | None = None
+    active: bool | None = None
+    owner: int | None = None
+    """The client that asks: it sees its own sensors, and nothing of other clients."""
+
+
+class SensorRow(NamedTuple):
+    """One sensor with its state, read without building objects; times are text, as the contract writes them."""
+
+    id: str
+    address: str
+    notes: str
+    active: bool
+    heartbeat_timeout: int
+    muted_until: str | None
+    state: int | None
+    state_changed_at: str | None
+    last_seen_at: str | None
+    lost_at: str | None
+
+
+class MomentText(Func):
+    """Write a time as the contract has it: inside the database that costs a third of reading and writing it here."""
+
+    output_field = CharField()
+
+    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        form = """'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'"""
+        text = f"to_char(%(expressions)s AT TIME ZONE 'UTC', {form})"
+        return self.as_sql(compiler, connection, template=text, **context)
+
+    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        """The column is text in UTC, its fraction missing when there is none."""
+        time = "%(expressions)s"
+        whole, fraction = f"substr({time}, 1, 10) || 'T' || substr({time}, 12, 8)", f"substr({time}, 21) || '000'"
+        text = f"{whole} || '.' || substr({fraction}, 1, 3) || 'Z'"
+        return self.as_sql(compiler, connection, template=text, **context)
+
+
+def find_client(subject: str) -> Client | None:
+    """Find whom a key of a client belongs to."""
+    return Client.objects.filter(pk=int(subject)).first() if _is_id(subject) else None
+
+
+def get_client(client_id: int) -> Client:
+    client = Client.objects.select_related("endpoint").filter(pk=client_id).first() if client_id < 2**63 else None
+    if client is None:
+        raise ClientNotFound
+    return client
+
+
+def matching_sensors(wanted: SensorFilter) -> QuerySet[Sensor]:
+    sensors = Sensor.objects.all()
+    for client_id in (wanted.client, wanted.owner):
+        if client_id is not None:
+            sensors = sensors.filter(Exists(SensorClient.objects.filter(sensor=OuterRef("pk"), client=client_id)))
+    if wanted.search:
+        sensors = sensors.filter(matching_text(wanted.search, with_clients=wanted.owner is None))
+    if wanted.state is not None:
+        sensors = sensors.filter(state__value=wanted.state)
+    if wanted.active is not None:
+        sensors = sensors.filter(active=wanted.active)
+    return sensors if wanted.connection is None else sensors.filter(connected(wanted.connection, deaf=is_deaf()))
+
+
+def matching_text(text: str, *, with_clients: bool = True) -> Q:
+    found = Q(id__icontains=text) | Q(address__icontains=text)
+    if not with_clients:
+        return found
+    return found | Q(Exists(SensorClient.objects.filter(sensor=OuterRef("pk"), client__name__icontains=text)))
+
+
+def connected(connection: Connection, *, deaf: bool) -> Q:
+    """Select what `connection_of` would call so."""
+    if connection == Connection.NEVER_SEEN:
+        return Q(state__seen_at__isnull=True)
+    if connection == Connection.LOST:
+        return Q(state__lost_at__isnull=False)
+    heard = Q(state__seen_at__isnull=False, state__lost_at__isnull=True)
+    if connection == Connection.ONLINE:
+        return Q(pk__in=[]) if deaf else heard & Q(active=True)
+    return heard if deaf else heard & Q(active=False)
+
+
+def connection_of(*, active: bool, seen: bool, lost: bool, deaf: bool) -> Connection:
+    """Say what is known of a sensor's connection; a loss that was told stays a loss."""
+    if not seen:
+        return Connection.NEVER_SEEN
+    if lost:
+        return Connection.LOST
+    return Connection.UNKNOWN if deaf or not active else Connection.ONLINE
+
+
+def sensor_rows(sensors: QuerySet[Sensor]) -> "QuerySet[Sensor, Any]":
+    """Read what a `SensorRow` is made of, in its order; the id has its name, by which pages are cut."""
+    return sensors.annotate(
+        muted_until_text=MomentText("muted_until"),
+        changed_at_text=MomentText("state__changed_at"),
+        seen_at_text=MomentText("state__seen_at"),
+        lost_at_text=MomentText("state__lost_at"),
+    ).values_list(
+        "id",
+        "address",
+        "notes",
+        "active",
+        "heartbeat_timeout",
+        "muted_until_text",
+        "state__value",
+        "changed_at_text",
+        "seen_at_text",
+        "lost_at_text",
+        named=True,
+    )
+
+
+def get_sensor_row(sensor_id: str, *, owner: int | None = None) -> SensorRow:
+    row = sensor_rows(matching_sensors(SensorFilter(owner=owner)).filter(pk=sensor_id)).first()
+    if row is None:
+        raise SensorNotFound
+    return SensorRow(*row)
+
+
+def clients_of(sensor_ids: Collection[str], *, owner: int | None = None) -> dict[str, list[int]]:
+    """Return the ids of the clients of each sensor, sorted; to a client only its own."""
+    if owner is not None:
+        return {sensor_id: [owner] for sensor_id in sensor_ids}
+    found: dict[str, list[int]] = defaultdict(list)
+    links = SensorClient.objects.filter(sensor_id__in=among(sensor_ids))
+    # Sorted here: asked to sort, SQLite would walk the links of all sensors in order of client.
+    for sensor_id, client_id in sorted(links.values_list("sensor_id", "client_id")):
+        found[sensor_id].append(client_id)
+    return found
+
+
+def _is_id(text: str) -> bool:
+    return text.isascii() and text.isdigit() and 0 < int(text[:19]) < 2**63 and len(text) < 20

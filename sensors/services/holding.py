@@ -1,0 +1,55 @@
+"""Hold sensors still: lock their state rows in order of id, as the ingest does, then read what the registry says."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import QuerySet
+
+from config.common.sql import among, among_numbers
+from sensors.models import Client, Sensor, SensorState
+from sensors.selectors import clients_of
+from sensors.services.values import SensorValues
+
+
+@dataclass(frozen=True)
+class HeldSensor:
+    """A sensor as it is while the transaction that reads it holds its state row."""
+
+    id: str
+    values: SensorValues
+    seen_at: datetime | None
+    lost_at: datetime | None
+
+
+def hold_sensors(sensor_ids: Collection[str]) -> dict[str, HeldSensor]:
+    """Lock and read those of the sensors that are there.
+
+    The registry is read after the lock and not joined to it: a statement that waited for a lock would see the joined
+    rows as they were before.
+    """
+    seen = {pk: (seen_at, lost_at) for pk, seen_at, lost_at in _lock(sensor_ids)}
+    values = read_values(list(seen))
+    return {pk: HeldSensor(pk, values[pk], *seen[pk]) for pk in seen}
+
+
+def read_values(sensor_ids: Collection[str]) -> dict[str, SensorValues]:
+    """Read what the registry says of sensors, without a lock."""
+    links = clients_of(sensor_ids)
+    columns = ("id", "address", "notes", "active", "heartbeat_timeout", "muted_until")
+    rows = Sensor.objects.filter(pk__in=among(sensor_ids)).values_list(*columns)
+    return {
+        pk: SensorValues(address, notes, active, timeout, muted_until, links.get(pk, []))
+        for pk, address, notes, active, timeout, muted_until in rows
+    }
+
+
+def missing_clients(client_ids: Collection[int]) -> set[int]:
+    """Return those of the ids that no client has."""
+    wanted = {pk for pk in client_ids if 0 < pk < 2**63}
+    return set(client_ids) - set(Client.objects.filter(pk__in=among_numbers(wanted)).values_list("pk", flat=True))
+
+
+def _lock(sensor_ids: Collection[str]) -> QuerySet[SensorState, tuple[str, datetime | None, datetime | None]]:
+    locked = SensorState.objects.select_for_update(no_key=True).filter(pk__in=among(sensor_ids)).order_by("pk")
+    return locked.values_list("sensor_id", "seen_at", "lost_at")

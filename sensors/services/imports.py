@@ -1,0 +1,156 @@
+"""Import sensors from a file, all or nothing: new ones are registered, known ones changed, every bad line is named."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext
+
+from sensors.errors import BadLines, LineFault, RegistryMoved
+from sensors.services.holding import hold_sensors, missing_clients, read_values
+from sensors.services.rules import Faults, id_faults, missing_clients_fault, sensor_faults
+from sensors.services.sheets import Line, read_sheet
+from sensors.services.values import SensorEdits, SensorValues
+from sensors.services.writing import SensorChange, write_changes
+
+YES, NO = frozenset({"true", "1", "yes"}), frozenset({"false", "0", "no"})
+
+_SEPARATORS = re.compile(r"[\s;]+")
+_NUMBER = re.compile(r"[0-9]{1,18}")
+
+
+@dataclass(frozen=True)
+class PlannedLine:
+    """What a line would do to its sensor."""
+
+    line: int
+    id: str
+    before: SensorValues | None
+    after: SensorValues
+
+    @property
+    def is_change(self) -> bool:
+        return self.before != self.after
+
+
+@dataclass(frozen=True)
+class ImportPlan:
+    lines: list[PlannedLine]
+    faults: list[LineFault]
+
+    def report(self) -> "ImportReport":
+        created = sum(line.before is None for line in self.lines)
+        changed = sum(line.is_change for line in self.lines) - created
+        return ImportReport(created, changed, len(self.lines) - created - changed)
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    created: int
+    changed: int
+    unchanged: int
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What a line says, and what is wrong with its cells."""
+
+    line: int
+    id: str
+    edits: SensorEdits
+    faults: Faults
+
+
+def plan_import(content: bytes) -> ImportPlan:
+    """Say what an import of this file would do, and what is wrong with it; changes nothing."""
+    asked = _read_lines(read_sheet(content))
+    missing = missing_clients({client_id for each in asked for client_id in each.edits.get("clients", [])})
+    return _plan(asked, read_values([each.id for each in asked]), missing)
+
+
+def import_sensors(
+    *, content: bytes, actor: str, progress: Callable[[int, int], None] = lambda done, total: None
+) -> ImportReport:
+    """Do it, in one transaction; a single bad line, or somebody else at the same sensors, leaves all as it was."""
+    plan = plan_import(content)
+    if plan.faults:
+        raise BadLines(plan.faults)
+    asked = [line for line in plan.lines if line.is_change]
+    try:
+        with transaction.atomic():
+            write_changes(_hold_changes(asked), actor=actor, progress=progress)
+    except IntegrityError as error:
+        raise RegistryMoved from error
+    return plan.report()
+
+
+def _hold_changes(lines: Sequence[PlannedLine]) -> list[SensorChange]:
+    """Lock what will change; a sensor that was changed since the plan was made spoils it."""
+    held = hold_sensors([line.id for line in lines])
+    for line in lines:
+        now = held.get(line.id)
+        if line.before != (None if now is None else now.values):
+            raise RegistryMoved
+    return [SensorChange(line.id, line.after, held.get(line.id)) for line in lines]
+
+
+def _read_lines(lines: Iterable[Line]) -> list[_Asked]:
+    asked: list[_Asked] = []
+    seen: dict[str, int] = {}
+    for line in lines:
+        sensor_id = line.cells["id"]
+        edits, faults = _read_cells(line)
+        faults |= id_faults(sensor_id)
+        if sensor_id in seen:
+            faults["id"] = [gettext("Stands in line %(line)d already.") % {"line": seen[sensor_id]}]
+        seen.setdefault(sensor_id, line.number)
+        asked.append(_Asked(line.number, sensor_id, edits, faults))
+    return asked
+
+
+def _read_cells(line: Line) -> tuple[SensorEdits, Faults]:
+    """Read what the line says; a column that is not there, or an empty cell of a number or flag, says nothing."""
+    cells, edits, faults = line.cells, SensorEdits(), Faults()
+    if line.has_more:
+        faults["line"] = [gettext("Has more cells than the first line.")]
+    if "address" in cells:
+        edits["address"] = cells["address"]
+    if "notes" in cells:
+        edits["notes"] = cells["notes"]
+    if active := cells.get("active", "").lower():
+        edits["active"] = active in YES
+        if active not in YES | NO:
+            faults["active"] = [gettext("Must be true or false.")]
+    if timeout := cells.get("heartbeat_timeout", ""):
+        edits["heartbeat_timeout"] = int(timeout) if _NUMBER.fullmatch(timeout) else 0
+    if "clients" in cells:
+        names = [name for name in _SEPARATORS.split(cells["clients"]) if name]
+        edits["clients"] = sorted({int(name) for name in names if _NUMBER.fullmatch(name)})
+        if not all(_NUMBER.fullmatch(name) for name in names):
+            faults["clients"] = [gettext("Must be ids of clients, separated by spaces or semicolons.")]
+    return edits, faults
+
+
+def _plan(asked: Iterable[_Asked], current: dict[str, SensorValues], missing: set[int]) -> ImportPlan:
+    lines, faults = list[PlannedLine](), list[LineFault]()
+    for each in asked:
+        before = current.get(each.id)
+        after = _apply(before, each.edits)
+        broken = sensor_faults(after)
+        if not missing.isdisjoint(after.clients):
+            broken |= missing_clients_fault(missing.intersection(after.clients))
+        broken |= each.faults
+        if broken:
+            faults += _line_faults(each.line, broken)
+        else:
+            lines.append(PlannedLine(each.line, each.id, before, after))
+    return ImportPlan(lines, faults)
+
+
+def _apply(before: SensorValues | None, edits: SensorEdits) -> SensorValues:
+    return SensorValues(**edits) if before is None else replace(before, **edits)
+
+
+def _line_faults(number: int, faults: Faults) -> list[LineFault]:
+    return [LineFault(number, field, rule) for field, rules in faults.items() for rule in rules]

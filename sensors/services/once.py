@@ -1,0 +1,15 @@
+"""Let a form of the admin take effect once, though it be sent twice by a double click or a reload."""
+
+from uuid import UUID
+
+from config.records.models import IdempotencyRecord
+from sensors.errors import SentTwice
+
+
+def claim_form(form_id: UUID, *, purpose: str) -> None:
+    """Mark the form as done, in the caller's transaction."""
+    _, is_first = IdempotencyRecord.objects.get_or_create(
+        owner=f"admin:{purpose}", key=form_id.hex, defaults={"digest": form_id.bytes}
+    )
+    if not is_first:
+        raise SentTwice

@@ -1,0 +1,67 @@
+"""The rules of the registry, written once: REST, the admin, the import and the revert all pass through them."""
+
+import re
+from urllib.parse import urlsplit
+
+from django.utils.translation import gettext
+
+from sensors.models.registry import LONGEST_TIMEOUT, SENSOR_ID
+from sensors.services.values import ClientValues, SensorValues
+
+LONGEST_ADDRESS = 500
+LONGEST_NOTES = 5000
+LONGEST_NAME = 200
+LONGEST_URL = 500
+RESERVED_IDS = frozenset({"import", "export"})
+"""Addresses of the API beside `/sensors/{id}/`."""
+
+_SENSOR_ID = re.compile(SENSOR_ID)
+_UNFIT_FOR_URL = re.compile(r"[\x00-\x20\x7f\\]")
+
+Faults = dict[str, list[str]]
+
+
+def id_faults(sensor_id: str) -> Faults:
+    if not _SENSOR_ID.fullmatch(sensor_id):
+        return {"id": [gettext("Must be 1 to 16 letters and digits.")]}
+    if sensor_id in RESERVED_IDS:
+        return {"id": [gettext("Must not be “import” or “export”: the API uses these words.")]}
+    return {}
+
+
+def sensor_faults(values: SensorValues) -> Faults:
+    """Return the rules that the values break, by field; nothing when they are good."""
+    faults: Faults = {}
+    if not 1 <= len(values.address) <= LONGEST_ADDRESS or "\0" in values.address:
+        faults["address"] = [gettext("Must have 1 to 500 characters.")]
+    if len(values.notes) > LONGEST_NOTES or "\0" in values.notes:
+        faults["notes"] = [gettext("Must have at most 5000 characters.")]
+    if not 1 <= values.heartbeat_timeout <= LONGEST_TIMEOUT:
+        faults["heartbeat_timeout"] = [gettext("Must be 1 to 2592000 seconds (30 days).")]
+    return faults
+
+
+def missing_clients_fault(missing: set[int]) -> Faults:
+    names = ", ".join(str(client_id) for client_id in sorted(missing))
+    return {"clients": [gettext("There is no client %(clients)s.") % {"clients": names}]} if missing else {}
+
+
+def client_faults(values: ClientValues) -> Faults:
+    faults: Faults = {}
+    if not 1 <= len(values.name) <= LONGEST_NAME or "\0" in values.name:
+        faults["name"] = [gettext("Must have 1 to 200 characters.")]
+    if not is_webhook_url(values.url):
+        faults["url"] = [gettext("Must be http or https with a host, without a user name, at most 500 characters.")]
+    return faults
+
+
+def is_webhook_url(url: str) -> bool:
+    """Say whether a URL may be kept; whether its address may be reached is decided at every attempt."""
+    if not 1 <= len(url) <= LONGEST_URL or _UNFIT_FOR_URL.search(url):
+        return False
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return False
+    return parts.scheme in {"http", "https"} and bool(parts.hostname) and "@" not in parts.netloc and port != 0

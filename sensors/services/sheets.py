@@ -1,0 +1,169 @@
+"""Tables of sensors as files: CSV and XLSX are read into lines of text, and cells made safe for spreadsheets.
+
+Read by `csv` and `openpyxl` alone: an import library would build a model object and a report row for every line, and
+the rules here (all or nothing, every bad line named, bounded in rows, bytes and unpacked size) would still be ours.
+"""
+
+import csv
+import io
+import re
+import zipfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext
+
+from config.common.errors import Invalid, TooLarge
+
+COLUMNS = ("id", "address", "notes", "active", "heartbeat_timeout", "clients")
+LARGEST_FILE = 10 * 1_048_576
+LARGEST_UNPACKED = 20 * LARGEST_FILE
+MOST_ROWS = 100_000
+MOST_COLUMNS = 50
+
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_ESCAPED = re.compile(r"'+[=+\-@\t\r]")
+_ARCHIVE = b"PK\x03\x04"
+
+
+@dataclass(frozen=True)
+class Line:
+    number: int
+    """Where it stands in the file; the header is line 1."""
+    cells: dict[str, str]
+    has_more: bool
+    """Whether there are cells beyond the header."""
+
+
+def read_sheet(content: bytes) -> list[Line]:
+    """Read the lines of a CSV or XLSX file; what cannot be read at all is an error that says why."""
+    if len(content) > LARGEST_FILE:
+        raise TooLarge
+    rows = _read_xlsx(content) if content.startswith(_ARCHIVE) else _read_csv(content)
+    filled = _filled(rows)
+    header = next(filled, None)
+    if header is None:
+        raise _bad_file(gettext("Must have a first line that names the columns."))
+    columns = _read_header(header[1])
+    lines: list[Line] = []
+    for number, cells in filled:
+        if len(lines) == MOST_ROWS:
+            raise _too_many_rows()
+        named = {name: reveal(cell).strip() for name, cell in zip(columns, cells, strict=False) if name}
+        lines.append(Line(number, named, has_more=any(cells[len(columns) :])))
+    return lines
+
+
+def protect(cell: str) -> str:
+    """Keep a spreadsheet from taking text for a formula: an apostrophe before it, which `reveal` takes away again."""
+    return f"'{cell}" if _FORMULA.match(cell) else cell
+
+
+def reveal(cell: str) -> str:
+    return cell[1:] if _ESCAPED.match(cell) else cell
+
+
+def _filled(rows: Iterable[tuple[int, list[str]]]) -> Iterator[tuple[int, list[str]]]:
+    """Pass over empty rows, but not for ever: a workbook may claim a million of them before its one cell."""
+    for place, (number, cells) in enumerate(rows):
+        if place > 2 * MOST_ROWS:
+            raise _too_many_rows()
+        if any(cells):
+            yield number, cells
+
+
+def _read_header(cells: list[str]) -> list[str]:
+    while cells and not cells[-1]:
+        cells = cells[:-1]
+    columns = [cell.lower() for cell in cells]
+    unknown = sorted({name for name in columns if name and name not in COLUMNS})
+    if unknown:
+        known = ", ".join(COLUMNS)
+        raise _bad_file(
+            gettext("Has no use for the column “%(name)s”; there are: %(known)s.")
+            % {"name": unknown[0][:100], "known": known}
+        )
+    if "id" not in columns or len(set(filter(None, columns))) < len(list(filter(None, columns))):
+        raise _bad_file(gettext("Must name the column “id” in its first line, and no column twice."))
+    return columns
+
+
+def _read_csv(content: bytes) -> Iterator[tuple[int, list[str]]]:
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise _bad_file(gettext("Must be CSV in UTF-8, or XLSX.")) from error
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), strict=True)
+    while True:
+        number = reader.line_num + 1
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            words = gettext("Line %(line)d is not CSV: %(error)s.") % {"line": number, "error": error}
+            raise _bad_file(words) from error
+        yield number, [cell.strip() for cell in cells]
+
+
+def _delimiter(text: str) -> str:
+    """Spreadsheets of half the world write CSV with semicolons: the header tells."""
+    header = text.lstrip().partition("\n")[0]
+    return ";" if ";" in header and "," not in header else ","
+
+
+def _read_xlsx(content: bytes) -> Iterator[tuple[int, list[str]]]:
+    from openpyxl import load_workbook
+
+    _check_archive(content)
+    try:
+        book = load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
+        sheet = book.worksheets[0]
+        sheet.reset_dimensions()
+        rows: Iterable[tuple[Any, ...]] = sheet.iter_rows(max_col=MOST_COLUMNS, values_only=True)
+        for number, cells in enumerate(rows, start=1):
+            yield number, [_text(cell) for cell in cells]
+    except Invalid:
+        raise
+    except Exception as error:  # noqa: BLE001 (whatever the library stumbles over, it is the file)
+        raise _bad_file(gettext("Cannot be read as XLSX.")) from error
+
+
+def _check_archive(content: bytes) -> None:
+    """Refuse what would unpack to more than is reasonable, and XML that declares entities."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            parts = archive.infolist()
+            if sum(part.file_size for part in parts) > LARGEST_UNPACKED:
+                raise TooLarge
+            for part in parts:
+                if part.filename.endswith((".xml", ".rels")):
+                    with archive.open(part) as stream:
+                        _check_part(stream.read(1024))
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError) as error:
+        raise _bad_file(gettext("Cannot be read as XLSX.")) from error
+
+
+def _check_part(head: bytes) -> None:
+    if b"<!" in head.replace(b"\0", b"").replace(b"<!--", b""):
+        raise _bad_file(gettext("Must not declare a document type."))
+
+
+def _text(cell: Any) -> str:
+    """Write a cell as CSV would have it."""
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))
+    return str(cell).strip()
+
+
+def _too_many_rows() -> Invalid:
+    return _bad_file(gettext("Must have at most 100000 rows."))
+
+
+def _bad_file(rule: str) -> Invalid:
+    return Invalid({"file": [rule]})

@@ -1,0 +1,66 @@
+"""Keep an uploaded table between its preview and its import: a file of its owner's, for at most an hour."""
+
+import secrets
+import time
+from pathlib import Path
+
+from django.conf import settings
+from django.core.signing import BadSignature, TimestampSigner
+
+from config.common.errors import NotFound
+from config.common.files import make_folder, write_durably
+
+KEPT_SECONDS = 3600
+
+_signer = TimestampSigner(salt="sensors.uploads")
+
+
+class UploadGone(NotFound):
+    """This upload has been imported, or it has waited for more than an hour. Upload the file again."""
+
+
+def keep_upload(content: bytes, *, owner: str) -> str:
+    """Keep the file and return the token that finds it again, for this owner alone."""
+    make_folder(_folder())
+    _sweep()
+    name = secrets.token_hex(16)
+    write_durably(_path(name), [content])
+    return _signer.sign_object([owner, name])
+
+
+def read_upload(token: str, *, owner: str) -> bytes:
+    path = _find(token, owner)
+    try:
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise UploadGone from error
+
+
+def drop_upload(token: str, *, owner: str) -> None:
+    _find(token, owner).unlink(missing_ok=True)
+
+
+def _find(token: str, owner: str) -> Path:
+    try:
+        kept_for, name = _signer.unsign_object(token, max_age=KEPT_SECONDS)
+    except BadSignature as error:
+        raise UploadGone from error
+    if kept_for != owner:
+        raise UploadGone
+    return _path(name)
+
+
+def _sweep() -> None:
+    """Delete what nobody came back for."""
+    limit = time.time() - KEPT_SECONDS
+    for path in _folder().iterdir():
+        if path.lstat().st_mtime < limit:
+            path.unlink(missing_ok=True)
+
+
+def _path(name: str) -> Path:
+    return _folder() / f"{name}.table"
+
+
+def _folder() -> Path:
+    return Path(settings.DATA_DIR) / "uploads"

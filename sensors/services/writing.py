@@ -1,0 +1,134 @@
+"""Write changes of sensors, one or a hundred thousand, in a few statements: rows, links, deadlines, log, events.
+
+Runs inside a service's transaction, while the state rows are held.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from config.common.sql import among_numbers, run_for_rows
+from config.records.models import ChangeRecord
+from config.records.services.changes import Change, record_changes, snapshot
+from notifications.services.events import Fact, record_events
+from sensors.models import Client
+from sensors.services.cancelling import cancel_of_links, cancel_of_sensors
+from sensors.services.holding import HeldSensor
+from sensors.services.telling import subject_of
+from sensors.services.values import SensorValues
+
+KIND = "sensor"
+COLUMNS = ("address", "notes", "active", "heartbeat_timeout", "muted_until")
+BATCH = 5000
+
+
+@dataclass(frozen=True)
+class SensorChange:
+    id: str
+    after: SensorValues
+    held: HeldSensor | None = None
+    """What it was; nothing for a new sensor."""
+
+    @property
+    def before(self) -> SensorValues | None:
+        return None if self.held is None else self.held.values
+
+    @property
+    def is_deactivation(self) -> bool:
+        return self.before is not None and self.before.active and not self.after.active
+
+
+def write_changes(
+    wanted: Sequence[SensorChange], *, actor: str, progress: Callable[[int, int], None] = lambda done, total: None
+) -> int:
+    """Write what differs, tell it, and return how many sensors that were; equal values leave no trace."""
+    # In order of id, so that two who register the same sensors never wait for each other in a circle.
+    changes = sorted((change for change in wanted if change.before != change.after), key=lambda change: change.id)
+    now = timezone.now()
+    for start in range(0, len(changes), BATCH):
+        _write(changes[start : start + BATCH], actor=actor, now=now)
+        progress(min(start + BATCH, len(changes)), len(changes))
+    return len(changes)
+
+
+def _write(changes: Sequence[SensorChange], *, actor: str, now: datetime) -> None:
+    _insert([change for change in changes if change.before is None])
+    _update([change for change in changes if change.before is not None and _row(change.before) != _row(change.after)])
+    _link(changes)
+    _set_deadlines(changes, now)
+    cancel_of_sensors([change.id for change in changes if change.is_deactivation])
+    records = [_record(change) for change in changes]
+    record_changes(records, actor=actor)
+    record_events(_fact(change, record, now) for change, record in zip(changes, records, strict=True))
+
+
+def _row(values: SensorValues) -> list[Any]:
+    return [getattr(values, name) for name in COLUMNS]
+
+
+def _insert(changes: Sequence[SensorChange]) -> None:
+    run_for_rows("sensors", "insert_sensors", [(change.id, *_row(change.after)) for change in changes])
+    run_for_rows("sensors", "insert_states", [(change.id,) for change in changes])
+
+
+def _update(changes: Sequence[SensorChange]) -> None:
+    run_for_rows("sensors", "update_sensors", [(*_row(change.after), change.id) for change in changes])
+
+
+def _link(changes: Sequence[SensorChange]) -> None:
+    new, gone = list[tuple[str, int]](), list[tuple[str, int]]()
+    for change in changes:
+        before = set(change.before.clients) if change.before else set()
+        after = set(change.after.clients)
+        new += ((change.id, client_id) for client_id in sorted(after - before))
+        gone += ((change.id, client_id) for client_id in before - after)
+    run_for_rows("sensors", "insert_links", new)
+    if gone:
+        _unlink(gone)
+
+
+def _unlink(links: Sequence[tuple[str, int]]) -> None:
+    run_for_rows("sensors", "delete_links", links)
+    endpoints = dict(
+        Client.objects.filter(pk__in=among_numbers({pk for _, pk in links})).values_list("pk", "endpoint_id")
+    )
+    cancel_of_links([(sensor_id, endpoints[client_id]) for sensor_id, client_id in links])
+
+
+def _set_deadlines(changes: Sequence[SensorChange], now: datetime) -> None:
+    """Say when the sweep must look, where activity or timeout changed: it alone moves the deadlines otherwise."""
+    rows = [
+        (_deadline(change.held, change.after, now), change.id)
+        for change in changes
+        if change.held is not None and _beat(change.held.values) != _beat(change.after)
+    ]
+    run_for_rows("sensors", "set_deadlines", rows)
+
+
+def _beat(values: SensorValues) -> tuple[bool, int]:
+    return values.active, values.heartbeat_timeout
+
+
+def _deadline(held: HeldSensor, after: SensorValues, now: datetime) -> datetime | None:
+    """Return until when silence is fine: a sensor that wakes up counts from now, one that sleeps is not looked at."""
+    if not after.active or held.seen_at is None or held.lost_at is not None:
+        return None
+    return (held.seen_at if held.values.active else now) + timedelta(seconds=after.heartbeat_timeout)
+
+
+def _record(change: SensorChange) -> Change:
+    before = None if change.before is None else snapshot(KIND, change.before)
+    action = ChangeRecord.Action.CREATED if before is None else ChangeRecord.Action.CHANGED
+    return Change(kind=KIND, object_id=change.id, action=action, before=before, after=snapshot(KIND, change.after))
+
+
+def _fact(change: SensorChange, record: Change, now: datetime) -> Fact:
+    """Word the event: a sensor that is deactivated counts as deleted."""
+    before, after = record.before or {}, record.after or {}
+    touched = [name for name, value in after.items() if name not in before or before[name] != value]
+    verb = "created" if record.before is None else "deleted" if change.is_deactivation else "changed"
+    payload = {"kind": KIND, "id": change.id, "changed": touched, "values": after}
+    return Fact(type=f"registry.{verb}", subject=subject_of(change.id), at=now, payload=payload)

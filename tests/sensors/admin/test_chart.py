@@ -1,0 +1,51 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from sensors.admin.chart import NARROWEST, make_chart
+from sensors.history.intervals import Interval
+from sensors.ingest.signals import milliseconds
+
+NOON = milliseconds(datetime(2026, 5, 1, 12, tzinfo=UTC))
+HOUR = 3_600_000
+
+
+def chart(*intervals: tuple[int, int, int | None, bool]) -> list[tuple[str, float, float]]:
+    """Draw a day of intervals that are given in hours; return the bars from left to right."""
+    drawn = make_chart(
+        "24h",
+        [Interval(NOON + a * HOUR, NOON + b * HOUR, v, lost) for a, b, v, lost in intervals],
+        NOON,
+        NOON + 24 * HOUR,
+    )
+    return sorted(((bar.kind, bar.left, bar.width) for bar in drawn.bars), key=lambda bar: bar[1])
+
+
+class TestMakeChart:
+    def test_gives_each_interval_its_place(self) -> None:
+        assert chart((0, 6, None, False), (6, 12, 1, False), (12, 18, None, True), (18, 24, 0, False)) == [
+            ("unknown", 0.0, 250.0),
+            ("open", 250.0, 250.0),
+            ("lost", 500.0, 250.0),
+            ("closed", 750.0, 250.0),
+        ]
+
+    def test_adds_up_the_shares(self) -> None:
+        drawn = make_chart("24h", [Interval(0, 6, 1), Interval(6, 24, 0)], 0, 24)
+        assert [(total.kind, total.share) for total in drawn.totals] == [("open", 25.0), ("closed", 75.0)]
+
+    def test_what_is_too_short_to_see_is_still_drawn_and_on_top(self) -> None:
+        long, short = Interval(0, 999_000, 0), Interval(999_000, 999_001, 1)
+        drawn = make_chart("24h", [long, short, Interval(999_001, 1_000_000, 0)], 0, 1_000_000)
+        assert (drawn.bars[-1].kind, drawn.bars[-1].width) == ("open", NARROWEST)
+
+    def test_a_flapping_sensor_is_few_shapes(self) -> None:
+        flaps = [Interval(n, n + 1, n % 2) for n in range(50_000)]
+        drawn = make_chart("30d", flaps, 0, 50_000)
+        assert [bar.kind for bar in drawn.bars] == ["changing"]
+
+    @pytest.mark.parametrize(("period", "ticks"), [("24h", 7), ("7d", 8), ("30d", 7)])
+    def test_names_times_from_end_to_end(self, period: str, ticks: int) -> None:
+        length = int(timedelta(days=1).total_seconds() * 1000)
+        drawn = make_chart(period, [], NOON, NOON + length)
+        assert (len(drawn.ticks), drawn.ticks[0]) == (ticks, "12:00" if period == "24h" else "May 1")

@@ -1,0 +1,132 @@
+import uuid
+from typing import Any
+
+import pytest
+from django.test import Client as Browser
+
+from config.common.encryption import decrypt
+from config.records.models import AccessKey, ChangeRecord
+from notifications.models import Endpoint
+from sensors.admin.client_page import delivery_record
+from sensors.models import Client
+from tests.sensors.registry import hear, link, make_client, make_delivery, make_sensor
+from tests.staff import signed_in
+
+pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
+
+LIST = "/admin/sensors/client/"
+
+
+@pytest.fixture
+def browser() -> Browser:
+    hear()
+    return signed_in("registrar")
+
+
+def filled(**more: Any) -> dict[str, Any]:
+    return {"name": "bell", "url": "https://bell.example/", "active": "on", "form_id": uuid.uuid4(), **more}
+
+
+class TestAdd:
+    def test_shows_the_secret_once(self, browser: Browser) -> None:
+        answer = browser.post(f"{LIST}add/", filled())
+        secret = answer.context["secret"]
+        assert (answer.status_code, secret[:6]) == (200, "whsec_")
+        assert decrypt(bytes(Endpoint.objects.get().secret)).decode() == secret
+        assert secret not in browser.get(f"{LIST}{Client.objects.get().pk}/change/").content.decode()
+
+    def test_sent_twice_makes_one_client(self, browser: Browser) -> None:
+        form = filled()
+        assert [browser.post(f"{LIST}add/", form).status_code for _ in range(2)] == [200, 409]
+        assert Client.objects.count() == 1
+
+    def test_names_the_rule_at_its_field(self, browser: Browser) -> None:
+        answer = browser.post(f"{LIST}add/", filled(url="https://anna@bell.example/"))
+        assert list(answer.context["adminform"].form.errors) == ["url"]
+        assert not Client.objects.exists()
+
+
+class TestChange:
+    def test_is_written_by_the_service(self, browser: Browser) -> None:
+        client = make_client()
+        browser.post(f"{LIST}{client.pk}/change/", filled(name="watch", url="https://new.example/"))
+        change = ChangeRecord.objects.get()
+        assert [name for name in change.after if change.after[name] != change.before[name]] == ["url"]
+        assert change.actor == "staff:olga"
+
+    def test_unticking_active_cancels_what_is_owed(self, browser: Browser) -> None:
+        client = make_client()
+        owed = make_delivery("0xA", client)
+        form = filled(name="watch", url=client.endpoint.url)
+        del form["active"]
+        browser.post(f"{LIST}{client.pk}/change/", form)
+        owed.refresh_from_db()
+        assert owed.status == "cancelled"
+
+    def test_shows_a_switched_off_endpoint_as_inactive(self, browser: Browser) -> None:
+        client = make_client()
+        Endpoint.objects.update(active=False)
+        answer = browser.get(f"{LIST}{client.pk}/change/")
+        assert answer.context["adminform"].form.initial["active"] is False
+
+
+class TestPage:
+    def test_shows_sensors_deliveries_and_success(self, browser: Browser) -> None:
+        client = make_client()
+        make_sensor("0xA")
+        link("0xA", client)
+        for n, status in enumerate(["delivered", "delivered", "delivered", "dead"]):
+            make_delivery(f"s{n}", client, status=status, due_at=None)
+        make_delivery("0xA", client)
+        page = browser.get(f"{LIST}{client.pk}/change/").context["page"]
+        assert ([sensor.pk for sensor, _ in page.sensors], page.sensor_count) == (["0xA"], 1)
+        assert (page.record.rate, page.record.pending, page.record.dead, len(page.deliveries)) == (75.0, 1, 1, 5)
+
+    def test_without_deliveries_there_is_no_rate(self) -> None:
+        assert delivery_record(make_client().endpoint_id).rate is None
+
+    def test_the_list_says_who_is_paused(self, browser: Browser) -> None:
+        make_client("one")
+        make_client("two")
+        Endpoint.objects.filter(client__name="two").update(paused=True)
+        text = browser.get(LIST).content.decode()
+        assert (text.count("paused"), text.count("https://")) == (1, 2)
+
+
+class TestActions:
+    def test_pause_and_resume_ask_and_act(self, browser: Browser) -> None:
+        client = make_client()
+        assert browser.get(f"{LIST}{client.pk}/pause/").status_code == 200
+        assert not Endpoint.objects.get().paused
+        browser.post(f"{LIST}{client.pk}/pause/")
+        assert Endpoint.objects.get().paused
+        browser.post(f"{LIST}{client.pk}/resume/")
+        assert not Endpoint.objects.get().paused
+
+    def test_only_what_makes_sense_is_offered(self, browser: Browser) -> None:
+        client = make_client()
+        text = browser.get(f"{LIST}{client.pk}/change/").content.decode()
+        assert f"{client.pk}/pause/" in text
+        assert f"{client.pk}/resume/" not in text
+        assert f"{client.pk}/new-key/" not in text, "keys are the administrator's"
+
+    def test_rotation_shows_the_new_secret_and_counts_once(self, browser: Browser) -> None:
+        client = make_client()
+        form = {"form_id": uuid.uuid4()}
+        answers = [browser.post(f"{LIST}{client.pk}/rotate/", form) for _ in range(2)]
+        assert [answer.status_code for answer in answers] == [200, 409]
+        endpoint = Endpoint.objects.get()
+        assert decrypt(bytes(endpoint.secret)).decode() == answers[0].context["secret"]
+        assert decrypt(bytes(endpoint.old_secret)) == b"secret", "the second click must not push the old secret out"
+
+    def test_an_administrator_makes_a_key_of_the_client(self) -> None:
+        client = make_client()
+        answer = signed_in("administrator").post(f"{LIST}{client.pk}/new-key/", {"form_id": uuid.uuid4()})
+        key = AccessKey.objects.get()
+        assert (key.kind, key.subject, answer.context["text"][:11]) == ("client", str(client.pk), key.prefix[:11])
+
+    @pytest.mark.parametrize("action", ["pause", "rotate", "new-key"])
+    def test_are_not_for_viewers(self, action: str) -> None:
+        client = make_client()
+        answer = signed_in("viewer").post(f"{LIST}{client.pk}/{action}/", {"form_id": uuid.uuid4()})
+        assert (answer.status_code, ChangeRecord.objects.count()) == (403, 0)

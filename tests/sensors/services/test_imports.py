@@ -1,0 +1,212 @@
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from config.records.models import ChangeRecord
+from notifications.models import Delivery, Event
+from sensors.errors import BadLines, RegistryMoved
+from sensors.models import Sensor, SensorState
+from sensors.selectors import SensorFilter
+from sensors.services import imports
+from sensors.services.exports import export_sensors
+from sensors.services.imports import ImportReport, import_sensors, plan_import
+from sensors.services.sensors import update_sensor
+from tests.sensors.registry import link, make_client, make_delivery, make_sensor
+from tests.sensors.services.test_sheets import xlsx
+
+pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
+
+HEADER = "id,address,notes,active,heartbeat_timeout,clients\n"
+
+
+def table(*lines: str) -> bytes:
+    return (HEADER + "".join(f"{line}\n" for line in lines)).encode()
+
+
+class TestImportSensors:
+    def test_registers_changes_and_leaves_alone(self) -> None:
+        client = make_client()
+        for sensor_id in ("changes", "stays"):
+            make_sensor(sensor_id)
+            link(sensor_id, client)
+        report = import_sensors(
+            content=table(
+                f"new,Here,first,no,60,{client.pk}",
+                f"changes,Elsewhere,,,,{client.pk}",
+                f"stays,1 Gate Street,,true,3600,{client.pk}",
+            ),
+            actor="anna",
+        )
+        assert report == ImportReport(created=1, changed=1, unchanged=1)
+        new = Sensor.objects.get(pk="new")
+        assert (new.address, new.notes, new.active, new.heartbeat_timeout) == ("Here", "first", False, 60)
+        assert list(new.clients.all()) == [client]
+        assert SensorState.objects.count() == 3
+        changes = ChangeRecord.objects.order_by("object_id").values_list("object_id", "action", "actor")
+        assert list(changes) == [("changes", "changed", "anna"), ("new", "created", "anna")]
+        assert Event.objects.count() == 2
+
+    def test_a_missing_column_leaves_what_is_there(self) -> None:
+        client = make_client()
+        make_sensor("0xA", notes="old", active=False)
+        link("0xA", client)
+        import_sensors(content=b"id,address\n0xA,Here\n", actor="anna")
+        sensor = Sensor.objects.get()
+        assert (sensor.address, sensor.notes, sensor.active, sensor.clients.count()) == ("Here", "old", False, 1)
+
+    def test_an_empty_cell_of_clients_unlinks_and_cancels(self) -> None:
+        client = make_client()
+        make_sensor("0xA")
+        link("0xA", client)
+        make_delivery("0xA", client)
+        import_sensors(content=b"id,clients\n0xA,\n", actor="anna")
+        assert (Sensor.objects.get().clients.count(), Delivery.objects.get().status) == (0, "cancelled")
+
+    @pytest.mark.parametrize("separator", [" ", ";", "; "])
+    def test_takes_clients_separated_by_spaces_or_semicolons(self, separator: str) -> None:
+        one, two = make_client("one"), make_client("two")
+        import_sensors(content=table(f"a,Here,,,,{one.pk}{separator}{two.pk}"), actor="anna")
+        assert set(Sensor.objects.get().clients.all()) == {one, two}
+
+    def test_takes_xlsx(self) -> None:
+        content = xlsx(["id", "address", "active", "heartbeat_timeout"], ["a", "Здесь", False, 60])
+        assert import_sensors(content=content, actor="anna").created == 1
+        assert Sensor.objects.get().address == "Здесь"
+
+    def test_a_second_time_changes_nothing(self) -> None:
+        content = table("a,Here,'=1,yes,60,", "b,There,,no,,")
+        import_sensors(content=content, actor="anna")
+        assert import_sensors(content=content, actor="anna") == ImportReport(0, 0, 2)
+        assert ChangeRecord.objects.count() == 2
+
+    def test_tells_how_far_it_is(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("sensors.services.writing.BATCH", 2)
+        told: list[tuple[int, int]] = []
+        content = table(*(f"s{n},Here,,,," for n in range(5)))
+        import_sensors(content=content, actor="anna", progress=lambda done, total: told.append((done, total)))
+        assert told == [(2, 5), (4, 5), (5, 5)]
+
+    def test_costs_few_statements(self, django_assert_max_num_queries: Any) -> None:
+        client = make_client()
+        content = table(*(f"s{n},Here,,,,{client.pk}" for n in range(1000)))
+        with django_assert_max_num_queries(14):
+            import_sensors(content=content, actor="anna")
+
+
+class TestBadLines:
+    @pytest.mark.parametrize(
+        ("line", "field"),
+        [
+            ("a-b,Here,,,,", "id"),
+            (",Here,,,,", "id"),
+            ("export,Here,,,,", "id"),
+            ("good,Here,,,,", "id"),
+            ("a,,,,,", "address"),
+            (f"a,{'x' * 501},,,,", "address"),
+            ("a,Here,,perhaps,,", "active"),
+            ("a,Here,,,0,", "heartbeat_timeout"),
+            ("a,Here,,,an hour,", "heartbeat_timeout"),
+            ("a,Here,,,9999999,", "heartbeat_timeout"),
+            ("a,Here,,,,4711", "clients"),
+            ("a,Here,,,,watch", "clients"),
+            ("a,Here,,,,,more", "line"),
+        ],
+    )
+    def test_is_named_by_number_field_and_rule_and_nothing_is_imported(self, line: str, field: str) -> None:
+        with pytest.raises(BadLines) as error:
+            import_sensors(content=table("good,Here,,,,", line), actor="anna")
+        (bad,) = error.value.data["lines"]
+        assert (bad["line"], bad["field"], bool(bad["rule"])) == (3, field, True)
+        assert not Sensor.objects.exists()
+
+    def test_every_one_is_named_in_the_order_of_the_file(self) -> None:
+        plan = plan_import(table("a-b,,,perhaps,,", "good,Here,,,,", "b,,,,,", "c-d,,,,,"))
+        assert [(fault.line, fault.field) for fault in plan.faults] == [
+            (2, "address"),
+            (2, "active"),
+            (2, "id"),
+            (4, "address"),
+            (5, "address"),
+            (5, "id"),
+        ]
+
+
+class TestHalfImportedNever:
+    def test_a_failure_in_the_last_batch_leaves_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("sensors.services.writing.BATCH", 2)
+
+        def fail(done: int, total: int) -> None:
+            if done == total:
+                raise RuntimeError("pulled the plug")
+
+        with pytest.raises(RuntimeError):
+            import_sensors(content=table(*(f"s{n},Here,,,," for n in range(5))), actor="anna", progress=fail)
+        assert (Sensor.objects.count(), ChangeRecord.objects.count(), Event.objects.count()) == (0, 0, 0)
+
+    def test_a_sensor_that_is_changed_meanwhile_spoils_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        make_sensor("a")
+        real = imports.plan_import
+
+        def plan_then_lose(content: bytes) -> Any:
+            plan = real(content)
+            update_sensor(sensor_id="a", address="elsewhere", actor="boris")
+            return plan
+
+        monkeypatch.setattr(imports, "plan_import", plan_then_lose)
+        with pytest.raises(RegistryMoved):
+            import_sensors(content=table("a,Here,,,,", "b,Here,,,,"), actor="anna")
+        assert list(Sensor.objects.values_list("address", flat=True)) == ["elsewhere"]
+
+    @pytest.mark.django_db(transaction=True)
+    def test_two_at_once_of_the_same_sensors_never_mix(self, in_threads: Callable[..., list[bool]]) -> None:
+        ids = [f"s{n}" for n in range(40)]
+
+        def run(number: int) -> bool:
+            lines = [f"{sensor_id},Street {number},,,," for sensor_id in ids[:: 1 if number % 2 else -1]]
+            try:
+                import_sensors(content=table(*lines), actor=str(number))
+            except RegistryMoved:
+                return False
+            return True
+
+        assert any(in_threads(run, 4))
+        assert len(set(Sensor.objects.values_list("address", flat=True))) == 1
+        assert Sensor.objects.count() == SensorState.objects.count() == 40
+
+
+class TestExport:
+    def test_comes_back_as_it_was(self) -> None:
+        one, two = make_client("one"), make_client("two")
+        make_sensor("a", address="=cmd|' /C calc'!A0", notes="@home", active=False)
+        make_sensor("b", address="'=quoted", notes='say "x",\nplease', heartbeat_timeout=60)
+        for client in (one, two):
+            link("a", client)
+        content = b"".join(export_sensors(SensorFilter()))
+        assert b"'=cmd|" in content
+        assert f",{one.pk} {two.pk}\r\n".encode() in content
+        assert import_sensors(content=content, actor="anna") == ImportReport(0, 0, 2)
+        Sensor.objects.all().delete()
+        import_sensors(content=content, actor="anna")
+        assert b"".join(export_sensors(SensorFilter())) == content
+
+    def test_is_read_piece_by_piece(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("sensors.services.exports.ROWS_AT_ONCE", 2)
+        for n in range(5):
+            make_sensor(f"s{n}")
+        pieces = list(export_sensors(SensorFilter()))
+        assert len(pieces) == 4
+        assert [line[:2] for line in b"".join(pieces).decode().splitlines()[1:]] == [f"s{n}" for n in range(5)]
+
+    def test_keeps_to_the_filter(self) -> None:
+        make_sensor("a")
+        make_sensor("b", active=False)
+        assert b"".join(export_sensors(SensorFilter(active=True))).count(b"\r\n") == 2
+
+
+@pytest.mark.timeout(300)
+def test_a_hundred_thousand_rows_are_one_import() -> None:
+    client = make_client()
+    content = table(*(f"s{n},Here {n},,,,{client.pk}" for n in range(100_000)))
+    assert import_sensors(content=content, actor="anna") == ImportReport(100_000, 0, 0)
+    assert Sensor.objects.count() == ChangeRecord.objects.count() == Event.objects.count() == 100_000

@@ -1,0 +1,135 @@
+import io
+import zipfile
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from openpyxl import Workbook
+
+from config.common.errors import Invalid, TooLarge
+from sensors.services.sheets import LARGEST_FILE, MOST_ROWS, protect, read_sheet, reveal
+
+HEADER = b"id,address\r\n"
+
+
+def xlsx(*rows: list[Any]) -> bytes:
+    book = Workbook(write_only=True)
+    sheet = book.create_sheet()
+    for row in rows:
+        sheet.append(row)
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
+def refusal(content: bytes) -> str:
+    with pytest.raises(Invalid) as error:
+        read_sheet(content)
+    rule: str = error.value.data["fields"]["file"][0]
+    return rule
+
+
+class TestReadSheet:
+    def test_gives_each_line_its_place_in_the_file(self) -> None:
+        lines = read_sheet(b'id,address\r\n\r\na,"two\r\nlines"\r\n , \r\nb,x\r\n')
+        assert [(line.number, line.cells) for line in lines] == [
+            (3, {"id": "a", "address": "two\r\nlines"}),
+            (6, {"id": "b", "address": "x"}),
+        ]
+
+    def test_takes_columns_in_any_order_and_a_byte_order_mark(self) -> None:
+        assert read_sheet("\ufeffAddress,ID\nhere,a\n".encode())[0].cells == {"address": "here", "id": "a"}
+
+    def test_takes_semicolons_where_the_header_has_them(self) -> None:
+        assert read_sheet(b'id;clients\na;"1;2"\n')[0].cells == {"id": "a", "clients": "1;2"}
+
+    def test_reads_xlsx_as_it_reads_csv(self) -> None:
+        content = xlsx(["id", "active", "heartbeat_timeout", "clients", None], ["a", True, 60.0, 5, None], [7, False])
+        assert [line.cells for line in read_sheet(content)] == [
+            {"id": "a", "active": "true", "heartbeat_timeout": "60", "clients": "5"},
+            {"id": "7", "active": "false", "heartbeat_timeout": "", "clients": ""},
+        ]
+
+    def test_notes_cells_beyond_the_header(self) -> None:
+        assert [line.has_more for line in read_sheet(b"id\na,b\nc,\n")] == [True, False]
+
+    @pytest.mark.parametrize(
+        ("content", "rule"),
+        [
+            (b"", "first line"),
+            (b"address\nhere\n", "“id”"),
+            (b"id,id\na,b\n", "no column twice"),
+            (b"id,colour\na,b\n", "“colour”"),
+            (b'id,address\na,"b"c\n', "Line 2 is not CSV"),
+            (b'id,address\na,"b\n', "Line 2 is not CSV"),
+            (b"id\n\xff\n", "UTF-8"),
+            (b"PK\x03\x04 no archive", "XLSX"),
+        ],
+    )
+    def test_says_why_a_file_cannot_be_read(self, content: bytes, rule: str) -> None:
+        assert rule in refusal(content)
+
+    def test_takes_a_hundred_thousand_rows_and_not_one_more(self) -> None:
+        rows = b"".join(b"s%d,x\n" % n for n in range(MOST_ROWS))
+        assert len(read_sheet(HEADER + rows)) == MOST_ROWS
+        assert "100000 rows" in refusal(HEADER + rows + b"last,x\n")
+
+    def test_takes_ten_megabytes_and_not_one_byte_more(self) -> None:
+        row = b"s," + b"x" * 200 + b"\n"
+        content = HEADER + row * (LARGEST_FILE // len(row) - 1)
+        content += b"," + b"x" * (LARGEST_FILE - len(content) - 1)
+        assert len(read_sheet(content)) == LARGEST_FILE // len(row)
+        with pytest.raises(TooLarge):
+            read_sheet(content + b"x")
+
+    def test_empty_rows_are_not_read_for_ever(self) -> None:
+        assert "100000 rows" in refusal(HEADER + b"\n" * 3_000_000)
+
+
+class TestHostileWorkbook:
+    def test_an_archive_that_unpacks_to_too_much_is_refused_unopened(self) -> None:
+        with pytest.raises(TooLarge):
+            read_sheet(self.tampered("xl/bomb.xml", b" " * (201 * 1_048_576)))
+
+    def test_a_document_type_is_refused(self) -> None:
+        bomb = b'<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b "b">]><a>&b;</a>'
+        assert "document type" in refusal(self.tampered("xl/sharedStrings.xml", bomb))
+
+    def test_one_cell_in_the_last_row_is_not_a_million_rows(self) -> None:
+        content = self.tampered("xl/worksheets/sheet1.xml", self.far_cell("XFD1048576"))
+        assert "100000 rows" in refusal(content)
+
+    def test_what_the_library_stumbles_over_is_the_files_fault(self) -> None:
+        assert "XLSX" in refusal(self.tampered("xl/workbook.xml", b"<broken"))
+
+    def tampered(self, name: str, part: bytes) -> bytes:
+        """Return a workbook in which one part is replaced."""
+        whole = zipfile.ZipFile(io.BytesIO(xlsx(["id"], ["a"])))
+        file = io.BytesIO()
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            for each in whole.infolist():
+                if each.filename != name:
+                    archive.writestr(each, whole.read(each))
+            archive.writestr(name, part)
+        return file.getvalue()
+
+    def far_cell(self, place: str) -> bytes:
+        rows = '<row r="1"><c r="A1" t="inlineStr"><is><t>id</t></is></c></row>'
+        rows += f'<row r="{place[3:]}"><c r="{place}" t="inlineStr"><is><t>x</t></is></c></row>'
+        space = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+        return f'<worksheet xmlns="{space}"><sheetData>{rows}</sheetData></worksheet>'.encode()
+
+
+class TestProtect:
+    @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@a", "\tx", "\rx", "'=1"])
+    def test_puts_an_apostrophe_before_what_looks_like_a_formula(self, text: str) -> None:
+        assert protect(text) == "'" + text
+
+    @pytest.mark.parametrize("text", ["", "1 Gate Street", "'quoted'", "a=b"])
+    def test_leaves_other_text_alone(self, text: str) -> None:
+        assert protect(text) == text
+
+    @given(st.text("'=+-@\t\rab", max_size=6))
+    def test_is_undone_exactly(self, text: str) -> None:
+        assert reveal(protect(text)) == text
