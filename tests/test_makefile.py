@@ -27,7 +27,7 @@ case "$*" in *ensurepip*) exit 1 ;; esac
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     shutil.copy(ROOT / "Makefile", tmp_path)
-    (tmp_path / "requirements.txt").write_text("django\n")
+    (tmp_path / "requirements.txt").write_text("one==1\ntwo==2\nthree==3\n")
     return tmp_path
 
 
@@ -45,7 +45,10 @@ def make_venv(folder: Path, python: str) -> subprocess.CompletedProcess[str]:
 
 
 def count_installations(folder: Path) -> int:
-    return len((folder / "installed").read_text().splitlines())
+    """Each installation is three calls of pip, with a share of the list each."""
+    calls = (folder / "installed").read_text().splitlines()
+    assert len(calls) % 3 == 0
+    return len(calls) // 3
 
 
 class TestVenv:
@@ -60,7 +63,7 @@ class TestVenv:
 
     def test_installs_again_when_the_list_has_changed(self, folder: Path) -> None:
         make_venv(folder, GOOD)
-        (folder / "requirements.txt").write_text("django==9\n")
+        (folder / "requirements.txt").write_text("one==9\ntwo==2\nthree==3\n")
         make_venv(folder, GOOD)
         assert count_installations(folder) == 2
 
