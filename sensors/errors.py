@@ -28,7 +28,7 @@ class SensorExists(Conflict):
 
 
 class RegistryMoved(Conflict):
-    """Somebody else changed the same sensors at this moment; nothing has been done. Repeat it."""
+    """Somebody else registered the same sensors at this moment; nothing has been done. Repeat it."""
 
 
 class SentTwice(Conflict):

@@ -54,12 +54,17 @@ def _key(message: Owed) -> Key | None:
 def _withdraw_pending(newest: Iterable[Key]) -> list[tuple[int, Key]]:
     """Supersede what is pending under these keys; return the rows with their keys."""
     wanted = set(newest)
-    pending = Delivery.objects.filter(
-        status=Delivery.Status.PENDING,
-        superseded_by=None,
-        endpoint_id__in={key[0] for key in wanted},
-        subject__in={key[1] for key in wanted},
-    ).values_list("id", "endpoint_id", "subject", "family")
+    pending = (
+        Delivery.objects.filter(
+            status=Delivery.Status.PENDING,
+            superseded_by=None,
+            endpoint_id__in={key[0] for key in wanted},
+            subject__in={key[1] for key in wanted},
+        )
+        .select_for_update()  # in order of id, as everyone locks deliveries
+        .order_by("id")
+        .values_list("id", "endpoint_id", "subject", "family")
+    )
     old = [(pk, key) for pk, *rest in pending if (key := (rest[0], rest[1], rest[2])) in wanted]
     if old:
         Delivery.objects.filter(pk__in=[pk for pk, _ in old], status=Delivery.Status.PENDING).update(

@@ -57,7 +57,9 @@ def _next_look(state: SensorState, deaf: list[tuple[datetime, datetime]]) -> dat
     if not state.sensor.active or state.lost_at is not None or state.seen_at is None:
         return None
     timeout = timedelta(seconds=state.sensor.heartbeat_timeout)
-    return loss_deadline(seen_at=state.seen_at, timeout=timeout, deaf=deaf)
+    deadline = loss_deadline(seen_at=state.seen_at, timeout=timeout, deaf=deaf)
+    # A sensor that was put back into service has its time from then on: the registry set the look, not last seen.
+    return deadline if state.check_at is None else max(deadline, state.check_at)
 
 
 def _write(states: list[SensorState]) -> None:

@@ -1,4 +1,4 @@
-"""The state rows of a batch: locked and read, then written back, each in one round trip."""
+"""The state rows of a batch: locked, read, then written back, each in one statement."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -45,6 +45,7 @@ Row = tuple[str, int, int | None, int | None, int | None, str, int | None, int |
 def _lock_postgresql(sensor_ids: list[str]) -> list[Row]:
     with _binary_cursor() as cursor:
         cursor.execute(sql.load("sensors", "lock_states.postgresql"), [sensor_ids])
+        cursor.execute(sql.load("sensors", "read_states.postgresql"), [sensor_ids])
         return cursor.fetchall()
 
 

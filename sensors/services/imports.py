@@ -28,6 +28,7 @@ class PlannedLine:
     id: str
     before: SensorValues | None
     after: SensorValues
+    edits: SensorEdits
 
     @property
     def is_change(self) -> bool:
@@ -72,27 +73,29 @@ def plan_import(content: bytes) -> ImportPlan:
 def import_sensors(
     *, content: bytes, actor: str, progress: Callable[[int, int], None] = lambda done, total: None
 ) -> ImportReport:
-    """Do it, in one transaction; a single bad line, or somebody else at the same sensors, leaves all as it was."""
+    """Do it, in one transaction; a single bad line, or somebody else who registers the same, leaves all as it was."""
     plan = plan_import(content)
     if plan.faults:
         raise BadLines(plan.faults)
-    asked = [line for line in plan.lines if line.is_change]
     try:
         with transaction.atomic():
-            write_changes(_hold_changes(asked), actor=actor, progress=progress)
+            changes = _hold_changes([line for line in plan.lines if line.is_change])
+            done = write_changes(changes, actor=actor, progress=progress)
     except IntegrityError as error:
         raise RegistryMoved from error
-    return plan.report()
+    created = sum(change.held is None for change in changes)
+    return ImportReport(created, done - created, len(plan.lines) - done)
 
 
 def _hold_changes(lines: Sequence[PlannedLine]) -> list[SensorChange]:
-    """Lock what will change; a sensor that was changed since the plan was made spoils it."""
+    """Lock what will change, and nothing else; what somebody changed since the plan was made is kept."""
     held = hold_sensors([line.id for line in lines])
+    changes = []
     for line in lines:
         now = held.get(line.id)
-        if line.before != (None if now is None else now.values):
-            raise RegistryMoved
-    return [SensorChange(line.id, line.after, held.get(line.id)) for line in lines]
+        after = _apply(None if now is None else now.values, line.edits)
+        changes.append(SensorChange(line.id, after, now))
+    return changes
 
 
 def _read_lines(lines: Iterable[Line]) -> list[_Asked]:
@@ -144,7 +147,7 @@ def _plan(asked: Iterable[_Asked], current: dict[str, SensorValues], missing: se
         if broken:
             faults += _line_faults(each.line, broken)
         else:
-            lines.append(PlannedLine(each.line, each.id, before, after))
+            lines.append(PlannedLine(each.line, each.id, before, after, each.edits))
     return ImportPlan(lines, faults)
 
 

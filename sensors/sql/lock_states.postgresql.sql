@@ -1,17 +1,2 @@
 -- Lock the state rows of a batch in order of id, so that two consumers never wait for each other in a circle.
-SELECT
-    state.sensor_id,
-    sensor.heartbeat_timeout,
-    state.value,
-    (extract(epoch FROM state.changed_at) * 1000)::bigint,
-    (extract(epoch FROM state.last_at) * 1000)::bigint,
-    state.last_id,
-    (extract(epoch FROM state.seen_at) * 1000)::bigint,
-    (extract(epoch FROM state.lost_at) * 1000)::bigint,
-    (extract(epoch FROM state.check_at) * 1000)::bigint,
-    sensor.active
-FROM sensors_sensorstate AS state
-JOIN sensors_sensor AS sensor ON sensor.id = state.sensor_id
-WHERE state.sensor_id = ANY(%b)
-ORDER BY state.sensor_id
-FOR NO KEY UPDATE OF state
+SELECT 1 FROM sensors_sensorstate WHERE sensor_id = ANY(%b) ORDER BY sensor_id FOR NO KEY UPDATE

@@ -246,7 +246,7 @@ class TestExport:
         async def fetch() -> bytes:
             browser = AsyncClient()
             await browser.aforce_login(person)
-            answer = await browser.get(f"{LIST}export/")
+            answer: Any = await browser.get(f"{LIST}export/")
             return b"".join([piece async for piece in answer])
 
         assert async_to_sync(fetch)().splitlines()[1] == b"0xA,'=1,,true,3600,"

@@ -81,6 +81,15 @@ class TestSweepOnce:
         due = SensorState.objects.get().check_at
         assert timedelta(minutes=59) < due - timezone.now() < timedelta(minutes=61)
 
+    def test_a_sensor_put_back_into_service_has_its_time_from_then_on(self) -> None:
+        state = silent()
+        from_the_registry = ago(seconds=5)
+        SensorState.objects.update(check_at=from_the_registry)
+        listen_once()
+        sweep_once()
+        state.refresh_from_db()
+        assert state.lost_at == from_the_registry
+
     def test_an_inactive_sensor_is_never_lost(self) -> None:
         silent()
         Sensor.objects.update(active=False)

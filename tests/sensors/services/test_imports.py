@@ -144,19 +144,30 @@ class TestHalfImportedNever:
             import_sensors(content=table(*(f"s{n},Here,,,," for n in range(5))), actor="anna", progress=fail)
         assert (Sensor.objects.count(), ChangeRecord.objects.count(), Event.objects.count()) == (0, 0, 0)
 
-    def test_a_sensor_that_is_changed_meanwhile_spoils_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_what_somebody_changes_meanwhile_is_kept(self, monkeypatch: pytest.MonkeyPatch) -> None:
         make_sensor("a")
         real = imports.plan_import
 
-        def plan_then_lose(content: bytes) -> Any:
+        def plan_while_another_writes(content: bytes) -> Any:
             plan = real(content)
-            update_sensor(sensor_id="a", address="elsewhere", actor="boris")
+            update_sensor(sensor_id="a", address="theirs", notes="theirs", actor="boris")
             return plan
 
-        monkeypatch.setattr(imports, "plan_import", plan_then_lose)
-        with pytest.raises(RegistryMoved):
-            import_sensors(content=table("a,Here,,,,", "b,Here,,,,"), actor="anna")
-        assert list(Sensor.objects.values_list("address", flat=True)) == ["elsewhere"]
+        monkeypatch.setattr(imports, "plan_import", plan_while_another_writes)
+        import_sensors(content=b"id,address\na,ours\n", actor="anna")
+        sensor = Sensor.objects.get()
+        assert (sensor.address, sensor.notes) == ("ours", "theirs")
+
+    def test_a_sensor_that_somebody_registers_meanwhile_is_changed(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        real = imports.plan_import
+
+        def plan_while_another_writes(content: bytes) -> Any:
+            plan = real(content)
+            make_sensor("a", notes="theirs")
+            return plan
+
+        monkeypatch.setattr(imports, "plan_import", plan_while_another_writes)
+        assert import_sensors(content=b"id,address\na,ours\n", actor="anna") == ImportReport(0, 1, 0)
 
     @pytest.mark.django_db(transaction=True)
     def test_two_at_once_of_the_same_sensors_never_mix(self, in_threads: Callable[..., list[bool]]) -> None:
