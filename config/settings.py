@@ -165,6 +165,7 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 LOGIN_URL = reverse_lazy("admin:login")
+LOGIN_REDIRECT_URL = reverse_lazy("admin:index")
 METRICS_ALLOWED_NETWORKS = ENV.metrics_networks
 
 # --- limits ----------------------------------------------------------------------------------------------

@@ -86,6 +86,10 @@ class TestSignInForm:
         assert (response.status_code, response["Location"]) == (302, "/admin/password_change/")
         assert not SignInAttempt.objects.exists()
 
+    def test_leads_to_the_start_page_when_nothing_else_was_asked_for(self) -> None:
+        form = {"username": "olga", "password": "a long password"}
+        assert Client().post("/admin/login/", form)["Location"] == "/admin/"
+
     def test_past_the_limit_even_the_right_password_is_not_looked_at(self) -> None:
         for _ in range(LIMIT):
             sign_in("olga", "wrong")
