@@ -62,6 +62,7 @@ class Environment:
     message_max_mb: int
     exchange_max_mb: int
     event_days: int
+    rejected_days: int
     history_batch: int
     history_seconds: int
     history_retention_months: int
@@ -102,6 +103,7 @@ def read(variables: Mapping[str, str]) -> Environment:
         ingest_batch=source.integer("INGEST_BATCH", 2000, 1, 20_000),
         ingest_milliseconds=source.integer("INGEST_MILLISECONDS", 100, 1, 5000),
         event_days=source.integer("EVENT_DAYS", 30, 1, 3650),
+        rejected_days=source.integer("REJECTED_DAYS", 7, 1, 3650),
         history_batch=source.integer("HISTORY_BATCH", 50_000, 1, 60_000),
         history_seconds=source.integer("HISTORY_SECONDS", 5, 1, 60),
         history_retention_months=source.integer("HISTORY_RETENTION_MONTHS", 0, 0, 1200),

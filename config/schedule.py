@@ -42,6 +42,13 @@ SCHEDULE = (
         when_prepared=True,
     ),
     Upkeep(
+        name="keep_rejected",
+        function="sensors.services.upkeep.keep_rejected",
+        at=crontab(minute="29", hour="1"),
+        sentence="Create the coming days' partitions of rejected signals and drop those older than REJECTED_DAYS.",
+        when_prepared=True,
+    ),
+    Upkeep(
         name="forget_old_history",
         function="sensors.history.retention.forget_old_history",
         at=crontab(minute="41", hour="2"),

@@ -174,6 +174,7 @@ MB = 1_048_576
 MESSAGE_MAX_MB = ENV.message_max_mb
 EXCHANGE_MAX_MB = ENV.exchange_max_mb
 EVENT_DAYS = ENV.event_days
+REJECTED_DAYS = ENV.rejected_days
 HISTORY_BATCH = ENV.history_batch
 HISTORY_SECONDS = ENV.history_seconds
 HISTORY_RETENTION_MONTHS = ENV.history_retention_months

@@ -52,14 +52,14 @@ class CreatePartitionedModel(CreateModel):
 
 
 def ensure_partitions(model: type[Model], *, today: date) -> None:
-    """Make the partitions of today and of the coming days that are not there yet."""
+    """Make the partitions of today, of the coming days, and of the days that the default partition had to take."""
     if connection.vendor != "postgresql":
         return
     table = model._meta.db_table
+    coming = {today + timedelta(days=ahead) for ahead in range(DAYS_AHEAD + 1)}
     there = {day for day, _ in _daily_partitions(table)}
-    for day in (today + timedelta(days=ahead) for ahead in range(DAYS_AHEAD + 1)):
-        if day not in there:
-            _make_partition(table, day)
+    for day in sorted((coming | _days_without_partition(table)) - there):
+        _make_partition(table, day)
 
 
 def drop_days_before(model: type[Model], *, day: date, may_go: Callable[[str], bool]) -> int:
@@ -79,6 +79,13 @@ def _daily_partitions(table: str) -> list[tuple[date, str]]:
         )
         names = [name for (name,) in cursor.fetchall()]
     return [(datetime.strptime(name[-8:], "%Y%m%d").date(), name) for name in names]  # noqa: DTZ007
+
+
+def _days_without_partition(table: str) -> set[date]:
+    """Find the days of what lies in the default partition, which is empty while upkeep runs."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT DISTINCT (recorded_at AT TIME ZONE 'UTC')::date FROM \"{table}_default\"")
+        return {day for (day,) in cursor.fetchall()}
 
 
 def _make_partition(table: str, day: date) -> None:
