@@ -64,3 +64,9 @@ packages:
 
 dev: venv
 	@$(call install,requirements-dev.txt)
+
+bench: packages dev ## Measure the figures, each as a ratio within this run; also var/bench.json
+	@$(SERVERS) -- $(VENV)/bin/python -m bench $(FIGURES)
+
+drill: packages dev ## The drills at full size
+	@DRILL_SCALE=1 $(SERVERS) -- $(PYTEST) -q tests/faults

@@ -43,12 +43,18 @@ def compare(
     yardstick: Callable[[], float],
     must: float,
     aims: float,
-    at_most: bool = False,
 ) -> Figure:
     """Measure both in turns and return the ratio of their medians."""
     pairs = [(ours(), yardstick()) for _ in range(ROUNDS)]
     mine, theirs = (statistics.median(column) for column in zip(*pairs, strict=True))
-    figure = Figure(name, unit, mine, theirs, mine / theirs, must, aims, at_most)
+    return report(name, unit, mine, theirs, must=must, aims=aims, at_most=False)
+
+
+def report(
+    name: str, unit: str, ours: float, yardstick: float, *, must: float, aims: float, at_most: bool = True
+) -> Figure:
+    """Make the figure of two medians and print it."""
+    figure = Figure(name, unit, ours, yardstick, ours / yardstick, must, aims, at_most)
     print(figure, flush=True)
     return figure
 

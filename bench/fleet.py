@@ -9,35 +9,36 @@ from config.engines.amqp import connect
 from sensors.ingest.topology import EXCHANGE, QUEUE, declare
 
 
-def make_sensors(count: int, *, with_clients: bool = False) -> None:
+def make_sensors(count: int, *, first: int = 0, with_clients: bool = False) -> None:
     """Register sensors `s0`, `s1`, … with a state, and one client each where asked."""
+    span = [first, first + count - 1]
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO sensors_sensor (id, address, notes, active, heartbeat_timeout) "
-            "SELECT 's' || n, 'Street ' || n, '', true, 3600 FROM generate_series(0, %s) n",
-            [count - 1],
+            "SELECT 's' || n, 'Street ' || n, '', true, 3600 FROM generate_series(%s, %s) n",
+            span,
         )
         cursor.execute(
             "INSERT INTO sensors_sensorstate (sensor_id, value, changed_at, last_at, last_id, seen_at) "
             "SELECT 's' || n, 0, now() - interval '1 day', now() - interval '1 day', '', now() - interval '1 day' "
-            "FROM generate_series(0, %s) n",
-            [count - 1],
+            "FROM generate_series(%s, %s) n",
+            span,
         )
         if with_clients:
             cursor.execute(
                 "INSERT INTO notifications_endpoint (id, url, secret, active, paused) "
-                "SELECT n + 1, 'http://127.0.0.1:9/' || n, 'x', true, false FROM generate_series(0, %s) n",
-                [count - 1],
+                "SELECT n + 1, 'http://127.0.0.1:9/' || n, 'x', true, false FROM generate_series(%s, %s) n",
+                span,
             )
             cursor.execute(
                 "INSERT INTO sensors_client (id, name, endpoint_id, active) "
-                "SELECT n + 1, 'client ' || n, n + 1, true FROM generate_series(0, %s) n",
-                [count - 1],
+                "SELECT n + 1, 'client ' || n, n + 1, true FROM generate_series(%s, %s) n",
+                span,
             )
             cursor.execute(
                 "INSERT INTO sensors_sensorclient (sensor_id, client_id) "
-                "SELECT 's' || n, n + 1 FROM generate_series(0, %s) n",
-                [count - 1],
+                "SELECT 's' || n, n + 1 FROM generate_series(%s, %s) n",
+                span,
             )
         cursor.execute("ANALYZE")
 

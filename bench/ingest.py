@@ -14,6 +14,7 @@ from functools import partial
 
 from pika.adapters.blocking_connection import BlockingChannel
 from pika.spec import Basic, BasicProperties
+from prometheus_client import REGISTRY
 
 from bench.figure import Figure, compare
 from bench.fleet import Feed, make_sensors, purge
@@ -49,7 +50,7 @@ def _figure(name: str, feed: Feed, *, must: float, aims: float) -> Figure:
 def _start_history() -> "subprocess.Popen[bytes]":
     environment = os.environ | {"HISTORY_BATCH": str(HISTORY_BATCH), "HISTORY_SECONDS": "60"}
     process = subprocess.Popen([sys.executable, "manage.py", "run_history"], env=environment)
-    _wait_for(lambda: _history_count() >= 0)
+    wait_for(lambda: _history_count() >= 0)
     return process
 
 
@@ -58,10 +59,19 @@ def _ours(feed: Feed) -> float:
     feed.publish(SIGNALS)
     before = _history_count()
     began = time.perf_counter()
-    consumer = Consumer("bench", should_stop=_Until(lambda: _waiting() == 0))
-    consumer.run()
-    _wait_for(lambda: _history_count() >= before + SIGNALS)
+    consume_all()
+    wait_for(lambda: _history_count() >= before + SIGNALS)
     return SIGNALS / (time.perf_counter() - began)
+
+
+def consume_all(count: int = SIGNALS) -> None:
+    """Run the consumer until so many signals have been committed and acknowledged."""
+    target = _consumed() + count
+    Consumer("bench", should_stop=lambda: _consumed() >= target).run()
+
+
+def _consumed() -> float:
+    return REGISTRY.get_sample_value("postern_signals_total", {"outcome": "accepted"}) or 0.0
 
 
 def _null_consumer(feed: Feed) -> float:
@@ -87,29 +97,6 @@ def _null_consumer(feed: Feed) -> float:
     return SIGNALS / took
 
 
-class _Until:
-    """Ask now and then, not at every turn: asking the broker costs what is being measured."""
-
-    def __init__(self, condition: Callable[[], bool]) -> None:
-        self._condition = condition
-        self._asked = time.monotonic()
-
-    def __call__(self) -> bool:
-        if time.monotonic() - self._asked < 0.2:
-            return False
-        self._asked = time.monotonic()
-        return self._condition()
-
-
-def _waiting() -> int:
-    """Count what is in the queue or with the consumer: it is empty when everything has been acknowledged."""
-    link = connect()
-    channel = link.channel()
-    count = int(channel.queue_declare(QUEUE, passive=True).method.message_count)
-    link.close()
-    return count
-
-
 def _history_count() -> int:
     client = clickhouse.connect()
     try:
@@ -121,7 +108,7 @@ def _history_count() -> int:
         client.disconnect()
 
 
-def _wait_for(condition: Callable[[], bool], seconds: float = 120) -> None:
+def wait_for(condition: Callable[[], bool], seconds: float = 120) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "the line does not move"

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from config.common import sql
 from sensors.heartbeat.deadline import loss_deadline
+from sensors.heartbeat.flapping import tell_flapping
 from sensors.heartbeat.hearing import deaf_spans, watermark
 from sensors.ingest.signals import milliseconds
 from sensors.models import SensorState
@@ -32,7 +33,9 @@ def sweep_once() -> bool:
         )
         states = list(due)
         lost = _judge(states, mark)
-        tell(lost, now=timezone.now())
+        now = timezone.now()
+        tell(lost, now=now)
+        tell_flapping(lost, now=now)
     return len(states) == BATCH
 
 
@@ -40,7 +43,7 @@ def _judge(states: list[SensorState], mark: datetime) -> list[ConnectionLost]:
     """Decide for each locked row and write the decisions."""
     if not states:
         return []
-    deaf = deaf_spans(min(state.seen_at for state in states if state.seen_at is not None))
+    deaf = deaf_spans(min((state.seen_at for state in states if state.seen_at is not None), default=mark))
     lost: list[ConnectionLost] = []
     for state in states:
         state.check_at = _next_look(state, deaf)

@@ -160,6 +160,23 @@ class TestEndOfLoss:
         assert SensorState.objects.get().lost_at is None
 
 
+class TestFlapping:
+    def lose(self, times: int) -> None:
+        for n in range(times):
+            SensorState.objects.update(lost_at=None, check_at=ago(hours=1))
+            sweep_once()
+            assert SensorState.objects.get().lost_at is not None, n
+
+    def test_more_than_six_losses_an_hour_are_told_once(self) -> None:
+        silent()
+        listen_once()
+        self.lose(6)
+        assert not Event.objects.filter(type="sensor.flapping").exists()
+        self.lose(3)
+        event = Event.objects.get(type="sensor.flapping")
+        assert (event.subject, event.payload) == ("sensor/0xA", {"sensor_id": "0xA", "losses": 7})
+
+
 class TestHearing:
     def test_embedded_we_hear_as_long_as_the_loop_runs(self) -> None:
         assert is_deaf()
