@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -145,9 +146,13 @@ class TestFullProfile:
     ) -> None:
         with app.connection_for_write(engines["amqp"].url) as connection, correlated("sender-0001"):
             app.send_task("run_upkeep", args=["forget_old_answers"], connection=connection)
-        assert eventually(lambda: full.events("upkeep.done"), 15), full.read_log()
-        assert full.events("upkeep.done")[0]["correlation_id"] == "sender-0001"
-        assert full.events("upkeep.done")[0]["process"] == "worker"
+
+        def mine() -> list[dict[str, Any]]:
+            """The broker may hold tasks of other tests: the one with this id counts."""
+            return [done for done in full.events("upkeep.done") if done["correlation_id"] == "sender-0001"]
+
+        assert eventually(mine, 15), full.read_log()
+        assert mine()[0]["process"] == "worker"
 
     def test_each_killed_process_is_back(self, full: Product) -> None:
         before = full.children()
