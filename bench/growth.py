@@ -8,6 +8,7 @@ import statistics
 import time
 
 from django.db import connection
+from django.test import override_settings
 from django.utils import timezone
 
 from bench.figure import ROUNDS, Figure, report, seconds
@@ -22,9 +23,12 @@ BATCH = 2000
 
 
 def figures() -> list[Figure]:
-    from django.conf import settings
+    """Measure the sweep alone: without a broker hearing is this process being up."""
+    with override_settings(AMQP_URL=None):
+        return _figures()
 
-    settings.AMQP_URL = None  # the sweep alone: without a broker hearing is this process being up
+
+def _figures() -> list[Figure]:
     note_hearing(timezone.now())
     make_sensors(SMALL)
     _look_tomorrow()

@@ -41,8 +41,8 @@ class _PlainList(generics.ListAPIView[Sensor]):
 def figures() -> list[Figure]:
     make_sensors(5000, with_clients=True)
     key = create_key(name="bench", actor="bench", scopes=["registry:read"])[1]
-    browser = Browser(headers={"Authorization": f"Bearer {key}"})
-    call = APIRequestFactory().get("/")
+    browser = Browser(headers={"Authorization": f"Bearer {key}"}, SERVER_NAME="127.0.0.1")
+    call = APIRequestFactory().get("/", SERVER_NAME="127.0.0.1")
     return [
         compare(
             "lists",
