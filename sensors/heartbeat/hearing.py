@@ -42,14 +42,13 @@ def note_hearing(now: datetime) -> None:
     with transaction.atomic():
         hearing = Hearing.objects.select_for_update().filter(pk=1).first()
         if hearing is None:
-            Hearing.objects.bulk_create([Hearing(pk=1, heard_at=now, since=now)], ignore_conflicts=True)
+            Hearing.objects.bulk_create([Hearing(pk=1, heard_at=now)], ignore_conflicts=True)
             return
         if now - hearing.heard_at > DEAF_AFTER:
             DeafSpan.objects.create(from_at=hearing.heard_at, to_at=now)
             DeafSpan.objects.filter(to_at__lt=now - KEEP_SPANS).delete()
-            hearing.since = now
         hearing.heard_at = max(now, hearing.heard_at)
-        hearing.save(update_fields=["heard_at", "since"])
+        hearing.save(update_fields=["heard_at"])
 
 
 def is_deaf() -> bool:

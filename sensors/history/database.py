@@ -1,6 +1,5 @@
 """History in the database itself, where no ClickHouse is configured."""
 
-import json
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -8,11 +7,11 @@ from typing import Any, TypeVar
 import psycopg
 from django.db import DataError, IntegrityError, InterfaceError, OperationalError, connection, transaction
 from django.db.models import BigIntegerField, Func, Model, Q, QuerySet
-from django.db.models.expressions import RawSQL
 from django.db.models.functions import Collate
 from django.utils import timezone
 
 from config.common import sql
+from config.common.sql import among
 from sensors.history.errors import HistoryAway, HistoryRefused
 from sensors.history.values import KINDS, EventKey, PastEvent, Period, SignalKey
 from sensors.history.windows import read_newest
@@ -107,13 +106,6 @@ def insert_signals(signals: Sequence[Signal]) -> None:
             cursor.execute(sql.load("sensors", "keep_signals.postgresql"), columns)
         return
     StoredSignal.objects.bulk_create([_signal_row(signal) for signal in signals], ignore_conflicts=True, batch_size=500)
-
-
-def among(values: Collection[str]) -> RawSQL:
-    """Make a set of one parameter, whatever its size: SQLite limits the number of parameters."""
-    if connection.vendor == "postgresql":
-        return RawSQL("SELECT unnest(%s::text[])", [list(values)])
-    return RawSQL("SELECT value FROM json_each(%s)", [json.dumps(list(values))])
 
 
 def behind(rows: QuerySet[ModelT], before: EventKey | None) -> QuerySet[ModelT]:

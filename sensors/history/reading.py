@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 import msgspec
 from django.db.models import Q
 
+from config.common.sql import among
 from notifications.models import Event, Follower
-from sensors.history.database import among, behind, within
+from sensors.history.database import behind, within
 from sensors.history.follower import NAME
 from sensors.history.store import get_store
 from sensors.history.values import KINDS, STATE_CHANGED, EventKey, PastEvent, Period, SignalKey, past_event, signal_key

@@ -177,7 +177,6 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('heard_at', models.DateTimeField()),
-                ('since', models.DateTimeField()),
             ],
             options={
                 'constraints': [models.CheckConstraint(condition=models.Q(('id', 1)), name='hearing_is_one_row')],

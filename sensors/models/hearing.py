@@ -8,7 +8,6 @@ class Hearing(models.Model):
     """Whether our own side hears: one row. Silence is a sensor's fault only while this says that we listened."""
 
     heard_at = models.DateTimeField()
-    since = models.DateTimeField()
 
     class Meta:
         constraints = [models.CheckConstraint(name="hearing_is_one_row", condition=Q(id=1))]
