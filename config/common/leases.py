@@ -64,12 +64,15 @@ def _postgresql_claim(
 def _sqlite_claim(
     model: type[Model], chosen: "QuerySet[Any]", lease: timedelta, deadline: str, fence: str
 ) -> tuple[str, tuple[Any, ...]]:
-    """The write lock of SQLite makes the one statement a claim."""
+    """The write lock of SQLite makes the one statement a claim.
+
+    The new deadline is spelled as `Now()` spells the present: text is compared, and `.123000` would be after `.123`.
+    """
     names = _names(model, deadline, fence)
     inner, params = chosen.values("pk", deadline).query.sql_with_params()
     sql = (
         "WITH due (pk, was_due_at) AS MATERIALIZED ({inner}) "
-        "UPDATE {table} SET {deadline} = strftime('%%Y-%%m-%%d %%H:%%M:%%f000', 'now', %s), "
+        "UPDATE {table} SET {deadline} = strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now', %s), "
         "{fence} = {table}.{fence} + 1 FROM due WHERE {table}.{pk} = due.pk "
         "RETURNING *, (SELECT was_due_at FROM due AS d WHERE d.pk = {table}.{pk}) AS was_due_at"
     ).format(inner=inner, **names)
