@@ -26,8 +26,10 @@ def make_sensors(count: int, *, first: int = 0, with_clients: bool = False) -> N
         )
         if with_clients:
             cursor.execute(
-                "INSERT INTO notifications_endpoint (id, url, secret, active, paused) "
-                "SELECT n + 1, 'http://127.0.0.1:9/' || n, 'x', true, false FROM generate_series(%s, %s) n",
+                "INSERT INTO notifications_endpoint "
+                "(id, url, secret, active, paused, off_reason, failures, is_back) "
+                "SELECT n + 1, 'http://127.0.0.1:9/' || n, 'x', true, false, '', 0, false "
+                "FROM generate_series(%s, %s) n",
                 span,
             )
             cursor.execute(

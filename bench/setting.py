@@ -7,7 +7,7 @@ from urllib.parse import urlsplit, urlunsplit
 import clickhouse_driver
 import psycopg
 
-NAME = "postern_bench"
+NAME = os.environ.get("BENCH_DATABASE", "postern_bench")
 
 
 def set_up() -> None:

@@ -6,17 +6,21 @@ settings library would give its own wording; here the rule of each variable is t
 
 import base64
 import binascii
+import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import TypeVar
+from typing import TypedDict, TypeVar
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 Network = IPv4Network | IPv6Network
 T = TypeVar("T")
+
+SMS_BODY = '{"to": "{to}", "text": "{text}"}'
 
 
 class BadVariable(ValueError):
@@ -53,16 +57,29 @@ class Environment:
     redis_url: str | None
     clickhouse_url: str | None
     email_url: SplitResult | None
+    email_from: str | None
     sms_url: str | None
+    sms_method: str
+    sms_headers: dict[str, str]
+    sms_body: str
+    admin_email: str | None
+    admin_phone: str | None
     secret_key: str | None
     field_keys: tuple[str, ...]
     key_rate: int | None
     web_concurrency: int
     metrics_networks: tuple[Network, ...]
+    webhook_networks: tuple[Network, ...]
     message_max_mb: int
     exchange_max_mb: int
     event_days: int
     rejected_days: int
+    delivery_base_seconds: int
+    delivery_attempts: int
+    delivery_slots: int
+    delivery_slots_per_client: int
+    attempt_days: int
+    delivery_days: int
     history_batch: int
     history_seconds: int
     history_retention_months: int
@@ -92,18 +109,28 @@ def read(variables: Mapping[str, str]) -> Environment:
         redis_url=source.take("REDIS_URL", _server("redis", "rediss")),
         clickhouse_url=source.take("CLICKHOUSE_URL", _server("clickhouse", "clickhouses")),
         email_url=source.take("EMAIL_URL", _mail_server),
-        sms_url=source.take("SMS_URL", _server("http", "https")),
+        email_from=source.take("EMAIL_FROM", _mail_address),
+        **_sms(source),
+        admin_email=source.take("ADMIN_EMAIL", _mail_address),
+        admin_phone=source.take("ADMIN_PHONE", _phone),
         secret_key=source.take("SECRET_KEY", _long_secret),
         field_keys=source.take("FIELD_KEYS", _field_keys) or (),
         key_rate=source.whole("KEY_RATE", 1, 1_000_000),
         web_concurrency=source.integer("WEB_CONCURRENCY", 32, 1, 1000),
         metrics_networks=source.take("METRICS_ALLOWED_NETWORKS", _networks) or (),
+        webhook_networks=source.take("WEBHOOK_ALLOWED_NETWORKS", _networks) or (),
         message_max_mb=source.integer("MESSAGE_MAX_MB", 20, 1, 1024),
         exchange_max_mb=source.integer("EXCHANGE_MAX_MB", 20, 1, 1024),
         ingest_batch=source.integer("INGEST_BATCH", 2000, 1, 20_000),
         ingest_milliseconds=source.integer("INGEST_MILLISECONDS", 100, 1, 5000),
         event_days=source.integer("EVENT_DAYS", 30, 1, 3650),
         rejected_days=source.integer("REJECTED_DAYS", 7, 1, 3650),
+        delivery_base_seconds=source.integer("DELIVERY_BASE_SECONDS", 300, 1, 86_400),
+        delivery_attempts=source.integer("DELIVERY_ATTEMPTS", 10, 1, 100),
+        delivery_slots=source.integer("DELIVERY_SLOTS", 100, 1, 5000),
+        delivery_slots_per_client=source.integer("DELIVERY_SLOTS_PER_CLIENT", 8, 1, 1000),
+        attempt_days=source.integer("ATTEMPT_DAYS", 30, 1, 3650),
+        delivery_days=source.integer("DELIVERY_DAYS", 90, 1, 3650),
         history_batch=source.integer("HISTORY_BATCH", 50_000, 1, 60_000),
         history_seconds=source.integer("HISTORY_SECONDS", 5, 1, 60),
         history_retention_months=source.integer("HISTORY_RETENTION_MONTHS", 0, 0, 1200),
@@ -182,6 +209,59 @@ def _mail_server(value: str) -> SplitResult:
     if parts.scheme not in ("smtp", "smtps", "smtp+tls") or not parts.hostname:
         raise ValueError("must be smtp://, smtps:// or smtp+tls:// with [user:password@]host[:port]")
     return parts
+
+
+def _mail_address(value: str) -> str:
+    if len(value) > 254 or not re.fullmatch(r"[^@\s<>,;]+@[^@\s<>,;]+", value):
+        raise ValueError("must be one e-mail address, name@host")
+    return value
+
+
+def _phone(value: str) -> str:
+    number = re.sub(r"[ ()-]", "", value)
+    if not re.fullmatch(r"\+?[0-9]{5,15}", number):
+        raise ValueError("must be one telephone number of 5 to 15 digits, with or without a + before it")
+    return number
+
+
+class _Gateway(TypedDict):
+    sms_url: str | None
+    sms_method: str
+    sms_headers: dict[str, str]
+    sms_body: str
+
+
+def _sms(source: "_Source") -> _Gateway:
+    """Read how the SMS gateway is called; somewhere both the number and the text must go."""
+    url = source.take("SMS_URL", _server("http", "https"))
+    method = source.take("SMS_METHOD", _method) or "POST"
+    body = "" if method == "GET" else source.text("SMS_BODY") or SMS_BODY
+    if url is not None and not all(name in url + body for name in ("{to}", "{text}")):
+        variable = "SMS_URL" if method == "GET" else "SMS_BODY"
+        raise BadVariable(variable, "must hold {to} and {text}, where the number and the text go")
+    headers = source.take("SMS_HEADERS", _headers) or {}
+    return {"sms_url": url, "sms_method": method, "sms_headers": headers, "sms_body": body}
+
+
+def _method(value: str) -> str:
+    if value.upper() not in ("GET", "POST", "PUT"):
+        raise ValueError("must be GET, POST or PUT")
+    return value.upper()
+
+
+def _headers(value: str) -> dict[str, str]:
+    rule = 'must be a JSON object of texts, such as {"authorization": "Bearer …"}'
+    try:
+        headers = json.loads(value)
+    except ValueError as error:
+        raise ValueError(rule) from error
+    if not isinstance(headers, dict) or not all(_is_header(name, text) for name, text in headers.items()):
+        raise ValueError(rule)
+    return headers
+
+
+def _is_header(name: str, text: object) -> bool:
+    return bool(re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name)) and isinstance(text, str) and text.isprintable()
 
 
 def _postgresql(value: str) -> DatabaseAddress:

@@ -42,6 +42,19 @@ SCHEDULE = (
         when_prepared=True,
     ),
     Upkeep(
+        name="keep_attempts",
+        function="notifications.services.forgetting.keep_attempts",
+        at=crontab(minute="26", hour="1"),
+        sentence="Create the coming days' partitions of delivery attempts and drop those older than ATTEMPT_DAYS.",
+        when_prepared=True,
+    ),
+    Upkeep(
+        name="forget_old_deliveries",
+        function="notifications.services.forgetting.forget_old_deliveries",
+        at=crontab(minute="47", hour="1"),
+        sentence="Delete deliveries that ended more than DELIVERY_DAYS ago; what may still be sent stays.",
+    ),
+    Upkeep(
         name="keep_rejected",
         function="sensors.services.upkeep.keep_rejected",
         at=crontab(minute="29", hour="1"),

@@ -8,6 +8,7 @@ from config.records.api.document import SchemaView
 
 api_patterns: list[URLPattern | URLResolver] = [
     path("", include("config.records.api.urls")),
+    path("", include("notifications.api.urls")),
     path("", include("sensors.api.urls")),
     path("schema/", SchemaView.as_view(), name="schema"),
     path("docs/", SpectacularSwaggerSplitView.as_view(), name="docs"),
@@ -16,6 +17,7 @@ api_patterns: list[URLPattern | URLResolver] = [
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="admin:index")),
     path("", include("config.runtime.urls")),
+    path("admin/", include("config.dashboard.urls")),
     path("admin/", admin.site.urls),
     path("i18n/", include("django.conf.urls.i18n")),
     path("api/v1/", include(api_patterns)),

@@ -9,7 +9,20 @@ class NotificationsConfig(AppConfig):
     verbose_name = _("Notifications")
 
     def ready(self) -> None:
+        from config.records.tracing import Tracing, register_tracing
+        from notifications.sending import send_once
+        from notifications.services.alerts import ALERTS
+        from notifications.services.climbing import climb_once
+        from notifications.services.deliveries import DELIVERIES
+        from notifications.services.endpoints import RETURNS, return_once
         from notifications.services.events import SEQUENCER
         from notifications.services.sequencer import stamp_once
+        from notifications.tracing import trace_alerts, trace_deliveries, trace_events
 
         register_work(Work(name=SEQUENCER, run_once=stamp_once))
+        register_work(Work(name=RETURNS, run_once=return_once))
+        register_work(Work(name=DELIVERIES, run_once=send_once, every=1.0, on_workers=True))
+        register_work(Work(name=ALERTS, run_once=climb_once, every=1.0, on_workers=True))
+        register_tracing(Tracing("notifications.view_event", trace_events))
+        register_tracing(Tracing("notifications.view_delivery", trace_deliveries))
+        register_tracing(Tracing("notifications.view_alert", trace_alerts))

@@ -1,4 +1,4 @@
-from config.common.errors import Conflict, NotFound
+from config.common.errors import ApplicationError, Conflict, NotFound
 
 
 class FollowerWaits(Exception):
@@ -19,3 +19,31 @@ class IncidentFailedAgain(Conflict):
 
 class DeliveryNotFound(NotFound):
     """There is no such delivery."""
+
+
+class Superseded(Conflict):
+    """A newer message has taken the place of this one. Resend that one; its id is in the data."""
+
+
+class ClientInactive(Conflict):
+    """Nothing is sent to an inactive client. Switch it on first: what it missed is then queued by itself."""
+
+
+class PingUnderWay(Conflict):
+    """This very ping is under way. Repeat the call in a few seconds to read its answer."""
+
+
+class PingFailed(ApplicationError):
+    """The ping has reached nobody who took it."""
+
+
+class AlertNotFound(NotFound):
+    """There is no such alert."""
+
+
+class AlertAcknowledged(Conflict):
+    """This alert has been acknowledged already."""
+
+
+class AlertResolved(Conflict):
+    """This alert has been resolved already."""

@@ -1,9 +1,13 @@
-"""Reads of the spine that pages and metrics share; none of them grows with history."""
+"""Reads of the spine and of deliveries that pages share; none of them grows with history."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from notifications.models import EventHour, Follower, Sequencer
+from django.db.models import Max, Min, QuerySet
+
+from config.common.sql import among_numbers
+from notifications.models import Attempt, Delivery, EventHour, Follower, ListedSubject, Sequencer
 
 
 @dataclass(frozen=True)
@@ -35,3 +39,42 @@ def follower_lags() -> list[FollowerLag]:
         FollowerLag(row.name, max(0, last - row.position), row.failures, row.last_error)
         for row in Follower.objects.order_by("name")
     ]
+
+
+def newest_about(deliveries: QuerySet[Delivery], subject: str, *, limit: int, before: int | None = None) -> list[int]:
+    """Return the ids of the newest messages that are about a subject, or list it among others.
+
+    Each kind is found by an index of its own: one condition over both would read the whole table.
+    """
+    own = deliveries.filter(subject=subject)
+    lists = ListedSubject.objects.filter(subject=subject, delivery__in=deliveries)
+    if before is not None:
+        own, lists = own.filter(pk__lt=before), lists.filter(delivery_id__lt=before)
+    found = {*own.order_by("-pk").values_list("pk", flat=True)[:limit]}
+    found |= {*lists.order_by("-delivery_id").values_list("delivery_id", flat=True)[:limit]}
+    return sorted(found, reverse=True)[:limit]
+
+
+def attempts_of(delivery_ids: Collection[int], *, since: datetime) -> QuerySet[Attempt]:
+    """Return the attempts of deliveries that were created since then, oldest first: no earlier day is looked at."""
+    # SQLite compares times as text, which may differ within a millisecond.
+    days = Attempt.objects.filter(recorded_at__gte=since - timedelta(seconds=1))
+    return days.filter(delivery__in=among_numbers(delivery_ids)).order_by("pk")
+
+
+def first_delivery_since(moment: datetime) -> int:
+    """Return the id from which on deliveries were created at that time or later, found by halving.
+
+    Ids rise with the time, up to the moments that transactions take: no index of the time is needed for a page.
+    """
+    ends = Delivery.objects.aggregate(low=Min("pk"), high=Max("pk"))
+    low, high = ends["low"] or 1, (ends["high"] or 0) + 1
+    while low < high:
+        middle = (low + high) // 2
+        rows = Delivery.objects.filter(pk__gte=middle).order_by("pk").values_list("pk", "created_at")
+        pk, created_at = rows.first() or (high, moment)
+        if created_at < moment:
+            low = pk + 1
+        else:
+            high = middle
+    return low

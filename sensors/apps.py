@@ -11,14 +11,21 @@ class SensorsConfig(AppConfig):
 
     def ready(self) -> None:
         from notifications.followers import follow
+        from notifications.sending.wanted import judge_wanted
+        from sensors.heartbeat.flapping import calm_once
         from sensors.heartbeat.hearing import listen_once
         from sensors.heartbeat.sweep import sweep_once
         from sensors.history.follower import FOLLOWING
         from sensors.history.spool import drain_spool_once
+        from sensors.ingest.storm import watch_rejected_once
         from sensors.services import clients, sensors  # noqa: F401 (they say what the change log keeps of each)
+        from sensors.services.wanted import judge_deliveries
 
         register_work(Work(name="hearing", run_once=listen_once, every=2.0))
         register_work(Work(name="heartbeat", run_once=sweep_once, every=1.0))
+        register_work(Work(name="alerts.flapping", run_once=calm_once, every=10.0))
+        register_work(Work(name="alerts.rejected", run_once=watch_rejected_once, every=10.0))
         follow(FOLLOWING)
+        judge_wanted(judge_deliveries)
         if not settings.AMQP_URL:  # with a broker `run_history` does it
             register_work(Work(name="history.spool", run_once=drain_spool_once, every=settings.HISTORY_SECONDS))

@@ -111,11 +111,17 @@ def run_until_signalled(*daemons: Daemon, grace: float = 5.0) -> None:
     try:
         for daemon in daemons:
             daemon.start()
-        while signal.sigtimedwait(STOP_SIGNALS, 1.0) is None:
+        while not _is_told_to_stop(seconds=1.0):
             _require_all(daemons)
     finally:
         stop_all(daemons, grace=grace)
         signal.pthread_sigmask(signal.SIG_SETMASK, previous)
+
+
+def _is_told_to_stop(*, seconds: float) -> bool:
+    """Wait for a signal; a process that was paused for longer is given one that nobody sent, of an arbitrary number."""
+    received = signal.sigtimedwait(STOP_SIGNALS, seconds)
+    return received is not None and received.si_signo in STOP_SIGNALS
 
 
 def stop_all(daemons: tuple[Daemon, ...], *, grace: float) -> None:

@@ -23,6 +23,7 @@ class Item(TypedDict):
     title: str
     icon: str
     link: str
+    active: bool
 
 
 class Group(TypedDict):
@@ -48,9 +49,19 @@ MENU: tuple[tuple[Promise, tuple[Entry, ...]], ...] = (
     (
         _("Notifications"),
         (
+            _list(_("Alerts"), "notifications_active", "notifications.alert"),
+            _list(_("Deliveries"), "outgoing_mail", "notifications.delivery"),
+            Entry(
+                _("Dead letters"),
+                "unsubscribe",
+                page="admin:notifications_delivery_dead",
+                permission="notifications.view_delivery",
+            ),
             _list(_("Events"), "bolt", "notifications.event"),
+            Entry(_("Trace"), "timeline", page="trace-page", permission="notifications.view_event"),
             _list(_("Followers"), "conversion_path", "notifications.follower"),
             _list(_("Incidents"), "emergency_home", "notifications.incident"),
+            _list(_("Alert ladder"), "stairs", "notifications.rung"),
         ),
     ),
     (_("Messaging"), ()),
@@ -70,14 +81,23 @@ MENU: tuple[tuple[Promise, tuple[Entry, ...]], ...] = (
 
 def navigation(request: HttpRequest) -> list[Group]:
     """Return the groups that have something to show to this person, the start page before them."""
-    home = Item(title=str(_("Start page")), icon="home", link=reverse("admin:index"))
+    address = reverse("admin:index")
+    home = Item(title=str(_("Start page")), icon="home", link=address, active=request.path == address)
     groups = [Group(title=str(title), items=_allowed(request, entries)) for title, entries in MENU]
+    _mark_active(request, [item for group in groups for item in group["items"]])
     return [Group(title="", items=[home]), *(group for group in groups if group["items"])]
 
 
 def _allowed(request: HttpRequest, entries: tuple[Entry, ...]) -> list[Item]:
     return [
-        Item(title=str(entry.title), icon=entry.icon, link=reverse(entry.page))
+        Item(title=str(entry.title), icon=entry.icon, link=reverse(entry.page), active=False)
         for entry in entries
         if request.user.has_perm(entry.permission)
     ]
+
+
+def _mark_active(request: HttpRequest, items: list[Item]) -> None:
+    """Mark the entry of the page that is shown; of a page below another one's address its own entry alone."""
+    around = [item for item in items if request.path.startswith(item["link"])]
+    if around:
+        max(around, key=lambda item: len(item["link"]))["active"] = True

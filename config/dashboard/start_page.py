@@ -14,7 +14,7 @@ from django.utils.translation import gettext
 from config.dashboard.engines import EngineTile, engine_tiles, profile
 from config.records.models import AccessKey, ChangeRecord
 from config.records.selectors import visible_changes
-from notifications.models import Incident
+from notifications.models import Alert, Incident
 from notifications.selectors import FollowerLag, events_per_hour, follower_lags
 
 ROWS = 5
@@ -47,6 +47,7 @@ class StartPage:
     engines: list[EngineTile]
     is_new: bool
     chart: EventChart | None
+    alerts: list[Alert] | None
     followers: list[FollowerLag] | None
     incidents: list[Incident] | None
     changes: list[ChangeRecord] | None
@@ -66,6 +67,7 @@ def build(request: HttpRequest, *, at: datetime) -> StartPage:
         engines=engine_tiles(),
         is_new=request.user.has_perm("records.add_accesskey") and not AccessKey.objects.exists(),
         chart=seen("notifications.view_event", lambda: _chart(at)),
+        alerts=seen("notifications.view_alert", _open_alerts),
         followers=seen("notifications.view_follower", follower_lags),
         incidents=seen("notifications.view_incident", _open_incidents),
         changes=seen("records.view_changerecord", lambda: list(visible_changes(request.user)[:ROWS])),
@@ -88,6 +90,11 @@ def _chart(at: datetime) -> EventChart:
     }
     total = sum(hour.count for hour in hours)
     return EventChart(total=total, data=json.dumps(bars), options=json.dumps(CHART_OPTIONS))
+
+
+def _open_alerts() -> list[Alert]:
+    """Return what nobody has taken on yet, one more than the page shows."""
+    return list(Alert.objects.filter(status=Alert.Status.OPEN).order_by("-id")[: ROWS + 1])
 
 
 def _open_incidents() -> list[Incident]:

@@ -10,6 +10,10 @@ class RecordsConfig(AppConfig):
 
     def ready(self) -> None:
         from config.records.groups import keep_groups
+        from config.records.selectors import trace_changes, trace_changes_of_keys
+        from config.records.tracing import Tracing, register_tracing
 
         # Connected after auth's own receiver, which makes the permissions of the same app.
         post_migrate.connect(keep_groups, dispatch_uid="records.keep_groups")
+        register_tracing(Tracing("records.view_changerecord", trace_changes))
+        register_tracing(Tracing("records.view_accesskey", trace_changes_of_keys))

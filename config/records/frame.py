@@ -37,7 +37,7 @@ class ApiView(APIView):
     """Declare who may call each method; what is not declared is closed.
 
     A `POST` honours `Idempotency-Key` by running in one transaction with the record of its answer. A view that calls
-    the network, streams its answer or has ids of its own says `idempotent = False`.
+    the network (see `begin_once`), streams its answer or has ids of its own says `idempotent = False`.
     """
 
     scopes: ClassVar[Mapping[str, Scope]] = {}

@@ -55,6 +55,24 @@ def answer_once(request: Request, handle: Callable[[], HttpResponseBase]) -> Htt
         return _keep(record, answer)
 
 
+def begin_once(request: Request, begin: Callable[[], int]) -> tuple[int, bool]:
+    """Write the row of something that leaves this machine, once a key; return its id, and whether it is new.
+
+    For a view that calls the network between two transactions: the row and the record of the key stand before the call,
+    and a repeat is answered from what became of the row.
+    """
+    made: list[int] = []
+
+    def handle() -> Response:
+        made.append(begin())
+        return Response(made[0])
+
+    answer = answer_once(request, handle)
+    if made:
+        return made[0], True
+    return int(msgspec.json.decode(answer.content)), False  # type: ignore[attr-defined]  # kept as JSON
+
+
 def _claim(*, owner: str, key: str, digest: bytes) -> IdempotencyRecord | None:
     now = timezone.now()
     values = {"owner": owner, "key": key, "digest": digest, "at": _column(now), "forgotten": _column(now - KEPT_FOR)}

@@ -27,10 +27,12 @@ PROCESSES = (
     Process("scheduler", "run_scheduler"),
     Process("worker", "run_worker"),
 )
+# Beside them, where there is someone to tell: a process of its own, for the supervisor must stay without threads.
+WATCH = Process("watch", "run_watch", lambda env: bool(env.admin_email or env.admin_phone))
 
 
 def needed(env: Environment) -> tuple[Process, ...]:
     """Return the processes that the engines call for; without a broker none, for then one process does it all."""
     if env.amqp_url is None:
         return ()
-    return tuple(process for process in PROCESSES if process.is_needed(env))
+    return tuple(process for process in (*PROCESSES, WATCH) if process.is_needed(env))

@@ -1,5 +1,5 @@
 """Registers the admin pages of the spine."""
 
-from notifications.admin import events, followers, incidents
+from notifications.admin import alerts, deliveries, events, followers, incidents, ladder
 
-__all__ = ["events", "followers", "incidents"]
+__all__ = ["alerts", "deliveries", "events", "followers", "incidents", "ladder"]

@@ -9,7 +9,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
-from config.records.admin.pages import BigTableAdmin
+from config.records.admin.pages import BigTableAdmin, trace_link
 from config.records.admin.theme import TextFilter, display
 from notifications.models import Event
 
@@ -29,12 +29,16 @@ class TypeFilter(TextFilter):
 
 @admin.register(Event)
 class EventAdmin(BigTableAdmin[Event]):
-    list_display = ("at", "type", "subject", "position", "correlation_id")
+    list_display = ("at", "type", "subject", "position", "chain")
     list_filter = (TypeFilter,)
     list_filter_submit = True
     search_fields = ("=subject", "=correlation_id")
     search_help_text = _("Exact subject or correlation id")
-    fields = ("type", "subject", "at", "recorded_at", "position", "correlation_id", "content")
+    fields = ("type", "subject", "at", "recorded_at", "position", "chain", "content")
+
+    @display(description=_("correlation id"))
+    def chain(self, event: Event) -> SafeString | str:
+        return trace_link(event.correlation_id)
 
     @display(description=_("payload"))
     def content(self, event: Event) -> SafeString:

@@ -1,5 +1,18 @@
-from notifications.models.delivery import Delivery, Endpoint
+from notifications.models.alert import Alert, Rung
+from notifications.models.delivery import Attempt, Delivery, Endpoint, ListedSubject
 from notifications.models.event import Event, EventHour, Sequencer
 from notifications.models.follower import Follower, Incident
 
-__all__ = ["Delivery", "Endpoint", "Event", "EventHour", "Follower", "Incident", "Sequencer"]
+__all__ = [
+    "Alert",
+    "Attempt",
+    "Delivery",
+    "Endpoint",
+    "Event",
+    "EventHour",
+    "Follower",
+    "Incident",
+    "ListedSubject",
+    "Rung",
+    "Sequencer",
+]

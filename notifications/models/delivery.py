@@ -5,7 +5,11 @@ from django.utils.translation import gettext_lazy as _
 
 
 class Endpoint(models.Model):
-    """Where webhooks go, and what signs them. Secrets are kept encrypted; after a rotation the old one signs too."""
+    """Where messages go: a webhook by `http(s):` and what signs it, a mailbox by `mailto:`, a telephone by `sms:`.
+
+    Secrets are kept encrypted; after a rotation the old one signs too. The breaker is closed while `opened_at` is null;
+    open, it lets one message through at `probe_at`, and closes with the first success.
+    """
 
     url = models.CharField(_("URL"), max_length=500)
     secret = models.BinaryField()
@@ -13,11 +17,24 @@ class Endpoint(models.Model):
     old_secret_until = models.DateTimeField(null=True)
     active = models.BooleanField(_("active"), default=True)
     paused = models.BooleanField(_("paused"), default=False)
+    off_reason = models.CharField(_("switched off because"), max_length=300, blank=True)
+    failures = models.PositiveIntegerField(_("failures in a row"), default=0)
+    opened_at = models.DateTimeField(_("breaker open since"), null=True)
+    probe_at = models.DateTimeField(_("next probe"), null=True)
+    not_before = models.DateTimeField(_("asked to wait until"), null=True)
+    is_back = models.BooleanField(_("has come back"), default=False)
+    """The newest of what it missed is still to be queued again."""
 
     class Meta:
         verbose_name = _("endpoint")
         verbose_name_plural = _("endpoints")
+        indexes = [models.Index(name="endpoint_is_back", fields=["id"], condition=Q(is_back=True))]
         constraints = [
+            models.CheckConstraint(
+                name="endpoint_open_breaker_has_a_probe",
+                condition=Q(opened_at__isnull=True, probe_at__isnull=True)
+                | Q(opened_at__isnull=False, probe_at__isnull=False),
+            ),
             models.CheckConstraint(
                 name="endpoint_old_secret_has_an_end",
                 condition=Q(old_secret__isnull=True, old_secret_until__isnull=True)
@@ -46,9 +63,10 @@ class Delivery(models.Model):
         CONNECTION = "connection", _("connection")
         LIST = "list", _("list")
         PING = "ping", _("ping")
+        ALERT = "alert", _("alert")
 
     endpoint = models.ForeignKey(
-        Endpoint, verbose_name=_("endpoint"), on_delete=models.PROTECT, related_name="deliveries"
+        Endpoint, verbose_name=_("endpoint"), on_delete=models.PROTECT, related_name="deliveries", db_index=False
     )
     type = models.CharField(_("type"), max_length=80)
     family = models.CharField(_("family"), max_length=10, choices=Family.choices)
@@ -57,9 +75,23 @@ class Delivery(models.Model):
     status = models.CharField(_("status"), max_length=10, choices=Status.choices, default=Status.PENDING)
     reason = models.CharField(_("reason"), max_length=300, blank=True)
     superseded_by = models.ForeignKey(
-        "self", verbose_name=_("superseded by"), null=True, on_delete=models.SET_NULL, related_name="supersedes"
+        "self",
+        verbose_name=_("superseded by"),
+        null=True,
+        on_delete=models.SET_NULL,
+        related_name="supersedes",
+        db_index=False,
     )
+    attempts = models.PositiveSmallIntegerField(_("attempts"), default=0)
+    is_retry = models.BooleanField(_("retry"), default=False)
+    """Whether it was attempted before: first attempts go before retries."""
+    is_forced = models.BooleanField(_("resent"), default=False)
+    """Staff asked for it: an open breaker lets it pass."""
+    is_final = models.BooleanField(_("not to be queued again"), default=False)
+    """Withheld on purpose (muted): it does not come back when its client does."""
     due_at = models.DateTimeField(_("next attempt"), null=True)
+    under_way_until = models.DateTimeField(_("under way until"), null=True)
+    """The lease of the attempt that is being made; a newer message then only names itself as the successor."""
     fence = models.BigIntegerField(default=0)
     correlation_id = models.CharField(_("correlation id"), max_length=64, blank=True)
     created_at = models.DateTimeField(_("created"), db_default=Now(), editable=False)
@@ -79,16 +111,83 @@ class Delivery(models.Model):
                 fields=["endpoint", "subject", "family"],
                 condition=Q(status="pending", superseded_by__isnull=True, family__in=["state", "connection"]),
             ),
+            models.CheckConstraint(
+                name="delivery_under_way_only_while_pending",
+                condition=Q(under_way_until__isnull=True) | Q(status="pending"),
+            ),
         ]
         indexes = [
-            # The sender claims the rows of an endpoint that are due.
-            models.Index(name="delivery_due", fields=["endpoint", "due_at"], condition=Q(status="pending")),
+            # The sender finds the endpoints that have something due, and of each the first attempts before the retries.
+            models.Index(
+                name="delivery_due", fields=["is_retry", "endpoint", "due_at", "id"], condition=Q(status="pending")
+            ),
+            # It counts what is under way to an endpoint, and looks for an older message that still is.
+            models.Index(name="delivery_under_way", fields=["endpoint"], condition=Q(under_way_until__isnull=False)),
+            models.Index(
+                name="delivery_giving_way",
+                fields=["endpoint", "subject", "family"],
+                condition=Q(status="pending", superseded_by__isnull=False),
+            ),
+            # What staff sent again passes an open breaker.
+            models.Index(name="delivery_forced", fields=["endpoint"], condition=Q(status="pending", is_forced=True)),
+            # The newest dead or cancelled message comes back when its client does.
+            models.Index(
+                name="delivery_may_return",
+                fields=["endpoint", "subject", "family"],
+                condition=Q(status__in=["dead", "cancelled"], is_final=False),
+            ),
+            # Staff look at the dead letters, newest first, and send them again, oldest first.
+            models.Index(name="delivery_dead", fields=["id"], condition=Q(status="dead")),
             # The pages of a client and of a sensor list their deliveries, newest first.
             models.Index(name="delivery_endpoint", fields=["endpoint", "-id"]),
             models.Index(name="delivery_subject", fields=["subject", "-id"]),
+            models.Index(
+                name="delivery_superseded_by", fields=["superseded_by"], condition=Q(superseded_by__isnull=False)
+            ),
             # The trace collects what one call caused.
             models.Index(name="delivery_correlation", fields=["correlation_id"], condition=~Q(correlation_id="")),
         ]
 
     def __str__(self) -> str:
         return f"{self.type} {self.subject}"
+
+
+class ListedSubject(models.Model):
+    """A subject that a list names: later messages about its connection wait until the list is finished."""
+
+    delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="listed")
+    endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, db_index=False, related_name="+")
+    subject = models.CharField(max_length=120)
+    is_open = models.BooleanField(default=True)
+    """Whether the list is still pending."""
+
+    class Meta:
+        constraints = [models.UniqueConstraint(name="listed_once", fields=["delivery", "subject"])]
+        indexes = [
+            models.Index(name="listed_open", fields=["endpoint", "subject"], condition=Q(is_open=True)),
+            models.Index(name="listed_subject", fields=["subject", "-delivery"]),
+        ]
+
+
+class Attempt(models.Model):
+    """One attempt to send a delivery, and what was answered. Partitioned by day on PostgreSQL."""
+
+    # A plain number: the partitions go by the day, whatever became of the delivery.
+    delivery = models.ForeignKey(
+        Delivery, verbose_name=_("delivery"), on_delete=models.DO_NOTHING, related_name="tries", db_constraint=False
+    )
+    at = models.DateTimeField(_("time"))
+    url = models.CharField(_("URL"), max_length=500)
+    status = models.PositiveSmallIntegerField(_("status"), null=True)
+    duration_ms = models.PositiveIntegerField(_("duration, ms"))
+    error = models.CharField(_("error"), max_length=300, blank=True)
+    answer = models.CharField(_("answer"), max_length=1024, blank=True)
+    recorded_at = models.DateTimeField(_("recorded"), db_default=Now(), editable=False)
+
+    class Meta:
+        verbose_name = _("attempt")
+        verbose_name_plural = _("attempts")
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return f"{self.delivery_id}: {self.status or self.error}"

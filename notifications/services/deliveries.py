@@ -1,18 +1,24 @@
 """Owe messages: write the rows of what clients must be told, in the transaction of the fact."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, TypeAlias
 
-from django.db.models import F
+import msgspec
+from django.db import connection
+from django.db.models import F, Q
 from django.utils import timezone
 
 from config.common.correlation import correlation_id
+from config.common.ring import ring
+from config.common.sql import among_numbers, run_for_rows
 from notifications.models import Delivery
 
-Key: TypeAlias = tuple[int, str, str]
-
+DELIVERIES = "deliveries"
 SUPERSEDING = {Delivery.Family.STATE, Delivery.Family.CONNECTION}
+
+Key: TypeAlias = tuple[int, str, str]
 
 
 @dataclass(frozen=True)
@@ -23,81 +29,92 @@ class Owed:
     subject: str
     body: dict[str, Any]
     correlation_id: str = ""
-    cancelled: str = ""
-    """Why it is not to be sent at all: kept, so that history says so."""
+    withheld: str = ""
+    """Why it is not to be sent: kept, so that history says so."""
+    for_good: bool = False
+    """Whether what is withheld stays so, even when its client comes back."""
+    listed: tuple[str, ...] = ()
+    """The subjects that a list names: later messages about their connection wait for it."""
 
 
-def owe(messages: Sequence[Owed]) -> list[Delivery]:
-    """Write the rows; within a family the newest of a subject supersedes what is still pending, in this batch too.
+def owe(messages: Sequence[Owed]) -> list[int]:
+    """Write the rows, in a few statements whatever their number; return their ids.
 
-    Call it while the row lock of each subject is held: the lock orders the messages of one subject.
+    Within a family the newest of a subject supersedes what is still pending, in this batch too. Call it while the row
+    lock of each subject is held: the lock orders the messages of one subject.
     """
     if not messages:
         return []
-    newest = {key: index for index, message in enumerate(messages) if (key := _key(message)) is not None}
-    old = _withdraw_pending(newest)
-    now = timezone.now()
-    rows = Delivery.objects.bulk_create(
-        _row(message, now, is_newest=(key := _key(message)) is None or newest[key] == index)
-        for index, message in enumerate(messages)
-    )
-    _name_successors(old, rows, newest)
-    return rows
+    ids = _take_ids(len(messages))
+    newest = {key: pk for pk, message in zip(ids, messages, strict=True) if (key := _key(message)) is not None}
+    now, chain = timezone.now(), correlation_id()
+    rows = [_row(pk, each, newest, now, chain) for pk, each in zip(ids, messages, strict=True)]
+    missing = len(rows)
+    while missing:
+        # A second round is for keys whose last message was queued again at this very moment: it is superseded now.
+        run_for_rows("notifications", "supersede_deliveries", [(*key, pk) for key, pk in newest.items()])
+        missing -= run_for_rows("notifications", "insert_deliveries", rows)
+    listed = [
+        (pk, each.endpoint_id, subject) for pk, each in zip(ids, messages, strict=True) for subject in each.listed
+    ]
+    run_for_rows("notifications", "insert_listed", listed)
+    ring(DELIVERIES)
+    return ids
+
+
+def lock_pending(those: Q) -> list[tuple[int, int, str]]:
+    """Lock pending rows in order of id, as everyone does; return of each its id, endpoint and subject."""
+    rows = Delivery.objects.filter(those, status=Delivery.Status.PENDING)
+    return list(rows.select_for_update(no_key=True).order_by("pk").values_list("pk", "endpoint_id", "subject"))
+
+
+def cancel(pks: Collection[int], reason: str) -> None:
+    """Cancel rows that are locked; whoever is sending one of them writes nothing more about it."""
+    if pks:
+        Delivery.objects.filter(pk__in=among_numbers(pks)).update(
+            status=Delivery.Status.CANCELLED, reason=reason, due_at=None, under_way_until=None, fence=F("fence") + 1
+        )
+
+
+def _take_ids(count: int) -> list[int]:
+    """Take the ids beforehand, so that what is superseded can name its successor; rising, as the messages are."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute(
+                "SELECT nextval(pg_get_serial_sequence('notifications_delivery', 'id')) FROM generate_series(1, %s)",
+                [count],
+            )
+            return [pk for (pk,) in cursor.fetchall()]
+        cursor.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'notifications_delivery'")
+        last: int = cursor.fetchone()[0]
+    return list(range(last + 1, last + count + 1))
 
 
 def _key(message: Owed) -> Key | None:
-    if message.family not in SUPERSEDING or message.cancelled:
+    if message.family not in SUPERSEDING or message.withheld:
         return None
     return (message.endpoint_id, message.subject, message.family)
 
 
-def _withdraw_pending(newest: Iterable[Key]) -> list[tuple[int, Key]]:
-    """Supersede what is pending under these keys; return the rows with their keys."""
-    wanted = set(newest)
-    pending = (
-        Delivery.objects.filter(
-            status=Delivery.Status.PENDING,
-            superseded_by=None,
-            endpoint_id__in={key[0] for key in wanted},
-            subject__in={key[1] for key in wanted},
-        )
-        .select_for_update()  # in order of id, as everyone locks deliveries
-        .order_by("id")
-        .values_list("id", "endpoint_id", "subject", "family")
+def _row(pk: int, message: Owed, newest: dict[Key, int], now: datetime, chain: str) -> tuple[Any, ...]:
+    key = _key(message)
+    successor = newest[key] if key is not None and newest[key] != pk else None
+    status, reason = Delivery.Status.PENDING, ""
+    if successor is not None:
+        status, reason = Delivery.Status.SUPERSEDED, f"superseded by {successor}"
+    elif message.withheld:
+        status, reason = Delivery.Status.CANCELLED, message.withheld
+    return (
+        pk,
+        message.endpoint_id,
+        message.type,
+        message.family.value,
+        message.subject,
+        msgspec.json.encode(message.body).decode(),
+        status.value,
+        reason,
+        successor,
+        message.for_good,
+        now if status == Delivery.Status.PENDING else None,
+        message.correlation_id or chain,
     )
-    old = [(pk, key) for pk, *rest in pending if (key := (rest[0], rest[1], rest[2])) in wanted]
-    if old:
-        Delivery.objects.filter(pk__in=[pk for pk, _ in old], status=Delivery.Status.PENDING).update(
-            status=Delivery.Status.SUPERSEDED, due_at=None, fence=F("fence") + 1
-        )
-    return old
-
-
-def _row(message: Owed, now: Any, *, is_newest: bool) -> Delivery:
-    status = Delivery.Status.PENDING if is_newest else Delivery.Status.SUPERSEDED
-    if message.cancelled:
-        status = Delivery.Status.CANCELLED
-    return Delivery(
-        endpoint_id=message.endpoint_id,
-        type=message.type,
-        family=message.family,
-        subject=message.subject,
-        body=message.body,
-        status=status,
-        reason=message.cancelled,
-        due_at=now if status == Delivery.Status.PENDING else None,
-        correlation_id=message.correlation_id or correlation_id(),
-    )
-
-
-def _name_successors(old: Sequence[tuple[int, Key]], rows: Sequence[Delivery], newest: dict[Key, int]) -> None:
-    """Say of each superseded row by which one: those from before, and the older ones of this batch."""
-    followed: dict[int, list[int]] = {}
-    for pk, key in old:
-        followed.setdefault(rows[newest[key]].pk, []).append(pk)
-    for row in rows:
-        key = (row.endpoint_id, row.subject, row.family)
-        if row.status == Delivery.Status.SUPERSEDED:
-            followed.setdefault(rows[newest[key]].pk, []).append(row.pk)
-    for successor, pks in followed.items():
-        Delivery.objects.filter(pk__in=pks).update(superseded_by=successor, reason=f"superseded by {successor}")

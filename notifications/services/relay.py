@@ -13,15 +13,18 @@ from typing import Any
 import structlog
 from django.db import InterfaceError, OperationalError, transaction
 from django.db.models.functions import Now
+from django.utils.translation import gettext_noop
 
 from config.common.leases import LeaseLost, claim, finish
 from notifications.errors import FollowerWaits
 from notifications.followers import Following
 from notifications.models import Event, Follower, Incident, Sequencer
+from notifications.services.alerts import raise_alert
 
 LEASE = timedelta(seconds=60)
 ATTEMPTS = 10
 LONGEST_PAUSE = 60
+INCIDENT = "follower.incident"
 
 log = structlog.get_logger()
 
@@ -104,6 +107,16 @@ def _set_aside(follower: Follower, event: Event, *, error: Exception) -> None:
         event=event_as_json(event),
         error=_text(error),
     )
+    raise_alert(
+        INCIDENT,
+        follower_subject(follower.name),
+        gettext_noop("%(follower)s could not take an event, which was set aside"),
+        {"follower": follower.name, "event": event.type, "subject": event.subject, "error": _text(error)[:300]},
+    )
+
+
+def follower_subject(name: str) -> str:
+    return f"follower/{name}"
 
 
 def event_as_json(event: Event) -> dict[str, object]:

@@ -7,10 +7,11 @@ from datetime import datetime
 from typing import TypeVar
 
 from django.http import HttpRequest
+from django.utils import timezone
 
 from config.records.models import ChangeRecord
-from notifications.models import Delivery
-from sensors.admin.sensor_page import recent_changes, recent_deliveries
+from notifications.models import Delivery, Endpoint
+from sensors.admin.sensor_page import ROWS, recent_changes, recent_deliveries
 from sensors.admin.words import state_word
 from sensors.models import Client, Sensor, SensorClient
 
@@ -50,7 +51,9 @@ class ClientPage:
     """The first of them, each with the word for its state."""
     sensor_count: int
     old_secret_until: datetime | None
-    paused: bool
+    endpoint: Endpoint
+    waits_until: datetime | None
+    """Until when the receiver asked to be left alone, if that is still to come."""
     record: DeliveryRecord | None
     deliveries: list[tuple[Delivery, str]] | None
     changes: list[ChangeRecord] | None
@@ -66,11 +69,21 @@ def build_client_page(request: HttpRequest, client: Client) -> ClientPage:
         sensors=[(sensor, state_word(sensor.state.value)) for sensor in sensors],
         sensor_count=links.count(),
         old_secret_until=client.endpoint.old_secret_until,
-        paused=client.endpoint.paused,
+        endpoint=client.endpoint,
+        waits_until=_waits_until(client.endpoint),
         record=seen("notifications.view_delivery", lambda: delivery_record(client.endpoint_id)),
-        deliveries=seen("notifications.view_delivery", lambda: recent_deliveries(endpoint=client.endpoint_id)),
+        deliveries=seen("notifications.view_delivery", lambda: recent_deliveries(_newest_of(client.endpoint_id))),
         changes=seen("records.view_changerecord", lambda: recent_changes(request, "client", str(client.pk))),
     )
+
+
+def _newest_of(endpoint_id: int) -> list[int]:
+    return list(Delivery.objects.filter(endpoint=endpoint_id).values_list("pk", flat=True)[:ROWS])
+
+
+def _waits_until(endpoint: Endpoint) -> datetime | None:
+    until = endpoint.not_before
+    return until if until is not None and until > timezone.now() else None
 
 
 def delivery_record(endpoint_id: int) -> DeliveryRecord:

@@ -15,6 +15,9 @@ from config.records.admin.pages import Question, actor_of, ask_then_act, badge, 
 from config.records.admin.theme import ModelAdmin, action, display
 from config.records.models import AccessKey
 from config.records.services.keys import create_key
+from notifications.errors import PingFailed
+from notifications.sending.policy import is_success
+from notifications.services.pinging import begin_ping, finish_ping
 from sensors.admin.client_page import build_client_page
 from sensors.admin.filters import ActiveFilter
 from sensors.admin.forms import ClientForm, OnceForm
@@ -42,7 +45,7 @@ class ClientAdmin(ModelAdmin[Client]):
     sortable_by = ()
     ordering = ("name", "id")
     search_fields = ("name", "endpoint__url")
-    actions_detail = ("pause", "resume", "rotate", "new_key")
+    actions_detail = ("ping", "pause", "resume", "rotate", "new_key")
     form = ClientForm
     fields = ("name", "url", "active", "muted_until", "form_id")
     change_form_outer_before_template = "admin/sensors/client/overview.html"
@@ -73,6 +76,10 @@ class ClientAdmin(ModelAdmin[Client]):
     def has_delete_permission(self, request: HttpRequest, obj: Client | None = None) -> bool:
         """Clients are deactivated, so that their history stays readable."""
         return False
+
+    def has_ping_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        client = None if object_id is None else self.get_object(request, object_id)
+        return self.has_change_permission(request) and (client is None or client.endpoint.active)
 
     def has_pause_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
         return self.has_change_permission(request) and not self._is_paused(request, object_id)
@@ -123,6 +130,17 @@ class ClientAdmin(ModelAdmin[Client]):
 
     def response_add(self, request: HttpRequest, obj: Client, post_url_continue: str | None = None) -> HttpResponse:
         return self._show_secret(request, obj, getattr(obj, "new_secret", ""))
+
+    @action(description=_("Test ping"), permissions=["ping"], url_path="ping", icon="network_ping")
+    def ping(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        client = get_subject(self, request, object_id)
+        question = Question(
+            title=gettext("Send a test ping to this client?"),
+            text=gettext("%(url)s is called at once, also when the client is paused. It has ten seconds to answer.")
+            % {"url": client.endpoint.url},
+            button=gettext("Send"),
+        )
+        return ask_then_act(self, request, client, question=question, act=lambda answers: _ping(client))
 
     @action(description=_("Pause"), permissions=["pause"], url_path="pause", icon="pause")
     def pause(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -193,3 +211,12 @@ class ClientAdmin(ModelAdmin[Client]):
         frame = self.admin_site.each_context(request)
         shared = {"opts": self.opts, "title": title, "original": client, "back": page_of(self, client)}
         return TemplateResponse(request, template, {**frame, **shared, **context})
+
+
+def _ping(client: Client) -> str:
+    """Send a ping and say what became of it; a failure is told as one."""
+    made = finish_ping(begin_ping(client.endpoint_id), is_new=True)
+    told = {"status": made.status, "duration": made.duration_ms, "error": made.error}
+    if is_success(made.status):
+        return gettext("It answered %(status)s after %(duration)s ms.") % told
+    raise PingFailed(gettext("The ping failed after %(duration)s ms: %(error)s.") % told)

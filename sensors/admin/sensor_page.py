@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from django.http import HttpRequest
 from django.utils import timezone
@@ -10,6 +10,7 @@ from django.utils import timezone
 from config.records.models import ChangeRecord
 from config.records.selectors import visible_changes
 from notifications.models import Delivery, Event
+from notifications.selectors import newest_about
 from sensors.admin.chart import PERIODS, Chart, draw_chart
 from sensors.admin.words import connection_badge, delivery_badge, state_word
 from sensors.heartbeat.hearing import is_deaf
@@ -53,7 +54,7 @@ def build_sensor_page(request: HttpRequest, sensor: Sensor) -> SensorPage:
         periods=list(PERIODS),
         chart=draw_chart(sensor.pk, chosen_period(request), now=timezone.now()),
         events=seen("notifications.view_event", lambda: list(Event.objects.filter(subject=subject)[:ROWS])),
-        deliveries=seen("notifications.view_delivery", lambda: recent_deliveries(subject=subject)),
+        deliveries=seen("notifications.view_delivery", lambda: recent_deliveries(_newest_about(subject))),
         changes=seen("records.view_changerecord", lambda: recent_changes(request, "sensor", sensor.pk)),
     )
 
@@ -63,9 +64,13 @@ def chosen_period(request: HttpRequest) -> str:
     return wanted if wanted in PERIODS else "24h"
 
 
-def recent_deliveries(**those: Any) -> list[tuple[Delivery, str]]:
-    newest = Delivery.objects.filter(**those).select_related("endpoint__client")[:ROWS]
+def recent_deliveries(ids: list[int]) -> list[tuple[Delivery, str]]:
+    newest = Delivery.objects.filter(pk__in=ids).select_related("endpoint__client")
     return [(delivery, delivery_badge(delivery)) for delivery in newest]
+
+
+def _newest_about(subject: str) -> list[int]:
+    return newest_about(Delivery.objects.all(), subject, limit=ROWS)
 
 
 def recent_changes(request: HttpRequest, kind: str, object_id: str) -> list[ChangeRecord]:

@@ -1,5 +1,7 @@
 """`/clients/`: the registry of clients, their secrets and their change log."""
 
+from functools import partial
+
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -8,8 +10,12 @@ from config.common.pages import page
 from config.records.api.changes import ChangeSerializer
 from config.records.authentication import actor_of
 from config.records.frame import ApiView
-from config.records.schema import PAGE_PARAMETERS
+from config.records.idempotency import begin_once
+from config.records.schema import IDEMPOTENCY_KEY, PAGE_PARAMETERS
+from notifications.services.pinging import begin_ping, finish_ping
 from sensors.api.answers import ClientAnswer, present_client
+from sensors.api.deliveries import present_attempt
+from sensors.api.history_shapes import AttemptSerializer
 from sensors.api.registry import READ, WRITE, answer_changes
 from sensors.api.serializers import ClientListSerializer, ClientSerializer, NewClientSerializer, SecretSerializer
 from sensors.models import Client
@@ -99,6 +105,24 @@ class ResumeView(ApiView):
         """Send again what is owed: of each sensor the newest message."""
         resume_client(client_id=client_id, actor=actor_of(request))
         return Response(_present(client_id))
+
+
+class PingView(ApiView):
+    scopes = WRITE
+    idempotent = False  # it calls the network; the key is honoured all the same
+
+    @extend_schema(
+        operation_id="clients_ping",
+        tags=["clients"],
+        parameters=[IDEMPOTENCY_KEY],
+        request=None,
+        responses=AttemptSerializer,
+    )
+    def post(self, request: Request, client_id: int) -> Response:
+        """Send a ping now, past pause and breaker, and answer with what became of it within ten seconds."""
+        endpoint_id = get_client(client_id).endpoint_id
+        ping_id, is_new = begin_once(request, partial(begin_ping, endpoint_id))
+        return Response(present_attempt(finish_ping(ping_id, is_new=is_new)))
 
 
 class ClientChangesView(ApiView):

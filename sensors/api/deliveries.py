@@ -1,5 +1,7 @@
 """What clients were told, or are still to be told: by sensor, by client, and one by one."""
 
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -10,18 +12,34 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config.common.moments import format_moment
-from config.common.pages import page
+from config.common.pages import next_address, page, read_cursor, read_limit
+from config.common.sql import among_numbers
+from config.records.authentication import actor_of
 from config.records.frame import ApiView
 from config.records.schema import PAGE_PARAMETERS
+from config.records.scopes import Scope
 from notifications.errors import DeliveryNotFound
-from notifications.models import Delivery
+from notifications.models import Attempt, Delivery
+from notifications.selectors import attempts_of, newest_about
+from notifications.services.resending import resend
 from sensors.api.history import CLIENTS_TOO, READ, check_client
 from sensors.api.history_shapes import DeliveryListSerializer, DeliverySerializer
 from sensors.api.registry import owner_of_sensors
 from sensors.selectors import get_sensor_row
 from sensors.services.telling import subject_of
 
-COLUMNS = ("id", "type", "subject", "endpoint__client__id", "status", "reason", "due_at", "correlation_id")
+COLUMNS = (
+    "id",
+    "type",
+    "subject",
+    "endpoint__client__id",
+    "status",
+    "reason",
+    "due_at",
+    "correlation_id",
+    "created_at",
+)
+ABOUT = "deliveries about a subject"
 
 
 class SensorDeliveriesView(ApiView):
@@ -35,9 +53,10 @@ class SensorDeliveriesView(ApiView):
         responses=DeliveryListSerializer,
     )
     def get(self, request: Request, sensor_id: str) -> Response:
-        """List the messages about a sensor, newest first; lists of many sensors are with their client."""
+        """List the messages about a sensor, newest first; also those that list it among others."""
         get_sensor_row(sensor_id, owner=owner_of_sensors(request))
-        return _answer(request, _visible(request).filter(subject=subject_of(sensor_id)))
+        found, address = _page_about(request, subject_of(sensor_id))
+        return Response({"results": _present(found), "next": address})
 
 
 class ClientDeliveriesView(ApiView):
@@ -53,7 +72,8 @@ class ClientDeliveriesView(ApiView):
     def get(self, request: Request, client_id: int) -> Response:
         """List the messages to a client, newest first."""
         check_client(request, client_id)
-        return _answer(request, _visible(request).filter(endpoint__client=client_id))
+        found = page(request, _rows(_visible(request).filter(endpoint__client=client_id)), order=["-id"])
+        return Response({"results": _present(found.results), "next": found.next})
 
 
 class DeliveryView(ApiView):
@@ -62,10 +82,30 @@ class DeliveryView(ApiView):
 
     @extend_schema(operation_id="deliveries_get", tags=["deliveries"], responses=DeliverySerializer)
     def get(self, request: Request, delivery_id: int) -> Response:
-        row = _visible(request).filter(pk=delivery_id).values_list(*COLUMNS).first()
-        if row is None:
-            raise DeliveryNotFound
-        return Response(_present(_Row(*row)))
+        return _answer(_visible(request), delivery_id)
+
+
+class ResendView(ApiView):
+    scopes = {"POST": Scope.OPERATIONS}
+
+    @extend_schema(
+        operation_id="deliveries_resend", tags=["deliveries"], request=None, responses={202: DeliverySerializer}
+    )
+    def post(self, request: Request, delivery_id: int) -> Response:
+        """Send a message again, past an open breaker: a pending one becomes due now, one that ended begins anew.
+
+        Refused with 409 `superseded` when a newer message has followed it, and with 409 `client_inactive`.
+        """
+        resend(delivery_id, actor_of(request))
+        return _answer(Delivery.objects.all(), delivery_id, status=202)
+
+
+class AttemptAnswer(msgspec.Struct):
+    at: str
+    url: str
+    status: int | None
+    duration_ms: int
+    error: str | None
 
 
 class DeliveryAnswer(msgspec.Struct):
@@ -75,7 +115,7 @@ class DeliveryAnswer(msgspec.Struct):
     client: int | None
     status: str
     reason: str
-    attempts: list[dict[str, Any]]
+    attempts: list[AttemptAnswer]
     next_attempt_at: str | None
     correlation_id: str
 
@@ -89,6 +129,12 @@ class _Row(NamedTuple):
     reason: str
     due_at: datetime | None
     correlation_id: str
+    created_at: datetime
+
+
+def present_attempt(attempt: Attempt) -> AttemptAnswer:
+    at, error = format_moment(attempt.at), attempt.error or None
+    return AttemptAnswer(at, attempt.url, attempt.status, attempt.duration_ms, error)
 
 
 def _visible(request: Request) -> QuerySet[Delivery]:
@@ -97,12 +143,42 @@ def _visible(request: Request) -> QuerySet[Delivery]:
     return Delivery.objects.all() if owner is None else Delivery.objects.filter(endpoint__client=owner)
 
 
-def _answer(request: Request, deliveries: QuerySet[Delivery]) -> Response:
-    found = page(request, deliveries.values_list(*COLUMNS, named=True), order=["-id"])
-    return Response({"results": [_present(_Row(*row)) for row in found.results], "next": found.next})
+def _rows(deliveries: QuerySet[Delivery]) -> "QuerySet[Delivery, Any]":
+    return deliveries.values_list(*COLUMNS, named=True)
 
 
-def _present(row: _Row) -> DeliveryAnswer:
+def _answer(deliveries: QuerySet[Delivery], delivery_id: int, status: int = 200) -> Response:
+    row = _rows(deliveries).filter(pk=delivery_id).first()
+    if row is None:
+        raise DeliveryNotFound
+    return Response(_present([row])[0], status=status)
+
+
+def _page_about(request: Request, subject: str) -> tuple[list[Any], str | None]:
+    """Read a page of what names a subject: its own messages and the lists."""
+    limit, seen = read_limit(request), read_cursor(request, ABOUT)
+    newest = newest_about(_visible(request), subject, limit=limit + 1, before=None if seen is None else seen[0])
+    rows = _rows(Delivery.objects.filter(pk__in=among_numbers(newest[:limit]))).order_by("-pk")
+    address = next_address(request, ABOUT, [newest[limit - 1]]) if len(newest) > limit else None
+    return list(rows), address
+
+
+def _present(rows: Iterable[Any]) -> list[DeliveryAnswer]:
+    deliveries = [_Row(*row) for row in rows]
+    attempts = _attempts_of(deliveries)
+    return [_present_one(row, attempts.get(row.id, [])) for row in deliveries]
+
+
+def _attempts_of(deliveries: Sequence[_Row]) -> dict[int, list[AttemptAnswer]]:
+    """Read the attempts of all of them at once."""
+    found: dict[int, list[AttemptAnswer]] = defaultdict(list)
+    since = min((row.created_at for row in deliveries), default=None)
+    for attempt in attempts_of([row.id for row in deliveries], since=since) if since is not None else ():
+        found[attempt.delivery_id].append(present_attempt(attempt))
+    return found
+
+
+def _present_one(row: _Row, attempts: list[AttemptAnswer]) -> DeliveryAnswer:
     prefix = subject_of("")
     return DeliveryAnswer(
         id=row.id,
@@ -111,7 +187,7 @@ def _present(row: _Row) -> DeliveryAnswer:
         client=row.client_id,
         status=row.status,
         reason=row.reason,
-        attempts=[],
+        attempts=attempts,
         next_attempt_at=None if row.due_at is None else format_moment(row.due_at),
         correlation_id=row.correlation_id,
     )

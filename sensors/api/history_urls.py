@@ -1,6 +1,6 @@
 from django.urls import URLPattern, path
 
-from sensors.api.deliveries import ClientDeliveriesView, DeliveryView, SensorDeliveriesView
+from sensors.api.deliveries import ClientDeliveriesView, DeliveryView, ResendView, SensorDeliveriesView
 from sensors.api.history import ClientEventsView, ClientHistoryView, SensorEventsView, SensorHistoryView
 from sensors.api.rejected import RejectedSignalsView
 
@@ -12,5 +12,6 @@ urlpatterns: list[URLPattern] = [
     path("clients/<int:client_id>/events/", ClientEventsView.as_view(), name="client-events"),
     path("clients/<int:client_id>/deliveries/", ClientDeliveriesView.as_view(), name="client-deliveries"),
     path("deliveries/<int:delivery_id>/", DeliveryView.as_view(), name="delivery"),
+    path("deliveries/<int:delivery_id>/resend/", ResendView.as_view(), name="delivery-resend"),
     path("signals/rejected/", RejectedSignalsView.as_view(), name="signals-rejected"),
 ]

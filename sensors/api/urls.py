@@ -5,6 +5,7 @@ from sensors.api.clients import (
     ClientsView,
     ClientView,
     PauseView,
+    PingView,
     ResumeView,
     RotateSecretView,
 )
@@ -24,6 +25,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("clients/<int:client_id>/rotate-secret/", RotateSecretView.as_view(), name="client-rotate-secret"),
     path("clients/<int:client_id>/pause/", PauseView.as_view(), name="client-pause"),
     path("clients/<int:client_id>/resume/", ResumeView.as_view(), name="client-resume"),
+    path("clients/<int:client_id>/ping/", PingView.as_view(), name="client-ping"),
     path("", include("sensors.api.signals")),
     path("", include("sensors.api.history_urls")),
 ]

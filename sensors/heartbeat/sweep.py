@@ -9,7 +9,7 @@ from config.common import sql
 from sensors.heartbeat.deadline import loss_deadline
 from sensors.heartbeat.flapping import tell_flapping
 from sensors.heartbeat.hearing import deaf_spans, watermark
-from sensors.ingest.signals import milliseconds
+from sensors.ingest.signals import milliseconds, moment
 from sensors.models import SensorState
 from sensors.services.telling import ConnectionLost, tell
 
@@ -49,8 +49,10 @@ def _judge(states: list[SensorState], mark: datetime) -> list[ConnectionLost]:
         state.check_at = _next_look(state, deaf)
         if state.check_at is not None and state.check_at <= mark:
             assert state.seen_at is not None
-            state.lost_at, state.check_at = state.check_at, None
-            lost.append(ConnectionLost(state.sensor_id, milliseconds(state.lost_at), milliseconds(state.seen_at)))
+            lost_at = milliseconds(state.check_at)
+            # Cut as it is told: the end of the loss names this time again.
+            state.lost_at, state.check_at = moment(lost_at), None
+            lost.append(ConnectionLost(state.sensor_id, lost_at, milliseconds(state.seen_at)))
     _write(states)
     return lost
 

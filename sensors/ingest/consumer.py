@@ -9,6 +9,8 @@ connection is kept alive; nothing is held for longer than a batch takes.
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -31,6 +33,7 @@ from sensors.ingest.signals import Code, Origin, Rejection, Signal, read_signals
 from sensors.ingest.topology import QUEUE, declare, probe_sent_at
 
 PREFETCH_BATCHES = 3
+HELD_BATCHES = 3
 IDLE_MARK_SECONDS = 1.0
 DATABASE_PAUSE = 1.0
 RETRIES = 5
@@ -103,21 +106,32 @@ class Consumer:
         self._tag = self._channel.basic_consume(QUEUE, self._receive)
 
     def _turn(self) -> None:
-        """Receive for a moment; hand the batch over when it is full or old enough, and an empty one now and then."""
-        self._connection.process_data_events(time_limit=settings.INGEST_SECONDS / 2)
+        """Receive until there is a batch to commit or one was committed; an empty batch now and then is a mark."""
+        if self._committing is not None and len(self._batch.items) >= HELD_BATCHES * settings.INGEST_BATCH:
+            # The database is slow: leave what comes in the socket, so that memory does not grow with the backlog.
+            wait_for([self._committing[1]], timeout=IDLE_MARK_SECONDS)
+        else:
+            self._connection.process_data_events(time_limit=settings.INGEST_SECONDS / 2)
+        if self._committing is not None and not self._committing[1].done():
+            return
         try:
-            if self._committing is not None and self._committing[1].done():
-                self._finish_commit()
-            if self._is_ripe():
-                self._finish_commit()
-                self._begin_commit()
+            self._advance()
         except DatabaseGone:
             self._wait_for_database()
+
+    def _advance(self) -> None:
+        """Begin with the next batch, if it is ripe, before the committed one is passed on: the database never waits."""
+        committed, self._committing = self._committing, None
+        applied = committed[1].result() if committed is not None else None
+        if self._is_ripe():
+            self._begin_commit()
+        if committed is not None and applied is not None:
+            self._pass_on(committed[0], applied)
 
     def _is_ripe(self) -> bool:
         now = time.monotonic()
         if not self._batch.last_tag:
-            return self._committing is None and now - self._marked > IDLE_MARK_SECONDS
+            return now - self._marked > IDLE_MARK_SECONDS
         return len(self._batch.items) >= settings.INGEST_BATCH or now - self._batch.begun >= settings.INGEST_SECONDS
 
     def _receive(
@@ -131,14 +145,23 @@ class Consumer:
         batch, self._batch = self._batch, Batch()
         self._marked = time.monotonic()
         mark = partial(mark_consumer, self.name, batch.probes)
-        self._committing = (batch, self._committer.submit(apply_or_halve, batch.items, also=mark))
+        committed = self._committer.submit(apply_or_halve, batch.items, also=mark)
+        committed.add_done_callback(lambda _: self._wake())
+        self._committing = (batch, committed)
+
+    def _wake(self) -> None:
+        """End the wait for messages, from the thread that commits."""
+        with suppress(pika.exceptions.ConnectionWrongStateError):  # closed meanwhile: nobody waits
+            self._connection.add_callback_threadsafe(_nothing)
 
     def _finish_commit(self) -> None:
-        """Wait for the batch that is being committed, then pass it on to history, then acknowledge it."""
-        if self._committing is None:
-            return
-        (batch, committed), self._committing = self._committing, None
-        applied = committed.result()
+        """Wait for the batch that is being committed, and pass it on."""
+        if self._committing is not None:
+            (batch, committed), self._committing = self._committing, None
+            self._pass_on(batch, committed.result())
+
+    def _pass_on(self, batch: Batch, applied: Applied) -> None:
+        """Give a committed batch to history, then acknowledge it."""
         if applied.accepted:
             self._history.basic_publish(
                 "", HISTORY, encode_batch(applied.accepted), BasicProperties(delivery_mode=2), mandatory=True

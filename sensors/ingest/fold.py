@@ -12,10 +12,14 @@ from sensors.ingest.signals import Signal
 
 @dataclass(slots=True)
 class State:
-    """The state row of a sensor while its lock is held; times in milliseconds."""
+    """The state row of a sensor while its lock is held; times in milliseconds.
+
+    A row may be read without what the fold only ever sets: `changed_at` and `check_at` are then None until they are
+    new, and the `timeout` is known where the sensor is lost or was never seen.
+    """
 
     sensor_id: str
-    timeout: int
+    timeout: int = 0
     value: int | None = None
     changed_at: int | None = None
     last_at: int | None = None
@@ -23,6 +27,8 @@ class State:
     seen_at: int | None = None
     lost_at: int | None = None
     check_at: int | None = None
+    place: str = ""
+    """Where the locked row lies, for the one that writes it back."""
 
 
 @dataclass(frozen=True, slots=True)

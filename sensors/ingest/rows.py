@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import Any
 
-import psycopg
 from django.db import connection
 
 from config.common import sql
@@ -15,60 +15,52 @@ from sensors.models import SensorState
 def lock_states(sensor_ids: Iterable[str]) -> tuple[dict[str, State], set[str]]:
     """Lock the state rows in order of id; return the states, and which of the sensors are inactive."""
     wanted = sorted(set(sensor_ids))
-    rows = _lock_postgresql(wanted) if connection.vendor == "postgresql" else _read_sqlite(wanted)
-    states = {row[0]: State(*row[:-1]) for row in rows}
-    return states, {row[0] for row in rows if not row[-1]}
+    return _lock_postgresql(wanted) if connection.vendor == "postgresql" else _read_sqlite(wanted)
 
 
 def write_states(states: Sequence[State]) -> None:
     """Write back what the fold made of the locked rows."""
     if not states:
         return
-    columns = [
-        [getattr(state, name) for state in states]
-        for name in ("sensor_id", "value", "changed_at", "last_at", "last_id", "seen_at", "lost_at", "check_at")
-    ]
     if connection.vendor == "postgresql":
-        with _binary_cursor() as cursor:
+        columns = [[getattr(state, name) for state in states] for name in ("place", *WRITTEN)]
+        with sql.postgresql_cursor() as cursor:
             cursor.execute(sql.load("sensors", "write_states.postgresql"), columns)
+            assert cursor.rowcount == len(states), "a locked row was not where it was read"
         return
-    SensorState.objects.bulk_update(
-        [_as_row(state) for state in states],
-        ["value", "changed_at", "last_at", "last_id", "seen_at", "lost_at", "check_at"],
-        batch_size=500,
-    )
+    SensorState.objects.bulk_update([_as_row(state) for state in states], WRITTEN, batch_size=500)
 
 
-Row = tuple[str, int, int | None, int | None, int | None, str, int | None, int | None, int | None, bool]
+WRITTEN = ("value", "changed_at", "last_at", "last_id", "seen_at", "lost_at", "check_at")
 
 
-def _lock_postgresql(sensor_ids: list[str]) -> list[Row]:
-    with _binary_cursor() as cursor:
+def _lock_postgresql(sensor_ids: list[str]) -> tuple[dict[str, State], set[str]]:
+    """Lock and read the states, then the registry: only its inactive sensors, and the timeouts that the fold may need.
+
+    The registry is read after the lock, by a statement of its own: in that of the lock a registry row that was changed
+    while it waited would still be the old one, and signals would reach a sensor that has just been deactivated.
+    """
+    with sql.postgresql_cursor() as cursor:
         cursor.execute(sql.load("sensors", "lock_states.postgresql"), [sensor_ids])
-        cursor.execute(sql.load("sensors", "read_states.postgresql"), [sensor_ids])
-        return cursor.fetchall()
+        states = {row[0]: State(*row) for row in cursor.fetchall()}
+        quiet = [each.sensor_id for each in states.values() if each.lost_at is not None or each.seen_at is None]
+        cursor.execute(sql.load("sensors", "read_registry.postgresql"), [list(states), quiet])
+        inactive = set()
+        for sensor_id, active, timeout in cursor.fetchall():
+            states[sensor_id].timeout = timeout
+            if not active:
+                inactive.add(sensor_id)
+    return states, inactive
 
 
-def _binary_cursor() -> "psycopg.Cursor[Row]":
-    """Bind on the server, in binary: arrays of a batch cost a sixth of what they cost as text."""
-    return psycopg.Cursor(connection.connection)
-
-
-def _read_sqlite(sensor_ids: list[str]) -> list[Row]:
+def _read_sqlite(sensor_ids: list[str]) -> tuple[dict[str, State], set[str]]:
     """The write transaction that the caller has begun is the lock."""
-    rows = SensorState.objects.filter(pk__in=sensor_ids).values_list(
-        "sensor_id",
-        "sensor__heartbeat_timeout",
-        "value",
-        "changed_at",
-        "last_at",
-        "last_id",
-        "seen_at",
-        "lost_at",
-        "check_at",
-        "sensor__active",
-    )
-    return [tuple(milliseconds(cell) if isinstance(cell, datetime) else cell for cell in row) for row in rows]  # type: ignore[misc]
+    names = ("sensor_id", "sensor__heartbeat_timeout", *WRITTEN, "sensor__active")
+    rows = SensorState.objects.filter(pk__in=sensor_ids).values_list(*names)
+    cells: list[list[Any]] = [
+        [milliseconds(cell) if isinstance(cell, datetime) else cell for cell in row] for row in rows
+    ]
+    return {row[0]: State(*row[:-1]) for row in cells}, {row[0] for row in cells if not row[-1]}
 
 
 def _as_row(state: State) -> SensorState:

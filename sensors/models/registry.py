@@ -57,6 +57,7 @@ class Sensor(models.Model):
         verbose_name = _("sensor")
         verbose_name_plural = _("sensors")
         ordering = ["id"]
+        indexes = [models.Index(name="sensor_inactive", fields=["id"], condition=Q(active=False))]
         constraints = [
             models.CheckConstraint(
                 name="sensor_timeout_in_bounds",

@@ -15,6 +15,7 @@ from config.common.moments import cut_to_milliseconds, parse_moment
 from config.records.models import ChangeRecord
 from config.records.services.changes import NotRevertible, Tracked, Values, record_change, snapshot, track
 from notifications.models import Endpoint
+from notifications.services.endpoints import welcome
 from notifications.services.events import Fact, record_event
 from sensors.errors import ClientNotFound
 from sensors.models import Client
@@ -143,6 +144,8 @@ def _write(client: Client, wanted: ClientValues, *, actor: str) -> None:
     endpoint.save(update_fields=["url", "active", "paused"])
     if before.active and not wanted.active:
         cancel_of_client(endpoint.pk)
+    if (wanted.active and not before.active) or (before.paused and not wanted.paused):
+        welcome(endpoint)
     _tell(client.pk, before, wanted, actor=actor)
 
 

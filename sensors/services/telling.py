@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from config.common.correlation import new_correlation_id
 from config.common.moments import format_moment
+from config.common.sql import among
 from notifications.models import Delivery
 from notifications.services.deliveries import Owed, owe
 from notifications.services.events import Fact, record_events
@@ -18,6 +19,7 @@ from sensors.ingest.fold import ConnectionRestored, Happening, LossWithdrawn, St
 from sensors.ingest.signals import moment
 from sensors.models import Sensor, SensorClient
 
+CLIENT_INACTIVE = "the client is inactive"
 FOLD_FROM = 5
 LONGEST_LIST = 200
 
@@ -51,6 +53,7 @@ class Told:
 class Listener:
     endpoint_id: int
     muted_until: datetime | None
+    is_off: bool
 
 
 def subject_of(sensor_id: str) -> str:
@@ -69,12 +72,13 @@ def tell(happened: Sequence[AnyHappening], *, now: datetime) -> None:
 
 
 def _listeners(sensor_ids: Iterable[str]) -> dict[str, list[Listener]]:
-    links = SensorClient.objects.filter(sensor_id__in=list(sensor_ids), client__active=True).order_by("client_id")
+    """Return the clients of each sensor; what one that is off would be told waits for it, as cancelled."""
+    links = SensorClient.objects.filter(sensor_id__in=among(list(sensor_ids))).order_by("client_id")
     found: dict[str, list[Listener]] = defaultdict(list)
-    for sensor_id, endpoint_id, muted_until in links.values_list(
-        "sensor_id", "client__endpoint_id", "client__muted_until"
+    for sensor_id, endpoint_id, muted_until, is_on, is_endpoint_on in links.values_list(
+        "sensor_id", "client__endpoint_id", "client__muted_until", "client__active", "client__endpoint__active"
     ):
-        found[sensor_id].append(Listener(endpoint_id, muted_until))
+        found[sensor_id].append(Listener(endpoint_id, muted_until, not (is_on and is_endpoint_on)))
     return found
 
 
@@ -128,7 +132,7 @@ def _messages(
     folded: dict[tuple[Listener, str], list[Told]] = defaultdict(list)
     for each in told:
         for listener in listeners.get(each.happening.sensor_id, []):
-            if isinstance(each.happening, ConnectionLost | ConnectionRestored):
+            if isinstance(each.happening, ConnectionLost | ConnectionRestored) and not listener.is_off:
                 folded[listener, each.type].append(each)
             else:
                 yield _single(each, sensors, listener, now)
@@ -160,9 +164,16 @@ def _single(told: Told, sensors: dict[str, Sensor], listener: Listener, now: dat
     sensor = sensors[told.happening.sensor_id]
     named = {"sensor_id": sensor.id, "address": sensor.address}
     body = {"version": 1, "type": told.type, **named, **told.words, "at": format_moment(told.at)}
-    cancelled = _muted(told, sensors, listener, now)
+    muted = _muted(told, sensors, listener, now)
     return Owed(
-        listener.endpoint_id, told.type, told.family, subject_of(sensor.id), body, told.correlation_id, cancelled
+        listener.endpoint_id,
+        told.type,
+        told.family,
+        subject_of(sensor.id),
+        body,
+        told.correlation_id,
+        withheld=muted or (CLIENT_INACTIVE if listener.is_off else ""),
+        for_good=bool(muted),
     )
 
 
@@ -174,4 +185,5 @@ def _list(group: list[Told], sensors: dict[str, Sensor], listener: Listener, now
         for sensor in [sensors[each.happening.sensor_id]]
     ]
     body = {"version": 1, "type": kind, "at": format_moment(now), "sensors": entries}
-    return Owed(listener.endpoint_id, kind, Delivery.Family.LIST, "", body, group[0].correlation_id)
+    listed = tuple(dict.fromkeys(subject_of(each.happening.sensor_id) for each in group))
+    return Owed(listener.endpoint_id, kind, Delivery.Family.LIST, "", body, group[0].correlation_id, listed=listed)

@@ -16,7 +16,7 @@ from config.common.correlation import correlated  # noqa: E402
 from config.records.models import ChangeRecord  # noqa: E402
 from config.records.services.changes import record_change  # noqa: E402
 from notifications.followers import Following, follow  # noqa: E402
-from notifications.models import Event, Follower  # noqa: E402
+from notifications.models import Attempt, Delivery, Endpoint, Event, Follower  # noqa: E402
 from notifications.services.events import Fact, record_events  # noqa: E402
 from notifications.services.relay import ATTEMPTS, relay_once  # noqa: E402
 from notifications.services.sequencer import stamp_once  # noqa: E402
@@ -37,6 +37,7 @@ def main() -> None:
     _tell(now, 3)
     _change_registry()
     _sign_up("vera", "viewer")
+    _give_up_messages()
 
 
 def _busy(at: datetime) -> int:
@@ -83,6 +84,25 @@ def _record(action: str, door: str, before: dict[str, object] | None, after: dic
     with correlated():
         record_change(
             kind="sensor", object_id=door, action=ChangeRecord.Action(action), before=before, after=after, actor=actor
+        )
+
+
+def _give_up_messages() -> None:
+    """Leave dead letters to a receiver whose address is refused, so that nothing is called."""
+    endpoint = Endpoint.objects.create(url="http://192.0.2.1/hook", secret=b"")
+    for n in range(130):
+        letter = Delivery.objects.create(
+            endpoint=endpoint,
+            type="sensor.state_changed",
+            family=Delivery.Family.STATE,
+            subject=f"sensor/Gate{n}",
+            body={"data": n % 2},
+            status=Delivery.Status.DEAD,
+            reason="no connection within 5 s",
+            attempts=10,
+        )
+        Attempt.objects.create(
+            delivery=letter, at=letter.created_at, url=endpoint.url, duration_ms=5000, error=letter.reason, answer=""
         )
 
 

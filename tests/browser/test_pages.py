@@ -8,6 +8,16 @@ from tests.browser.watch import sideways
 
 PAGES = (
     "/admin/",
+    "/admin/notifications/alert/",
+    "/admin/notifications/alert/1/change/",
+    "/admin/notifications/alert/1/mute/",
+    "/admin/notifications/rung/",
+    "/admin/notifications/rung/1/change/",
+    "/admin/notifications/delivery/",
+    "/admin/notifications/delivery/?status=dead&age=24h",
+    "/admin/notifications/delivery/1/change/",
+    "/admin/notifications/delivery/1/resend/",
+    "/admin/notifications/delivery/dead/",
     "/admin/notifications/event/",
     "/admin/notifications/event/5/change/",
     "/admin/notifications/follower/",

@@ -35,6 +35,17 @@ class TestRead:
             ("CLICKHOUSE_URL", "http://h:8123"),
             ("EMAIL_URL", "mail@h"),
             ("SMS_URL", "ftp://h"),
+            ("SMS_METHOD", "DELETE"),
+            ("SMS_HEADERS", "authorization: x"),
+            ("SMS_HEADERS", '["x"]'),
+            ("SMS_HEADERS", '{"x": 1}'),
+            ("SMS_HEADERS", '{"x": "a\\nb"}'),
+            ("SMS_HEADERS", '{"a b": "x"}'),
+            ("EMAIL_FROM", "Postern"),
+            ("ADMIN_EMAIL", "one@h, two@h"),
+            ("ADMIN_EMAIL", "a@b\nBcc: c@d"),
+            ("ADMIN_PHONE", "call me"),
+            ("ADMIN_PHONE", "+1234"),
             ("PUBLIC_URL", "postern.example"),
             ("PUBLIC_URL", "https://h/path"),
             ("PUBLIC_URL", "https://[h"),
@@ -44,6 +55,7 @@ class TestRead:
             ("KEY_RATE", "0"),
             ("WEB_CONCURRENCY", "many"),
             ("METRICS_ALLOWED_NETWORKS", "10.0.0.1/8"),
+            ("WEBHOOK_ALLOWED_NETWORKS", "10.0.0.0/8,intranet"),
             ("MESSAGE_MAX_MB", "0"),
             ("EVENT_DAYS", "0"),
             ("LOG_LEVEL", "loud"),
@@ -55,6 +67,18 @@ class TestRead:
             read({name: value})
         assert str(caught.value).startswith(f"{name}: ")
         assert "\n" not in str(caught.value)
+
+    def test_an_sms_gateway_is_told_the_number_and_the_text(self) -> None:
+        with pytest.raises(BadVariable, match=r"SMS_BODY: must hold \{to\} and \{text\}"):
+            read({"SMS_URL": "https://h/", "SMS_BODY": "to={to}"})
+        with pytest.raises(BadVariable, match="SMS_URL: must hold"):
+            read({"SMS_URL": "https://h/?to={to}", "SMS_METHOD": "get", "SMS_BODY": "{text}"})
+        found = read({"SMS_URL": "https://h/?to={to}&m={text}", "SMS_METHOD": "get", "SMS_HEADERS": '{"x": "y"}'})
+        assert (found.sms_method, found.sms_headers, found.sms_body) == ("GET", {"x": "y"}, "")
+        assert read({"SMS_URL": "https://h/"}).sms_body == '{"to": "{to}", "text": "{text}"}'
+
+    def test_a_telephone_number_loses_what_people_write_between_digits(self) -> None:
+        assert read({"ADMIN_PHONE": "+375 (29) 123-45-67"}).admin_phone == "+375291234567"
 
     def test_several_hosts_are_tried_until_one_takes_writes(self) -> None:
         address = read({"DATABASE_URL": "postgresql://u:p%40@h1:5433,h2/db?sslmode=require"}).database

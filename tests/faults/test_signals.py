@@ -3,7 +3,6 @@
 import itertools
 import os
 import random
-import subprocess
 import time
 import uuid
 from collections import defaultdict
@@ -13,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import clickhouse_driver
-import psycopg
 import pytest
 
 from sensors.ingest.signals import milliseconds
 from sensors.simulation.fleet import Fleet, Habits, Message
+from tests.faults.line import Line
 from tests.faults.patience import eventually
-from tests.faults.product import Product, own_database
+from tests.faults.product import own_database
 from tests.sensors.amqp import Broker, broker
 from tests.servers.clickhouse import ClickHouseServer
 
@@ -32,53 +31,14 @@ KILLS = max(4, int(40 * SCALE))
 PATIENCE = 60 + 600 * SCALE
 
 
-class Line:
-    """The processes between the queue and history, on a database of their own."""
-
-    def __init__(self, folder: Path, database: str, amqp: str, clickhouse: str) -> None:
-        self.database = database
-        self.product = Product(
-            folder, DATABASE_URL=database, AMQP_URL=amqp, CLICKHOUSE_URL=clickhouse, INGEST_BATCH="200"
-        )
-        self.processes: dict[str, subprocess.Popen[bytes]] = {}
-        migrated = self.product.manage("migrate", "-v0")
-        assert migrated.returncode == 0, migrated.stderr
-
-    def start(self, name: str, command: str) -> None:
-        self.processes[name] = self.product.spawn(command, log=self.product.folder / f"{name}.log")
-
-    def kill(self, name: str) -> None:
-        self.processes[name].kill()
-        self.processes[name].wait()
-
-    def end(self) -> None:
-        for name in list(self.processes):
-            self.kill(name)
-
-    def rows(self, statement: str) -> list[tuple[Any, ...]]:
-        with psycopg.connect(self.database) as connection:
-            return connection.execute(statement).fetchall()
-
-    def register(self, sensor_ids: list[str]) -> None:
-        with psycopg.connect(self.database) as connection:
-            connection.execute(
-                "INSERT INTO sensors_sensor (id, address, notes, active, heartbeat_timeout) "
-                "SELECT id, 'x', '', true, 3600 FROM unnest(%s::text[]) AS id",
-                [sensor_ids],
-            )
-            connection.execute("INSERT INTO sensors_sensorstate (sensor_id, last_id) SELECT id, '' FROM sensors_sensor")
-
-    def logs(self) -> str:
-        return "\n".join(log.read_text()[-1500:] for log in self.product.folder.glob("*.log"))
-
-
 @pytest.fixture
 def line(tmp_path: Path, servers: Any) -> Iterator[Line]:
     name = f"drill_{uuid.uuid4().hex[:8]}"
     client = clickhouse_driver.Client.from_url(servers.clickhouse)
     client.execute(f"CREATE DATABASE {name}")
     with own_database(servers.database) as database:
-        made = Line(tmp_path, database, servers.amqp, servers.clickhouse.rpartition("/")[0] + f"/{name}")
+        clickhouse = servers.clickhouse.rpartition("/")[0] + f"/{name}"
+        made = Line(tmp_path, DATABASE_URL=database, AMQP_URL=servers.amqp, CLICKHOUSE_URL=clickhouse)
         yield made
         made.end()
     client.execute(f"DROP DATABASE {name}")
@@ -158,7 +118,7 @@ def test_without_clickhouse_states_are_complete_and_history_follows_when_it_retu
     fleet, sent = fleet_messages()
     with ClickHouseServer() as clickhouse, own_database(servers.database) as database:
         clickhouse.stop()
-        line = Line(tmp_path, database, servers.amqp, clickhouse.url)
+        line = Line(tmp_path, DATABASE_URL=database, AMQP_URL=servers.amqp, CLICKHOUSE_URL=clickhouse.url)
         try:
             line.register(fleet.sensor_ids)
             line.start("ingest", "run_ingest")

@@ -9,7 +9,7 @@ from config.records.models import ChangeRecord
 from config.records.services.changes import record_change
 from notifications.errors import FollowerWaits, IncidentFailedAgain, IncidentResolved
 from notifications.followers import Following
-from notifications.models import Event, Follower, Incident
+from notifications.models import Alert, Event, Follower, Incident
 from notifications.services.incidents import dismiss_incident, retry_incident
 from notifications.services.relay import ATTEMPTS, relay_once
 from tests.notifications.facts import tell
@@ -167,3 +167,15 @@ class TestIncidents:
         incident, _ = self.set_aside(following)
         dismiss_incident(incident_id=incident.pk, actor="anna", reason="a test row")
         assert Incident.objects.get().resolution == "dismissed by anna: a test row"
+
+    def test_raises_an_alert_that_closes_with_the_last_of_its_follower(self, following: Register) -> None:
+        incident, _ = self.set_aside(following)
+        alert = Alert.objects.get()
+        assert (alert.kind, alert.subject, alert.status) == ("follower.incident", "follower/listener", "open")
+        assert "sick" in alert.detail["error"]
+        Incident.objects.create(follower=incident.follower, position=99, type="t", subject="s", event={}, error="e")
+        dismiss_incident(incident_id=incident.pk, actor="anna", reason="one")
+        assert Alert.objects.get().status == "open"
+        dismiss_incident(incident_id=Incident.objects.get(position=99).pk, actor="anna", reason="two")
+        alert.refresh_from_db()
+        assert (alert.status, alert.resolution) == ("resolved", "dismissed by anna: two")

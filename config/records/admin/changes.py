@@ -10,7 +10,16 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from config.records.admin.pages import BigTableAdmin, Question, actor_of, ask_then_act, badge, get_subject, page_of
+from config.records.admin.pages import (
+    BigTableAdmin,
+    Question,
+    actor_of,
+    ask_then_act,
+    badge,
+    get_subject,
+    page_of,
+    trace_link,
+)
 from config.records.admin.theme import DropdownFilter, TextFilter, action, display
 from config.records.models import ChangeRecord
 from config.records.scopes import Scope, permission
@@ -62,7 +71,7 @@ class ChangeRecordAdmin(BigTableAdmin[ChangeRecord]):
     list_filter_submit = True
     search_fields = ("=object_id", "=correlation_id")
     search_help_text = _("Exact object or correlation id")
-    fields = ("at", "actor", "what", "kind", "object_id", "difference", "correlation_id", "reverts", "taken_back")
+    fields = ("at", "actor", "what", "kind", "object_id", "difference", "chain", "reverts", "taken_back")
     actions_detail = ("revert",)
 
     @display(description=_("action"))
@@ -77,6 +86,10 @@ class ChangeRecordAdmin(BigTableAdmin[ChangeRecord]):
     @display(description=_("before and after"))
     def difference(self, change: ChangeRecord) -> SafeString:
         return SafeString(render_to_string("records/difference.html", {"change": change, "rows": compare(change)}))
+
+    @display(description=_("correlation id"))
+    def chain(self, change: ChangeRecord) -> SafeString | str:
+        return trace_link(change.correlation_id)
 
     @display(description=_("reverted by"))
     def taken_back(self, change: ChangeRecord) -> Any:

@@ -12,6 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.paginator import InfinitePaginator
 
@@ -112,6 +113,14 @@ def add_errors(form: forms.Form, error: Invalid) -> None:
 def badge(text: Any, colour: str) -> SafeString:
     """Render a word on a colour of the theme: success, info, warning, danger."""
     return SafeString(render_to_string("unfold/helpers/label.html", {"text": text, "type": colour}))
+
+
+def trace_link(correlation_id: str) -> SafeString | str:
+    """Link a correlation id to the page of what it caused."""
+    if not correlation_id:
+        return "–"
+    page = reverse("trace-page", query={"id": correlation_id})
+    return format_html('<a class="pst-link" href="{}">{}</a>', page, correlation_id)
 
 
 def actor_of(request: HttpRequest) -> str:

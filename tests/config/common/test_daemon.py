@@ -189,6 +189,21 @@ class TestRunUntilSignalled:
             assert process.stdout.read().splitlines()[-1] == "stopped"
             assert process.wait(5) == 0
 
+    def test_a_pause_of_the_process_is_no_signal(self) -> None:
+        process = subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, text=True, env=os.environ)
+        assert process.stdout is not None
+        with process.stdout:
+            assert process.stdout.readline() == "turn\n"
+            process.send_signal(signal.SIGSTOP)
+            time.sleep(1.5)
+            process.send_signal(signal.SIGCONT)
+            assert process.stdout.readline() == "turn\n"
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(1)
+            process.terminate()
+            assert process.stdout.read().splitlines()[-1] == "stopped"
+            assert process.wait(5) == 0
+
     @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
     def test_a_loop_that_is_gone_fails_the_process(self) -> None:
         def leave() -> bool:

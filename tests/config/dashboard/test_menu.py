@@ -39,6 +39,21 @@ class TestNavigation:
     def test_who_may_nothing_sees_the_start_page_alone(self) -> None:
         assert menu_of(User.objects.create_user("olga", is_staff=True)) == {"": ["Start page"]}
 
+    @pytest.mark.parametrize(
+        ("path", "title"),
+        [
+            ("/admin/", "Start page"),
+            ("/admin/notifications/delivery/", "Deliveries"),
+            ("/admin/notifications/delivery/5/change/", "Deliveries"),
+            ("/admin/notifications/delivery/dead/", "Dead letters"),
+        ],
+    )
+    def test_marks_the_entry_of_the_page_alone(self, path: str, title: str) -> None:
+        request = RequestFactory().get(path)
+        request.user = User.objects.create_superuser("olga")
+        items = [item for group in navigation(request) for item in group["items"]]
+        assert [item["title"] for item in items if item["active"]] == [title]
+
     def test_speaks_russian(self) -> None:
         with override("ru"):
             assert "Система" in menu_of(member_of("administrator"))

@@ -11,6 +11,7 @@ from config.records.models import AccessKey, ChangeRecord
 from config.records.services.changes import record_change
 from config.records.services.keys import create_key
 from notifications.models import EventHour, Follower, Incident
+from notifications.services.alerts import acknowledge, raise_alert
 
 AT = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
 
@@ -72,6 +73,12 @@ class TestBuild:
         Incident.objects.filter(position=0).update(resolved_at=AT, resolution="done")
         assert [incident.position for incident in page_of(admin).incidents or []] == [1]
 
+    def test_shows_the_alerts_that_nobody_has_taken_on(self, admin: User) -> None:
+        ids = [raise_alert("k", subject, "A thing happened") for subject in ("a", "b")]
+        acknowledge(ids[0], "staff:olga")
+        assert [alert.pk for alert in page_of(admin).alerts or []] == ids[1:]
+        assert "A thing happened" in signed_in(admin).get("/admin/").content.decode()
+
     def test_reads_no_more_rows_than_it_shows(self, admin: User) -> None:
         make_content(ROWS + 4)
         page = page_of(admin)
@@ -89,7 +96,7 @@ class TestBuild:
 
     def test_hides_what_a_person_may_not_see(self) -> None:
         page = page_of(User.objects.create_user("ivan", is_staff=True))
-        assert (page.chart, page.followers, page.incidents, page.changes) == (None, None, None, None)
+        assert (page.chart, page.followers, page.incidents, page.changes, page.alerts) == (None,) * 5
 
 
 @pytest.mark.embedded

@@ -1,20 +1,27 @@
+import re
 import uuid
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_network
 from typing import Any
 
 import pytest
 from django.test import Client as Browser
+from django.utils import timezone
 
-from config.common.encryption import decrypt
+from config.common.encryption import decrypt, encrypt
 from config.records.models import AccessKey, ChangeRecord
 from notifications.models import Endpoint
 from sensors.admin.client_page import delivery_record
 from sensors.models import Client
+from tests.notifications.sending.owing import SECRET
+from tests.receiver import receiving
 from tests.sensors.registry import hear, link, make_client, make_delivery, make_sensor
 from tests.staff import signed_in
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
 LIST = "/admin/sensors/client/"
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -82,6 +89,25 @@ class TestPage:
         assert ([sensor.pk for sensor, _ in page.sensors], page.sensor_count) == (["0xA"], 1)
         assert (page.record.rate, page.record.pending, page.record.dead, len(page.deliveries)) == (75.0, 1, 1, 5)
 
+    @pytest.mark.parametrize(
+        ("state", "words"),
+        [
+            (
+                {"failures": 7, "opened_at": NOON, "probe_at": NOON},
+                ["held back: it does not answer", "Next probe", "7"],
+            ),
+            ({"not_before": timezone.now() + timedelta(days=1)}, ["held back: it asked for a pause", "Asked to wait"]),
+            ({"active": False, "off_reason": "410: the receiver is gone"}, ["switched off", "410: the receiver is"]),
+            ({"paused": True}, ["paused"]),
+            ({"not_before": NOON}, ["as things happen"]),
+        ],
+    )
+    def test_says_how_its_receiver_fares(self, browser: Browser, state: dict[str, Any], words: list[str]) -> None:
+        client = make_client()
+        Endpoint.objects.update(**state)
+        page = browser.get(f"{LIST}{client.pk}/change/").content.decode()
+        assert [word for word in words if word not in page] == []
+
     def test_without_deliveries_there_is_no_rate(self) -> None:
         assert delivery_record(make_client().endpoint_id).rate is None
 
@@ -125,7 +151,27 @@ class TestActions:
         key = AccessKey.objects.get()
         assert (key.kind, key.subject, answer.context["text"][:11]) == ("client", str(client.pk), key.prefix[:11])
 
-    @pytest.mark.parametrize("action", ["pause", "rotate", "new-key"])
+    @pytest.mark.parametrize(
+        ("path", "words"),
+        [("/200/a", r"It answered 200 after \d+ ms\."), ("/500/a", r"The ping failed after \d+ ms: answered 500\.")],
+    )
+    def test_a_ping_shows_the_answer(self, browser: Browser, settings: Any, path: str, words: str) -> None:
+        settings.WEBHOOK_ALLOWED_NETWORKS = [ip_network("127.0.0.1")]
+        client = make_client()
+        with receiving() as receiver:
+            Endpoint.objects.update(url=receiver.url(path), secret=encrypt(SECRET.encode()))
+            assert "Send a test ping" in browser.get(f"{LIST}{client.pk}/ping/").content.decode()
+            assert receiver.calls == []
+            page = browser.post(f"{LIST}{client.pk}/ping/", follow=True).content.decode()
+        assert (len(receiver.calls), bool(re.search(words, page))) == (1, True)
+
+    def test_an_inactive_client_is_not_pinged(self, browser: Browser) -> None:
+        client = make_client()
+        Endpoint.objects.update(active=False)
+        assert f"{client.pk}/ping/" not in browser.get(f"{LIST}{client.pk}/change/").content.decode()
+        assert browser.post(f"{LIST}{client.pk}/ping/").status_code == 403
+
+    @pytest.mark.parametrize("action", ["ping", "pause", "rotate", "new-key"])
     def test_are_not_for_viewers(self, action: str) -> None:
         client = make_client()
         answer = signed_in("viewer").post(f"{LIST}{client.pk}/{action}/", {"form_id": uuid.uuid4()})

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from notifications.models import Delivery, Event
+from notifications.models import Alert, Delivery, Event
+from sensors.heartbeat.flapping import calm_once
 from sensors.heartbeat.hearing import database_now, is_deaf, listen_once, note_hearing, watermark
 from sensors.heartbeat.sweep import sweep_once
 from sensors.ingest.apply import apply_signals
@@ -42,7 +43,7 @@ class TestSweepOnce:
         assert (event.type, event.at) == ("sensor.connection_lost", cut(state.seen_at + HOUR))
         assert Delivery.objects.get().body["last_seen_at"].endswith("Z")
         state.refresh_from_db()
-        assert (state.lost_at, state.check_at) == (state.seen_at + HOUR, None)
+        assert (state.lost_at, state.check_at) == (cut(state.seen_at + HOUR), None)
 
     def test_is_announced_once(self) -> None:
         silent()
@@ -88,7 +89,7 @@ class TestSweepOnce:
         listen_once()
         sweep_once()
         state.refresh_from_db()
-        assert state.lost_at == from_the_registry
+        assert state.lost_at == cut(from_the_registry)
 
     def test_an_inactive_sensor_is_never_lost(self) -> None:
         silent()
@@ -175,6 +176,27 @@ class TestFlapping:
         self.lose(3)
         event = Event.objects.get(type="sensor.flapping")
         assert (event.subject, event.payload) == ("sensor/0xA", {"sensor_id": "0xA", "losses": 7})
+
+    def test_is_one_alert_in_the_transaction_of_the_losses(self) -> None:
+        silent()
+        listen_once()
+        self.lose(9)
+        alert = Alert.objects.get()
+        assert (alert.kind, alert.subject, alert.count) == ("sensor.flapping", "sensor/0xA", 1)
+        assert alert.words == "Sensor 0xA loses its connection again and again"
+
+    def test_the_alert_closes_after_an_hour_with_few_losses(self) -> None:
+        silent()
+        listen_once()
+        self.lose(7)
+        calm_once()
+        assert Alert.objects.get().status == "open"
+        Alert.objects.update(last_at=ago(hours=1, seconds=1))
+        calm_once()
+        assert Alert.objects.get().status == "open"  # seven losses are still within the hour
+        Event.objects.update(recorded_at=ago(hours=1, seconds=1))
+        calm_once()
+        assert Alert.objects.get().status == "resolved"
 
 
 class TestHearing:

@@ -7,6 +7,7 @@ import pytest
 from django.utils import timezone
 
 from notifications.models import Delivery
+from notifications.services.resending import resend_dead
 from sensors.ingest.apply import apply_signals
 from sensors.ingest.signals import Signal, milliseconds
 from sensors.models import Sensor, SensorState
@@ -63,6 +64,31 @@ def test_after_a_deactivation_nothing_is_pending_and_nobody_is_watched(in_thread
     in_threads(act, 3)
     assert not Delivery.objects.filter(status="pending").exists()
     assert not SensorState.objects.filter(check_at__isnull=False).exists()
+
+
+def test_dead_letters_sent_again_never_overtake_what_is_newer(in_threads: Callable[..., list[None]]) -> None:
+    client = make_client()
+    for sensor_id in IDS:
+        make_sensor(sensor_id)
+        link(sensor_id=sensor_id, client_id=client.pk, actor="anna")
+    send(IDS, 1)
+    dead = {"status": "dead", "due_at": None}
+
+    def act(number: int) -> None:
+        if number:
+            send(IDS, 12, number)
+            return
+        for _ in range(12):
+            Delivery.objects.filter(status="pending", pk__in=Delivery.objects.order_by("pk")[:100].values("pk")).update(
+                **dead
+            )
+            resend_dead(actor="anna")
+
+    in_threads(act, 3)
+    pending = list(Delivery.objects.filter(status="pending").values_list("subject", "pk"))
+    newest = dict(Delivery.objects.order_by("pk").values_list("subject", "pk"))
+    assert pending
+    assert all(newest[subject] == pk for subject, pk in pending)
 
 
 def test_everything_at_once_comes_to_an_end(in_threads: Callable[..., list[None]]) -> None:

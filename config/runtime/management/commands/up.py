@@ -14,6 +14,7 @@ from config.runtime.management.commands.run_web import LISTENER_VARIABLE
 from config.runtime.metrics import FOLDER_VARIABLE
 from config.runtime.scheduler import Scheduler
 from config.runtime.supervisor import Supervisor
+from config.runtime.watch import is_wanted, watch_daemon
 from config.runtime.web import PortTaken, listen, serve
 
 
@@ -43,9 +44,13 @@ class Command(BaseCommand):
 def _be_all_in_one(listener: socket.socket) -> None:
     scheduler = Scheduler()
     scheduler.start()
+    watch = watch_daemon()
+    if is_wanted():
+        watch.start()
     try:
         serve(listener)
     finally:
+        watch.stop()
         scheduler.stop()
 
 

@@ -1,0 +1,43 @@
+"""The trace page: what one call caused, in order of time, each step with the way to its own page."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils.translation import gettext
+
+from config.common.correlation import PATTERN
+from config.records.tracing import Step, trace
+
+
+@dataclass(frozen=True)
+class TracePage:
+    asked: str
+    is_wrong: bool
+    """What was typed cannot be a correlation id."""
+    steps: list[tuple[Step, str]]
+    """Each with its data as text."""
+
+
+def trace_view(request: HttpRequest) -> HttpResponse:
+    """Show the chain of `?id=`, as far as this person may see it; without it only the field to type it into."""
+    context: dict[str, Any] = {
+        **admin.site.each_context(request),
+        "title": gettext("Trace"),
+        "trace": _build(request, request.GET.get("id", "").strip()),
+    }
+    return TemplateResponse(request, "dashboard/trace.html", context)
+
+
+def _build(request: HttpRequest, asked: str) -> TracePage:
+    if not PATTERN.fullmatch(asked):
+        return TracePage(asked, is_wrong=bool(asked), steps=[])
+    steps = trace(asked, may=request.user.has_perm)
+    return TracePage(asked, is_wrong=False, steps=[(step, _text(step.data)) for step in steps])
+
+
+def _text(data: dict[str, Any]) -> str:
+    return json.dumps(data, ensure_ascii=False, indent=2, sort_keys=True)

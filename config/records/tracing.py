@@ -1,0 +1,46 @@
+"""The trace: everything that one call, message or job caused, in order of time. Each app registers what it can tell."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+MOST = 1000
+"""Of each kind: a call that caused more is told by its beginning."""
+
+
+@dataclass(frozen=True)
+class Step:
+    at: datetime
+    kind: str
+    id: int | str
+    """As the calls about that kind name it."""
+    summary: str
+    outcome: str | None = None
+    """What became of it; None where nothing is to become of it."""
+    data: dict[str, Any] = field(default_factory=dict)
+    page: str = ""
+    """The address of its page in the admin."""
+
+
+@dataclass(frozen=True)
+class Tracing:
+    """What one app knows of a chain; it is shown to those who may see such rows."""
+
+    permission: str
+    find: Callable[[str, int], Iterable[Step]]
+    """Return what carries this correlation id: at most so many of each kind, the oldest first."""
+
+
+_tracings: list[Tracing] = []
+
+
+def register_tracing(tracing: Tracing) -> None:
+    """Add an app's part. Parts are asked in the order in which the apps stand on each other: causes before effects."""
+    _tracings.append(tracing)
+
+
+def trace(correlation_id: str, *, may: Callable[[str], bool], most: int = MOST) -> list[Step]:
+    """Return the chain in order of time; of two at the same moment the one that causes the other stands first."""
+    found = [step for tracing in _tracings if may(tracing.permission) for step in tracing.find(correlation_id, most)]
+    return sorted(found, key=lambda step: step.at)

@@ -1,0 +1,112 @@
+"""Tell of the database itself: when it has been away for half a minute nothing else can, for alerts are rows in it.
+
+The mail and the SMS leave directly. What could not be sent is tried again with every look; when the database is back
+before that, the message that it was away takes the place of the message that it is.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import aiohttp
+import structlog
+from django.conf import settings
+from django.utils.translation import gettext_noop
+
+from config.common.daemon import Daemon
+from config.common.moments import format_moment
+from config.runtime.health import check_database
+from notifications.sending.mail import mail
+from notifications.sending.sms import send_sms
+from notifications.sending.webhook import Answer
+
+log = structlog.get_logger(__name__)
+
+PATIENCE_SECONDS = 30.0
+EVERY_SECONDS = 5.0
+
+Message = dict[str, Any]
+Send = Callable[[str, Message], Answer]
+
+
+def is_wanted() -> bool:
+    return bool(settings.ADMIN_EMAIL or settings.ADMIN_PHONE)
+
+
+def watch_daemon() -> Daemon:
+    return Daemon(DatabaseWatch().look_once, EVERY_SECONDS, "watch")
+
+
+class DatabaseWatch:
+    def __init__(self, check: Callable[[], None] = check_database, clock: Callable[[], float] = time.monotonic) -> None:
+        self._check = check
+        self._clock = clock
+        self._away_since: float | None = None
+        self._first_at = datetime.now(UTC)
+        self._is_told = False
+        self._owed: dict[str, Message] = {}
+        """The newest message by whom it is for; what is sent leaves."""
+
+    def look_once(self) -> bool:
+        """Ask the database, and send what there is to tell. There is never more to do at once."""
+        error = self._ask()
+        if error:
+            self._is_away(error)
+        elif self._away_since is not None:
+            self._is_back()
+        self._send()
+        return False
+
+    def _ask(self) -> str:
+        try:
+            self._check()
+        except Exception as error:  # noqa: BLE001  (each engine has errors of its own; all mean the same here)
+            return f"{type(error).__name__}: {error}"
+        return ""
+
+    def _is_away(self, error: str) -> None:
+        now = self._clock()
+        if self._away_since is None:
+            self._away_since, self._first_at = now, datetime.now(UTC)
+            log.warning("database.away", error=error)
+        if now - self._away_since >= PATIENCE_SECONDS and not self._is_told:
+            self._is_told = True
+            self._owe("database.away", gettext_noop("The database does not answer"), {"error": error[:300]})
+
+    def _is_back(self) -> None:
+        assert self._away_since is not None
+        seconds = round(self._clock() - self._away_since)
+        log.info("database.back", away_seconds=seconds)
+        if self._is_told:
+            title = gettext_noop("The database is back, it was away for %(seconds)s s")
+            self._owe("database.back", title, {"seconds": seconds})
+        self._away_since, self._is_told = None, False
+
+    def _owe(self, type: str, title: str, detail: dict[str, Any]) -> None:
+        first_at, at = format_moment(self._first_at), format_moment(datetime.now(UTC))
+        body = {"version": 1, "type": type, "title": title, "detail": detail, "first_at": first_at, "at": at}
+        self._owed = {channel: body for channel, address in _addresses().items() if address}
+
+    def _send(self) -> None:
+        for channel, body in list(self._owed.items()):
+            answer = _SENDERS[channel](_addresses()[channel], body)
+            log.info("database.told", channel=channel, type=body["type"], status=answer.status, error=answer.error)
+            if answer.ok:
+                del self._owed[channel]
+
+
+def _addresses() -> dict[str, str]:
+    return {"email": settings.ADMIN_EMAIL or "", "sms": settings.ADMIN_PHONE or ""}
+
+
+def _text_to(number: str, body: Message) -> Answer:
+    async def send() -> Answer:
+        async with aiohttp.ClientSession(trust_env=False) as session:
+            return await send_sms(session, number, body)
+
+    return asyncio.run(send())
+
+
+_SENDERS: dict[str, Send] = {"email": mail, "sms": _text_to}

@@ -1,0 +1,236 @@
+from datetime import timedelta
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.timesince import timesince
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+
+from config.common.errors import Conflict
+from config.records.admin.pages import BigTableAdmin, Question, actor_of, ask_then_act, badge, get_subject, trace_link
+from config.records.admin.theme import DropdownFilter, action, display
+from config.records.scopes import Scope, permission
+from notifications.admin.alert_page import build_alert_page
+from notifications.models import Alert
+from notifications.services.alerts import acknowledge, mute, resolve
+from notifications.wording import fill
+
+COLOURS = {Alert.Status.OPEN: "danger", Alert.Status.ACKNOWLEDGED: "warning", Alert.Status.RESOLVED: "success"}
+
+
+class StatusFilter(DropdownFilter):
+    """The inbox is what is not resolved; the rest is asked for."""
+
+    title = _("status")
+    parameter_name = "status"
+    all_option = ["", _("not resolved")]
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [*Alert.Status.choices, ("all", _("all"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Alert]) -> QuerySet[Alert]:
+        wanted = self.value()
+        if wanted == "all":
+            return queryset
+        if wanted in Alert.Status.values:
+            return queryset.filter(status=wanted)
+        return queryset.exclude(status=Alert.Status.RESOLVED)
+
+
+class ResolveForm(forms.Form):
+    note = forms.CharField(
+        label=_("Note"),
+        required=False,
+        max_length=200,
+        help_text=_("What was done; stays on the alert, with your name."),
+        widget=UnfoldAdminTextInputWidget,
+    )
+
+
+class MuteForm(forms.Form):
+    seconds = forms.TypedChoiceField(
+        label=_("For how long"),
+        coerce=int,
+        choices=[
+            (3600, _("an hour")),
+            (8 * 3600, _("eight hours")),
+            (86_400, _("a day")),
+            (7 * 86_400, _("a week")),
+        ],
+        widget=UnfoldAdminSelectWidget,
+    )
+
+
+@admin.register(Alert)
+class AlertAdmin(BigTableAdmin[Alert]):
+    list_display = ("state", "summary", "subject", "count", "last")
+    list_display_links = ("summary",)
+    list_filter = (StatusFilter,)
+    list_filter_submit = True
+    search_fields = ("=subject", "=kind", "=correlation_id")
+    search_help_text = _("Exact subject, kind or correlation id")
+    fields = (
+        "state",
+        "headline",
+        "kind",
+        "subject",
+        "facts",
+        "count",
+        "first_at",
+        "last_at",
+        "hands",
+        "chain",
+    )
+    actions = ("acknowledge_chosen",)
+    actions_detail = ("acknowledge", "mute", "resolve")
+    actions_row = ("acknowledge", "mute", "resolve")
+    change_form_outer_after_template = "admin/notifications/alert/timeline.html"
+
+    class Media:
+        css = {"all": ["postern/sensors.css"]}
+
+    def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
+        """What nobody has taken on stands first; among all, the newest."""
+        return ("-id",) if request.GET.get("status") == "all" else ("-status", "-id")
+
+    @display(description=_("status"))
+    def state(self, alert: Alert) -> SafeString:
+        word = badge(alert.get_status_display(), COLOURS[Alert.Status(alert.status)])
+        if alert.status == Alert.Status.RESOLVED or not is_muted(alert):
+            return word
+        return format_html("{} {}", word, badge(gettext("muted"), "info"))
+
+    @display(description=_("alert"))
+    def headline(self, alert: Alert) -> str:
+        return alert.words
+
+    @display(description=_("alert"))
+    def summary(self, alert: Alert) -> SafeString:
+        return format_html('<span class="pst-url">{}</span>', alert.words)
+
+    @display(description=_("correlation id"))
+    def chain(self, alert: Alert) -> SafeString | str:
+        return trace_link(alert.correlation_id)
+
+    @display(description=_("last"))
+    def last(self, alert: Alert) -> SafeString:
+        """Say how long ago it was, on one line."""
+        now = timezone.now()
+        is_new = now - alert.last_at < timedelta(minutes=1)
+        time = (
+            gettext("just now")
+            if is_new
+            else gettext("%(time)s ago") % {"time": timesince(alert.last_at, now, depth=1)}
+        )
+        return format_html('<span class="pst-nowrap">{}</span>', time)
+
+    @display(description=_("details"))
+    def facts(self, alert: Alert) -> SafeString | str:
+        rows = [(name, value) for name, value in alert.detail.items()]
+        return format_html_join("", '<div><span class="pst-quiet">{}:</span> {}</div>', rows) or "–"
+
+    @display(description=_("in whose hands"))
+    def hands(self, alert: Alert) -> SafeString | str:
+        """Say who acknowledged, resolved, until when it is muted, or when the next rung is told."""
+        said = list[tuple[str, str, Any]]()
+        if alert.acknowledged_at is not None:
+            said.append((gettext("acknowledged"), alert.acknowledged_by, alert.acknowledged_at))
+        if alert.resolved_at is not None:
+            who = alert.resolved_by or gettext("by itself")
+            said.append((gettext("resolved"), f"{who}, {fill(alert.resolution, {})}".strip(", "), alert.resolved_at))
+        elif is_muted(alert):
+            said.append((gettext("muted until"), "", alert.muted_until))
+        elif alert.due_at is not None:
+            said.append((gettext("next rung"), "", alert.due_at))
+        rows = [(word, who, date_format(timezone.localtime(at), "DATETIME_FORMAT")) for word, who, at in said]
+        return format_html_join("", "<div>{} {} · {}</div>", rows) or "–"
+
+    def has_operate_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        """Offer the actions to operators, as long as the alert is not resolved."""
+        if not request.user.has_perm(f"records.{permission(Scope.OPERATIONS)}"):
+            return False
+        alert = None if object_id is None else self.get_object(request, object_id)
+        return alert is None or alert.status != Alert.Status.RESOLVED
+
+    def has_acknowledge_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        alert = None if object_id is None else self.get_object(request, object_id)
+        is_open = alert is None or alert.status == Alert.Status.OPEN
+        return is_open and self.has_operate_permission(request, object_id)
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        alert = self.get_object(request, object_id)
+        page = None if alert is None else build_alert_page(request, alert)
+        return super().change_view(request, object_id, form_url, {**(extra_context or {}), "page": page})
+
+    @admin.action(description=_("Acknowledge"), permissions=["acknowledge"])
+    def acknowledge_chosen(self, request: HttpRequest, chosen: QuerySet[Alert]) -> None:
+        """Take on those of the chosen ones that are still open."""
+        done = 0
+        for pk in chosen.filter(status=Alert.Status.OPEN).values_list("pk", flat=True):
+            try:
+                acknowledge(pk, actor_of(request))
+            except Conflict:
+                continue  # someone else was faster
+            done += 1
+        said = ngettext("%(count)d alert has been acknowledged.", "%(count)d alerts have been acknowledged.", done)
+        messages.success(request, said % {"count": done})
+
+    @action(description=_("Acknowledge"), permissions=["acknowledge"], url_path="acknowledge", icon="front_hand")
+    def acknowledge(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        alert = get_subject(self, request, object_id)
+        question = Question(
+            title=gettext("Acknowledge this alert?"),
+            text=gettext("It is then yours: nobody else is called for it. Repeats are counted."),
+            button=gettext("Acknowledge"),
+        )
+
+        def act(answers: dict[str, Any]) -> str:
+            acknowledge(alert.pk, actor_of(request))
+            return gettext("The alert is yours.")
+
+        return ask_then_act(self, request, alert, question=question, act=act)
+
+    @action(description=_("Mute"), permissions=["operate"], url_path="mute", icon="notifications_off")
+    def mute(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        alert = get_subject(self, request, object_id)
+        question = Question(
+            title=gettext("Mute this alert?"),
+            text=gettext("Nobody is told of it for that time, also when it closes and comes again."),
+            button=gettext("Mute"),
+        )
+
+        def act(answers: dict[str, Any]) -> str:
+            mute(alert.pk, actor_of(request), answers["seconds"])
+            return gettext("The alert is muted.")
+
+        return ask_then_act(self, request, alert, question=question, act=act, form=MuteForm(request.POST or None))
+
+    @action(description=_("Resolve"), permissions=["operate"], url_path="resolve", icon="task_alt")
+    def resolve(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        alert = get_subject(self, request, object_id)
+        question = Question(
+            title=gettext("Resolve this alert?"),
+            text=gettext("It leaves the inbox. If what it tells of happens again, that is a new alert."),
+            button=gettext("Resolve"),
+        )
+
+        def act(answers: dict[str, Any]) -> str:
+            resolve(alert.pk, actor_of(request), answers["note"])
+            return gettext("The alert is resolved.")
+
+        form = ResolveForm(request.POST if request.method == "POST" else None)
+        return ask_then_act(self, request, alert, question=question, act=act, form=form)
+
+
+def is_muted(alert: Alert) -> bool:
+    return alert.muted_until is not None and timezone.now() < alert.muted_until

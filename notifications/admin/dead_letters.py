@@ -1,0 +1,86 @@
+"""The page of dead letters: whose they are, and sending them again step by step, with a bar that shows how far it is.
+
+Each step is a call of its own that ends in the database: a page that is closed or loaded anew has lost nothing.
+"""
+
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import Count, Min
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseRedirect, JsonResponse
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.translation import gettext, ngettext
+
+from config.records.admin.pages import actor_of
+from config.records.admin.theme import ModelAdmin
+from config.records.scopes import Scope, permission
+from notifications.models import Delivery, Endpoint
+from notifications.naming import Named, name_endpoints
+from notifications.services.resending import MOST_COUNTED, count_dead, dead_letters, resend_dead
+
+ENDPOINTS_SHOWN = 100
+
+
+@dataclass(frozen=True)
+class Pile:
+    """The dead letters of one endpoint."""
+
+    endpoint: Endpoint
+    owner: Named | None
+    count: int
+    oldest: datetime
+
+
+class StepForm(forms.Form):
+    endpoint = forms.IntegerField(required=False, min_value=1, max_value=2**63 - 1)
+    after = forms.IntegerField(required=False, min_value=0, max_value=2**63 - 1)
+
+
+def dead_letters_view(model_admin: ModelAdmin[Delivery], request: HttpRequest) -> HttpResponse:
+    """Show them; on POST make one step, and answer with its outcome to the script or to a plain form."""
+    if not model_admin.has_view_permission(request):
+        raise PermissionDenied
+    may_resend = request.user.has_perm(f"records.{permission(Scope.OPERATIONS)}")
+    if request.method == "POST":
+        if not may_resend:
+            raise PermissionDenied
+        return _make_step(request)
+    total = count_dead()
+    context = {
+        **model_admin.admin_site.each_context(request),
+        "title": gettext("Dead letters"),
+        "total": total,
+        "is_more": total >= MOST_COUNTED,
+        "piles": _piles(),
+        "may_resend": may_resend,
+    }
+    return TemplateResponse(request, "admin/notifications/delivery/dead.html", context)
+
+
+def _make_step(request: HttpRequest) -> HttpResponse:
+    form = StepForm(request.POST)
+    if not form.is_valid():
+        return HttpResponseBadRequest()
+    asked: dict[str, Any] = form.cleaned_data
+    step = resend_dead(actor=actor_of(request), endpoint_id=asked["endpoint"], after=asked["after"] or 0)
+    if "application/json" in request.headers.get("Accept", ""):
+        return JsonResponse(asdict(step))
+    said = ngettext("%(count)d message is sent again.", "%(count)d messages are sent again.", step.resent)
+    messages.success(request, said % {"count": step.resent})
+    return HttpResponseRedirect(reverse("admin:notifications_delivery_dead"))
+
+
+def _piles() -> list[Pile]:
+    """Return the largest piles; of a mountain of messages only as many are looked at as are counted."""
+    counted = dead_letters().order_by()[:MOST_COUNTED].values("pk")
+    grouped = Delivery.objects.filter(pk__in=counted).order_by().values("endpoint")
+    rows = grouped.annotate(count=Count("pk"), oldest=Min("created_at")).order_by("-count")[:ENDPOINTS_SHOWN]
+    found = list(rows.values_list("endpoint", "count", "oldest"))
+    ids = [endpoint_id for endpoint_id, *_ in found]
+    endpoints, owners = Endpoint.objects.in_bulk(ids), name_endpoints(ids)
+    return [Pile(endpoints[pk], owners.get(pk), count, oldest) for pk, count, oldest in found]

@@ -1,0 +1,257 @@
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.contrib import admin, messages
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.timesince import timesince, timeuntil
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+
+from config.common.errors import ApplicationError
+from config.records.admin.pages import BigTableAdmin, Question, actor_of, ask_then_act, badge, get_subject, trace_link
+from config.records.admin.theme import DropdownFilter, action, display
+from config.records.scopes import Scope, permission
+from notifications.admin.dead_letters import dead_letters_view
+from notifications.admin.delivery_page import build_delivery_page
+from notifications.admin.events import as_code
+from notifications.models import Delivery, Endpoint
+from notifications.naming import Named, find_endpoints, find_subjects, name_endpoints, name_subject
+from notifications.selectors import first_delivery_since, newest_about
+from notifications.services.resending import resend
+
+COLOURS = {
+    Delivery.Status.PENDING: "info",
+    Delivery.Status.DELIVERED: "success",
+    Delivery.Status.SUPERSEDED: "default",
+    Delivery.Status.DEAD: "danger",
+    Delivery.Status.CANCELLED: "warning",
+}
+MOST_AT_ONCE = 500
+LISTS_FOUND = 100
+ENDPOINTS_FOUND = 50
+
+
+class StatusFilter(DropdownFilter):
+    title = _("status")
+    parameter_name = "status"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return list(Delivery.Status.choices)
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> QuerySet[Delivery]:
+        return queryset.filter(status=self.value()) if self.value() in Delivery.Status.values else queryset
+
+
+class AgeFilter(DropdownFilter):
+    """Ids rise with the time: the bound is an id, so that no page reads the table to its end."""
+
+    title = _("age")
+    parameter_name = "age"
+    HOURS = {"1h": 1, "24h": 24, "7d": 168}
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [
+            ("1h", _("last hour")),
+            ("24h", _("last 24 hours")),
+            ("7d", _("last 7 days")),
+            ("-1h", _("older than an hour")),
+            ("-24h", _("older than a day")),
+            ("-7d", _("older than a week")),
+        ]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> QuerySet[Delivery]:
+        wanted = self.value() or ""
+        hours = self.HOURS.get(wanted.removeprefix("-"))
+        if hours is None:
+            return queryset
+        first = first_delivery_since(timezone.now() - timedelta(hours=hours))
+        return queryset.filter(pk__lt=first) if wanted.startswith("-") else queryset.filter(pk__gte=first)
+
+
+@admin.register(Delivery)
+class DeliveryAdmin(BigTableAdmin[Delivery]):
+    list_display = ("what", "receiver", "state", "attempts", "age", "next_attempt")
+    list_filter = (StatusFilter, AgeFilter)
+    list_filter_submit = True
+    list_select_related = ("endpoint",)
+    search_fields = ("subject",)
+    search_help_text = _("Sensor id, part of a client's name or URL, delivery number or correlation id")
+    fields = ("what", "to_whom", "state", "why", "attempts", "next_attempt", "created_at", "chain", "content")
+    actions = ("resend_chosen",)
+    actions_detail = ("resend",)
+    actions_row = ("resend",)
+    change_form_outer_after_template = "admin/notifications/delivery/timeline.html"
+
+    class Media:
+        css = {"all": ["postern/sensors.css", "postern/deliveries.css"]}
+
+    @display(description=_("message"))
+    def what(self, delivery: Delivery) -> str:
+        named = name_subject(delivery.subject)
+        about = named.text if named is not None else delivery.subject
+        return " · ".join(part for part in (delivery.type, about) if part)
+
+    @display(description=_("to whom"))
+    def receiver(self, delivery: Delivery) -> SafeString:
+        """Name whom it is for, and the host; the page of the delivery has the whole address."""
+        owner, host = self._owner_of(delivery), urlsplit(delivery.endpoint.url).netloc
+        text = delivery.endpoint.url if owner is None else owner.text
+        return format_html('{} <span class="pst-url pst-quiet">{}</span>', text, host)
+
+    @display(description=_("to whom"))
+    def to_whom(self, delivery: Delivery) -> SafeString:
+        owner, url = self._owner_of(delivery), delivery.endpoint.url
+        if owner is None:
+            return format_html('<span class="pst-url">{}</span>', url)
+        link = format_html('<a class="pst-link" href="{}">{}</a>', owner.page, owner.text)
+        return format_html('{} <span class="pst-url pst-quiet">{}</span>', link, url)
+
+    @display(description=_("status"))
+    def state(self, delivery: Delivery) -> SafeString:
+        return badge(delivery.get_status_display(), COLOURS[Delivery.Status(delivery.status)])
+
+    @display(description=_("age"))
+    def age(self, delivery: Delivery) -> SafeString:
+        return _nowrap(_since(delivery.created_at))
+
+    @display(description=_("next attempt"))
+    def next_attempt(self, delivery: Delivery) -> SafeString:
+        """Say when it is tried again, or why not."""
+        return _nowrap(_next_attempt(delivery))
+
+    @display(description=_("reason"))
+    def why(self, delivery: Delivery) -> SafeString | str:
+        if delivery.superseded_by_id is None:
+            return delivery.reason or "–"
+        page = reverse("admin:notifications_delivery_change", args=[delivery.superseded_by_id])
+        words = gettext("superseded by %(number)s") % {"number": delivery.superseded_by_id}
+        return format_html('<a class="pst-link" href="{}">{}</a>', page, words)
+
+    @display(description=_("correlation id"))
+    def chain(self, delivery: Delivery) -> SafeString | str:
+        return trace_link(delivery.correlation_id)
+
+    @display(description=_("body"))
+    def content(self, delivery: Delivery) -> SafeString:
+        return as_code(delivery.body)
+
+    def get_urls(self) -> list[URLPattern]:
+        page = self.admin_site.admin_view(lambda request: dead_letters_view(self, request))
+        return [path("dead/", page, name="notifications_delivery_dead"), *super().get_urls()]
+
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        """Name the owners of a whole page at once."""
+        changes = super().get_changelist_instance(request)
+        owners = name_endpoints({row.endpoint_id for row in changes.result_list})
+        for row in changes.result_list:
+            setattr(row, "owner", owners.get(row.endpoint_id))  # noqa: B010 (rides along to the column)
+        return changes
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Delivery], search_term: str
+    ) -> tuple[QuerySet[Delivery], bool]:
+        text = search_term.strip()
+        return (queryset.filter(_matching(text)) if text else queryset), False
+
+    def has_operate_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        """Offer to resend to operators, unless a newer message has taken the place of this one."""
+        if not request.user.has_perm(f"records.{permission(Scope.OPERATIONS)}"):
+            return False
+        delivery = None if object_id is None else self.get_object(request, object_id)
+        return delivery is None or delivery.status != Delivery.Status.SUPERSEDED
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        delivery = self.get_object(request, object_id)
+        page = None if delivery is None else build_delivery_page(delivery)
+        return super().change_view(request, object_id, form_url, {**(extra_context or {}), "page": page})
+
+    @admin.action(description=_("Resend"), permissions=["operate"])
+    def resend_chosen(self, request: HttpRequest, chosen: QuerySet[Delivery]) -> None:
+        """Resend those of the chosen ones that can be; say how many could not."""
+        done = refused = 0
+        for pk in chosen.order_by("pk").values_list("pk", flat=True)[:MOST_AT_ONCE]:
+            try:
+                done += resend(pk, actor_of(request))
+            except ApplicationError:
+                refused += 1
+        said = ngettext("%(count)d message is sent again.", "%(count)d messages are sent again.", done)
+        messages.success(request, said % {"count": done})
+        if refused:
+            said = ngettext(
+                "%(count)d was left out: a newer message has followed it, or its client is inactive.",
+                "%(count)d were left out: newer messages have followed them, or their clients are inactive.",
+                refused,
+            )
+            messages.warning(request, said % {"count": refused})
+
+    @action(description=_("Resend"), permissions=["operate"], url_path="resend", icon="send")
+    def resend(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        delivery = get_subject(self, request, object_id)
+        question = Question(
+            title=gettext("Send this message again?"),
+            text=gettext("It goes out at once, past an open breaker, with all its attempts before it."),
+            button=gettext("Resend"),
+        )
+
+        def act(answers: dict[str, Any]) -> str:
+            if resend(delivery.pk, actor_of(request)):
+                return gettext("The message is on its way.")
+            return gettext("An attempt is under way already; nothing has been changed.")
+
+        return ask_then_act(self, request, delivery, question=question, act=act)
+
+    def _owner_of(self, delivery: Delivery) -> Named | None:
+        """Take the name that the list has found for the whole page; the page of one delivery asks for its own."""
+        if not hasattr(delivery, "owner"):
+            setattr(delivery, "owner", name_endpoints([delivery.endpoint_id]).get(delivery.endpoint_id))  # noqa: B010
+        owner: Named | None = getattr(delivery, "owner")  # noqa: B009
+        return owner
+
+
+def _matching(text: str) -> Q:
+    """Find what a person may have typed; each part is answered by an index of its own."""
+    subjects, lists = find_subjects(text), Delivery.objects.filter(family=Delivery.Family.LIST)
+    listed = {pk for subject in subjects for pk in newest_about(lists, subject, limit=LISTS_FOUND)}
+    named = {*find_endpoints(text), *_endpoints_at(text)}
+    found = Q(subject__in=subjects) | Q(correlation_id=text) | Q(pk__in=listed) | Q(endpoint__in=named)
+    return found | Q(pk=int(text)) if text.isascii() and text.isdigit() and len(text) < 19 else found
+
+
+def _endpoints_at(text: str) -> QuerySet[Endpoint, int]:
+    return Endpoint.objects.filter(url__icontains=text).values_list("pk", flat=True)[:ENDPOINTS_FOUND]
+
+
+def _next_attempt(delivery: Delivery) -> str:
+    now = timezone.now()
+    if delivery.due_at is None:
+        return "–"
+    if delivery.under_way_until is not None and delivery.under_way_until > now:
+        return gettext("under way")
+    if not delivery.endpoint.active:
+        return gettext("never: inactive")
+    if delivery.endpoint.paused:
+        return gettext("paused")
+    probe_at = None if delivery.is_forced else delivery.endpoint.probe_at
+    due_at = max(moment for moment in (delivery.due_at, probe_at, delivery.endpoint.not_before) if moment is not None)
+    if due_at <= now:
+        return gettext("now")
+    return gettext("in %(time)s") % {"time": timeuntil(due_at, now, depth=1)}
+
+
+def _since(moment: Any) -> str:
+    now = timezone.now()
+    if now - moment < timedelta(minutes=1):
+        return gettext("just now")
+    return timesince(moment, now, depth=1)
+
+
+def _nowrap(text: str) -> SafeString:
+    return format_html('<span class="pst-nowrap">{}</span>', text)

@@ -1,0 +1,82 @@
+"""The ladder of alerts: who is told, by what and when. Each change is kept in the change log."""
+
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+from unfold.widgets import UnfoldAdminTextareaWidget
+
+from config.records.admin.pages import actor_of, badge
+from config.records.admin.theme import ModelAdmin, display
+from notifications.models import Rung
+from notifications.services.ladder import FIELDS, delete_rung, rung_faults, save_rung, split
+
+
+class RungForm(forms.ModelForm):  # type: ignore[type-arg]
+    class Meta:
+        model = Rung
+        fields = FIELDS
+        widgets = {"addresses": UnfoldAdminTextareaWidget(attrs={"rows": 3})}
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean() or self.cleaned_data
+        if all(name in values for name in FIELDS):
+            faults = rung_faults(Rung(**{name: values[name] for name in FIELDS}))
+            for name, rules in faults.items():
+                self.add_error(name, rules)
+        return values
+
+
+@admin.register(Rung)
+class RungAdmin(ModelAdmin[Rung]):
+    list_display = ("when", "channel", "whom", "activity")
+    form = RungForm
+    fields = FIELDS
+    sortable_by = ()
+
+    @display(description=_("when"))
+    def when(self, rung: Rung) -> str:
+        """Say it as the first column, which leads to the rung."""
+        return describe(rung.after_seconds)
+
+    @display(description=_("who is told"))
+    def whom(self, rung: Rung) -> str:
+        named = list[str]()
+        if rung.to_superusers:
+            named.append(gettext("every active superuser with an e-mail address"))
+        if rung.to_administrator:
+            is_mail = rung.channel == Rung.Channel.EMAIL
+            address = settings.ADMIN_EMAIL if is_mail else settings.ADMIN_PHONE
+            variable = "ADMIN_EMAIL" if is_mail else "ADMIN_PHONE"
+            named.append(f"{variable} ({address or gettext('not set')})")
+        return ", ".join([*named, *split(rung.addresses)])
+
+    @display(description=_("state"))
+    def activity(self, rung: Rung) -> SafeString:
+        return badge(gettext("active"), "success") if rung.active else badge(gettext("inactive"), "default")
+
+    def save_model(self, request: HttpRequest, obj: Rung, form: Any, change: bool) -> None:
+        save_rung(obj, actor=actor_of(request))
+
+    def delete_model(self, request: HttpRequest, obj: Rung) -> None:
+        delete_rung(obj, actor=actor_of(request))
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Rung]) -> None:
+        for rung in queryset:
+            delete_rung(rung, actor=actor_of(request))
+
+
+def describe(seconds: int) -> str:
+    """Say when a rung is told."""
+    if seconds == 0:
+        return gettext("at once")
+    if seconds % 60:
+        return ngettext("after %(count)d second", "after %(count)d seconds", seconds) % {"count": seconds}
+    minutes = seconds // 60
+    return ngettext("after %(count)d minute", "after %(count)d minutes", minutes) % {"count": minutes}

@@ -1,0 +1,115 @@
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
+
+from notifications.wording import fill
+
+
+class Alert(models.Model):
+    """Something that a person must know of. Repeats of what is not resolved yet are counted on the same row.
+
+    While it is open it climbs the ladder: `due_at` says when to look at it next, `told_after` how far it has come.
+    """
+
+    class Status(models.TextChoices):
+        OPEN = "open", _("open")
+        ACKNOWLEDGED = "acknowledged", _("acknowledged")
+        RESOLVED = "resolved", _("resolved")
+
+    kind = models.CharField(_("kind"), max_length=60)
+    subject = models.CharField(_("subject"), max_length=120)
+    title = models.CharField(_("title"), max_length=300)
+    """In English, with the names of its details as `%(name)s`: `words` has it in the reader's language."""
+    detail = models.JSONField(_("details"), default=dict)
+    status = models.CharField(_("status"), max_length=12, choices=Status.choices, default=Status.OPEN)
+    count = models.PositiveIntegerField(_("times"), default=1)
+    first_at = models.DateTimeField(_("first"), db_default=Now())
+    last_at = models.DateTimeField(_("last"), db_default=Now())
+    acknowledged_by = models.CharField(_("acknowledged by"), max_length=160, blank=True)
+    acknowledged_at = models.DateTimeField(_("acknowledged"), null=True)
+    resolved_by = models.CharField(_("resolved by"), max_length=160, blank=True)
+    """Empty when it closed by itself."""
+    resolved_at = models.DateTimeField(_("resolved"), null=True)
+    resolution = models.CharField(_("resolution"), max_length=300, blank=True)
+    muted_until = models.DateTimeField(_("muted until"), null=True)
+    correlation_id = models.CharField(_("correlation id"), max_length=64, blank=True)
+    told_after = models.PositiveIntegerField(null=True)
+    """The seconds of the last rung that was told; later rungs are still to come."""
+    due_at = models.DateTimeField(_("next rung"), null=True)
+    fence = models.BigIntegerField(default=0)
+
+    class Meta:
+        verbose_name = _("alert")
+        verbose_name_plural = _("alerts")
+        ordering = ["-id"]
+        constraints = [
+            # Folding: a repeat finds the row that is there, also when two raise at once.
+            models.UniqueConstraint(
+                name="alert_once_until_resolved", fields=["kind", "subject"], condition=~Q(status="resolved")
+            ),
+            models.CheckConstraint(
+                name="alert_climbs_only_while_open", condition=Q(due_at__isnull=True) | Q(status="open")
+            ),
+            models.CheckConstraint(
+                name="alert_acknowledged_by_someone",
+                condition=~Q(status="acknowledged") | (Q(acknowledged_at__isnull=False) & ~Q(acknowledged_by="")),
+            ),
+            models.CheckConstraint(
+                name="alert_resolved_at_a_time",
+                condition=Q(status="resolved", resolved_at__isnull=False)
+                | (~Q(status="resolved") & Q(resolved_at__isnull=True)),
+            ),
+        ]
+        indexes = [
+            # The climb finds the alerts whose next rung is due.
+            models.Index(name="alert_due", fields=["due_at"], condition=Q(due_at__isnull=False)),
+            # The inbox shows what nobody has taken on before the rest, newest first; REST lists one status.
+            models.Index(name="alert_status", fields=["status", "-id"]),
+            # An alert that is raised again inherits the time for which the last one of its subject was muted.
+            models.Index(name="alert_muted", fields=["kind", "subject"], condition=Q(muted_until__isnull=False)),
+            # The trace collects what one call caused.
+            models.Index(name="alert_correlation", fields=["correlation_id"], condition=~Q(correlation_id="")),
+        ]
+
+    def __str__(self) -> str:
+        return self.words
+
+    @property
+    def words(self) -> str:
+        return fill(self.title, self.detail)
+
+
+class Rung(models.Model):
+    """One rung of the ladder: who is told, by what, and after how long without an acknowledgement."""
+
+    class Channel(models.TextChoices):
+        EMAIL = "email", _("e-mail")
+        SMS = "sms", _("SMS")
+
+    after_seconds = models.PositiveIntegerField(
+        _("after, seconds"), help_text=_("How long nobody has acknowledged the alert; 0 is at once.")
+    )
+    channel = models.CharField(_("channel"), max_length=5, choices=Channel.choices)
+    to_superusers = models.BooleanField(_("to every active superuser"), default=False)
+    to_administrator = models.BooleanField(
+        _("to the administrator"), default=False, help_text=_("ADMIN_EMAIL or ADMIN_PHONE, by the channel.")
+    )
+    addresses = models.TextField(
+        _("also to"), blank=True, help_text=_("E-mail addresses or telephone numbers, separated by spaces or commas.")
+    )
+    active = models.BooleanField(_("active"), default=True)
+
+    class Meta:
+        verbose_name = _("rung")
+        verbose_name_plural = _("alert ladder")
+        ordering = ["after_seconds", "id"]
+        constraints = [
+            # Accounts have no telephone.
+            models.CheckConstraint(
+                name="rung_superusers_have_mail_alone", condition=Q(channel="email") | Q(to_superusers=False)
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_channel_display()}, {self.after_seconds} s"

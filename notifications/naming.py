@@ -1,0 +1,51 @@
+"""Whose an endpoint is and what a subject stands for: the apps above say it, so that pages can name both."""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Named:
+    text: str
+    page: str = ""
+    """The address of its page in the admin."""
+
+
+@dataclass(frozen=True)
+class Names:
+    """What one app knows; what it knows nothing of it leaves out."""
+
+    endpoints: Callable[[Collection[int]], dict[int, Named]]
+    """Name the owners of endpoints, by id."""
+    subject: Callable[[str], Named | None]
+    find_endpoints: Callable[[str], Sequence[int]]
+    """Find endpoints by part of their owner's name: the first few."""
+    find_subject: Callable[[str], str | None]
+    """Return the subject that a person means by what they type."""
+
+
+_registered: list[Names] = []
+
+
+def register_names(names: Names) -> None:
+    _registered.append(names)
+
+
+def name_endpoints(endpoint_ids: Collection[int]) -> dict[int, Named]:
+    found: dict[int, Named] = {}
+    for names in _registered if endpoint_ids else ():
+        found |= names.endpoints(endpoint_ids)
+    return found
+
+
+def name_subject(subject: str) -> Named | None:
+    return next((named for names in _registered if (named := names.subject(subject)) is not None), None)
+
+
+def find_endpoints(text: str) -> list[int]:
+    return [pk for names in _registered for pk in names.find_endpoints(text)]
+
+
+def find_subjects(text: str) -> list[str]:
+    found = [names.find_subject(text) for names in _registered]
+    return [text, *(subject for subject in found if subject is not None)]

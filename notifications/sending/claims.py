@@ -1,0 +1,116 @@
+"""Claim deliveries that are due, as many as there are free slots: first attempts before retries, client after client.
+
+The row of the next attempt stands before the attempt is made: a claim counts it, moves the deadline past the lease and
+raises the fence, so a sender that dies leaves a row that is simply due again. URL, secrets, pause and breaker are read
+with the claim, and whether the message is still wanted is asked in its transaction.
+"""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import lru_cache
+from typing import Any
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from config.common import sql
+from config.common.encryption import decrypt
+from config.common.sql import among_numbers
+from notifications.models import Delivery, ListedSubject
+from notifications.sending import claims_sqlite
+from notifications.sending.wanted import unwanted
+
+LEASE = timedelta(seconds=60)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One attempt to make, with all that it needs."""
+
+    id: int
+    fence: int
+    endpoint_id: int
+    type: str
+    family: str
+    subject: str
+    body: str
+    attempts: int
+    superseded_by_id: int | None
+    correlation_id: str
+    is_probe: bool
+    url: str
+    secret: bytes
+    old_secret: bytes | None
+    was_failing: bool
+    """Whether the endpoint was known to fail: a success is news then."""
+
+    def secrets(self) -> list[str]:
+        """Return what signs the message, the newest first."""
+        return [_decrypt(bytes(each)) for each in (self.secret, self.old_secret) if each]
+
+
+@lru_cache(maxsize=1000)
+def _decrypt(secret: bytes) -> str:
+    return decrypt(secret).decode()
+
+
+class Claimer:
+    """Claims for one sender; goes on behind the endpoint at which it stopped, so that everyone has a turn."""
+
+    def __init__(self) -> None:
+        self._after = {False: 0, True: 0}
+
+    def claim(self, limit: int) -> list[Claim]:
+        """Claim up to `limit` rows and return those that are to be sent now."""
+        with transaction.atomic():
+            found: list[Claim] = []
+            for is_retry in (False, True):
+                if len(found) < limit:
+                    found += self._claim_kind(is_retry, limit - len(found))
+            return _drop_unwanted(found)
+
+    def _claim_kind(self, is_retry: bool, limit: int) -> list[Claim]:
+        after = self._after[is_retry]
+        found = _claim_after(after, is_retry, limit)
+        if after and len(found) < limit:
+            found += _claim_after(0, is_retry, limit - len(found))
+        self._after[is_retry] = max((each.endpoint_id for each in found), default=0) if len(found) == limit else 0
+        return found
+
+
+def _claim_after(after: int, is_retry: bool, limit: int) -> list[Claim]:
+    if connection.vendor != "postgresql":
+        rows = claims_sqlite.claim_rows(after, is_retry=is_retry, limit=limit, lease=LEASE)
+        return [Claim(*row) for row in rows]
+    with sql.postgresql_cursor() as cursor:
+        cursor.execute(
+            sql.load("notifications", "claim_deliveries.postgresql"),
+            {
+                "after": after,
+                "is_retry": is_retry,
+                "limit": limit,
+                "lease": LEASE.total_seconds(),
+                "slots": settings.DELIVERY_SLOTS_PER_CLIENT,
+            },
+            prepare=True,  # planning it takes longer than running it
+        )
+        rows = cursor.fetchall()
+    return sorted((Claim(*row) for row in rows), key=lambda each: each.id)
+
+
+def _drop_unwanted(found: Sequence[Claim]) -> list[Claim]:
+    """Finish at once what a newer message has replaced meanwhile, and what nobody wants any more."""
+    replaced = {each.id for each in found if each.superseded_by_id is not None}
+    reasons = unwanted((each.id, each.endpoint_id, each.subject) for each in found if each.id not in replaced)
+    _end(replaced, status=Delivery.Status.SUPERSEDED)
+    for reason, group in itertools.groupby(sorted(reasons, key=lambda pk: reasons[pk]), key=lambda pk: reasons[pk]):
+        _end(set(group), status=Delivery.Status.CANCELLED, reason=reason)
+    return [each for each in found if each.id not in replaced and each.id not in reasons]
+
+
+def _end(pks: set[int], **changes: Any) -> None:
+    if pks:
+        Delivery.objects.filter(pk__in=among_numbers(pks)).update(due_at=None, under_way_until=None, **changes)
+        ListedSubject.objects.filter(delivery__in=among_numbers(pks)).update(is_open=False)

@@ -1,0 +1,225 @@
+"""Where outgoing calls may connect: every address is judged at the moment of its connection, never by its name.
+
+A name is looked up anew for a connection and may then stand for something else than a minute ago, an address has many
+spellings, and some addresses of IPv6 carry one of IPv4 inside. So the rule stands at the one place that all of them
+pass: the making of the socket for an address that is final. `ipaddress.is_global` will not do, it is true for NAT64,
+6to4 and others that lead inside.
+"""
+
+import asyncio
+import errno
+import socket
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+
+from aiohttp import AddrInfoType, SocketFactoryType, TCPConnector
+from aiohttp.abc import AbstractResolver, ResolveResult
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+
+# Receivers close an idle connection after five seconds more often than not. Whoever calls on one that is just being
+# closed has failed, so it is given up before.
+KEEP_ALIVE_SECONDS = 4
+# A name with thousands of addresses would have each of them tried.
+ADDRESSES_OF_A_NAME = 8
+LOOK_UPS_AT_ONCE = 200
+
+# What each network is; the first that holds an address names it in the refusal.
+DENIED: dict[Network, str] = {
+    ip_network(network): what
+    for network, what in {
+        "0.0.0.0/8": "this host",
+        "10.0.0.0/8": "a private network",
+        "100.64.0.0/10": "a carrier's shared network",
+        "127.0.0.0/8": "loopback",
+        "169.254.0.0/16": "link-local",
+        "172.16.0.0/12": "a private network",
+        "192.0.0.0/24": "reserved for protocols",
+        "192.0.2.0/24": "reserved for documentation",
+        "192.88.99.0/24": "a 6to4 relay",
+        "192.168.0.0/16": "a private network",
+        "198.18.0.0/15": "reserved for benchmarks",
+        "198.51.100.0/24": "reserved for documentation",
+        "203.0.113.0/24": "reserved for documentation",
+        "224.0.0.0/4": "multicast",
+        "255.255.255.255/32": "broadcast",
+        "240.0.0.0/4": "reserved",
+        "::/128": "this host",
+        "::1/128": "loopback",
+        "::/96": "an IPv4-compatible address",
+        "::ffff:0:0:0/96": "an IPv4-translated address",
+        "64:ff9b:1::/48": "a NAT64 prefix of local use",
+        "100::/64": "a discard prefix",
+        "2001::/23": "reserved for protocols, Teredo among them",
+        "2001:db8::/32": "reserved for documentation",
+        "2002::/16": "6to4",
+        "3fff::/20": "reserved for documentation",
+        "5f00::/16": "segment routing",
+        "fc00::/7": "a private network",
+        "fe80::/10": "link-local",
+        "fec0::/10": "site-local",
+        "ff00::/8": "multicast",
+        # The rest of what lies beside 2000::/3, the only part of IPv6 in public use.
+        "::/3": "not in public use",
+        "4000::/2": "not in public use",
+        "8000::/1": "not in public use",
+    }.items()
+}
+# Whoever reaches one of these reads the credentials of the machine: no setting opens them.
+METADATA: tuple[Network, ...] = tuple(
+    ip_network(network)
+    for network in (
+        "169.254.0.0/16",  # 169.254.169.254 nearly everywhere; .170.2 and .170.23 for containers; .0.23 and others
+        "100.100.100.200/32",  # Alibaba
+        "168.63.129.16/32",  # Azure's host, an address that looks public
+        "192.0.0.192/32",  # Oracle
+        "fd00:ec2::/64",  # Amazon: ::254, ::23 and others
+        "fd20:ce::254/128",  # Google
+    )
+)
+
+_MAPPED = IPv6Network("::ffff:0:0/96")
+_NAT64 = IPv6Network("64:ff9b::/96")
+_NAT64_LOCAL = IPv6Network("64:ff9b:1::/48")
+_SIX_TO_FOUR = IPv6Network("2002::/16")
+_PUBLIC = IPv6Network("2000::/3")
+
+
+class AddressRefused(OSError):
+    """An address that outgoing calls may not reach."""
+
+    def __init__(self, address: str, reason: str) -> None:
+        super().__init__(errno.EACCES, f"{address} is refused: {reason}")
+
+    def __str__(self) -> str:
+        return str(self.strerror)
+
+
+def guarded_connector(
+    allowed: Sequence[Network], *, limit: int = 0, resolver: AbstractResolver | None = None
+) -> TCPConnector:
+    """Return a connector that reaches public addresses and the allowed networks; call it inside the loop.
+
+    Without a limit of its own: a pool that is full of slow receivers would keep the others waiting, so whoever sends
+    counts its calls itself.
+    """
+    return TCPConnector(
+        limit=limit,
+        resolver=resolver or ThreadResolver(),
+        keepalive_timeout=KEEP_ALIVE_SECONDS,
+        socket_factory=guarded_sockets(allowed),
+    )
+
+
+def guarded_sockets(allowed: Sequence[Network]) -> SocketFactoryType:
+    """Return a maker of sockets that makes none for an address that is refused."""
+    networks = tuple(allowed)
+
+    def make(info: AddrInfoType) -> socket.socket:
+        family, kind, protocol, _, place = info
+        check_address(str(place[0]), networks)
+        return socket.socket(family, kind, protocol)
+
+    return make
+
+
+def check_address(text: str, allowed: Sequence[Network]) -> None:
+    """Raise `AddressRefused` unless outgoing calls may connect to this address."""
+    try:
+        address = ip_address(text)
+    except ValueError:
+        # The loop would look it up once more, past this check.
+        raise AddressRefused(text, "it is not an address") from None
+    if _is_in([address, *_carried(address)], METADATA):
+        raise AddressRefused(text, "the cloud's metadata services are there, and nothing opens them")
+    final = _final(address)
+    if _is_in([final], allowed):
+        return
+    for network, what in DENIED.items():
+        if final in network:
+            rule = f"it is {what} ({network}); WEBHOOK_ALLOWED_NETWORKS may list the private networks to open"
+            raise AddressRefused(text, rule)
+
+
+def _is_in(addresses: Sequence[Address], networks: Sequence[Network]) -> bool:
+    return any(address in network for network in networks for address in addresses)
+
+
+def _final(address: Address) -> Address:
+    """Unwrap the two notations in which an IPv4 address is reached through IPv6: mapped, and by NAT64."""
+    if isinstance(address, IPv6Address) and (address in _MAPPED or address in _NAT64):
+        return IPv4Address(address.packed[12:])
+    return address
+
+
+def _carried(address: Address) -> list[IPv4Address]:
+    """Return every IPv4 address that this one may carry inside."""
+    if isinstance(address, IPv4Address):
+        return []
+    packed = address.packed
+    found = [] if address in _PUBLIC else [packed[12:]]  # mapped, compatible, translated, NAT64
+    if address in _NAT64_LOCAL:
+        # After a prefix of 48, 56 or 64 bits, and around the ninth octet (RFC 6052).
+        rest = packed[:8] + packed[9:]
+        found += [rest[start : start + 4] for start in (6, 7, 8)]
+    if address in _SIX_TO_FOUR:
+        found.append(packed[2:6])
+    return [IPv4Address(part) for part in found] + list(address.teredo or ())
+
+
+class ThreadResolver(AbstractResolver):
+    """Look each name up in a thread of its own.
+
+    The loop's own few threads are shared with everything else, and one name server that never answers holds one of
+    them for half a minute; nor may such a thread hold up the end of the process.
+    """
+
+    def __init__(self) -> None:
+        self._slots = asyncio.Semaphore(LOOK_UPS_AT_ONCE)
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        async with self._slots:
+            addresses = await _look_up(host, port, family)
+        return [
+            ResolveResult(hostname=host, host=address, port=port, family=family, proto=0, flags=socket.AI_NUMERICHOST)
+            for address in addresses[:ADDRESSES_OF_A_NAME]
+        ]
+
+    async def close(self) -> None:
+        """Nothing to close: a look-up ends with its thread."""
+
+
+async def _look_up(host: str, port: int, family: socket.AddressFamily) -> list[str]:
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[list[str]] = loop.create_future()
+
+    def finish(addresses: list[str], error: OSError | None) -> None:
+        if answer.done():  # nobody waits any more
+            return
+        if error is None:
+            answer.set_result(addresses)
+        else:
+            answer.set_exception(error)
+
+    def ask() -> None:
+        addresses, error = _ask(host, port, family)
+        with suppress(RuntimeError):  # the loop has been closed meanwhile
+            loop.call_soon_threadsafe(finish, addresses, error)
+
+    threading.Thread(target=ask, name="look-up", daemon=True).start()
+    return await answer
+
+
+def _ask(host: str, port: int, family: socket.AddressFamily) -> tuple[list[str], OSError | None]:
+    try:
+        found = socket.getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
+    except OSError as error:
+        return [], error
+    except ValueError as error:  # no name at all: a NUL inside, a label that is too long
+        return [], socket.gaierror(socket.EAI_NONAME, str(error))
+    return [str(place[0]) for *_, place in found], None

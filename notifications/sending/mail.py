@@ -1,0 +1,65 @@
+"""A mail about an alert, by Django's backend: an SMTP server, or the console where none is configured."""
+
+import asyncio
+import hashlib
+import smtplib
+import time
+from typing import Any
+
+import msgspec
+from django.conf import settings
+from django.core.mail import EmailMessage
+
+from notifications.sending.text import mail_text, subject_line
+from notifications.sending.webhook import Answer
+
+ACCEPTED = 250
+LONGEST_SECONDS = 30.0
+"""The time-out of the settings is for each step of the conversation; this one is for all of it."""
+
+
+async def send_mail(address: str, body: dict[str, Any]) -> Answer:
+    """Send the message in a thread; whatever the mail server does becomes the answer."""
+    began = time.monotonic()
+    try:
+        return await asyncio.wait_for(asyncio.to_thread(mail, address, body), LONGEST_SECONDS)
+    except TimeoutError:
+        return Answer(None, _milliseconds(began), "", f"no answer within {LONGEST_SECONDS:g} s")
+
+
+def mail(address: str, body: dict[str, Any]) -> Answer:
+    """Send the message from here."""
+    began = time.monotonic()
+    try:
+        _message(address, body).send()
+    # ValueError: an address or a header that no mail can have. OSError: no connection, no name, no certificate.
+    except (smtplib.SMTPException, OSError, ValueError) as error:
+        return _failure(error, began)
+    return Answer(ACCEPTED, _milliseconds(began))
+
+
+def _message(address: str, body: dict[str, Any]) -> EmailMessage:
+    """Make the mail; its id is the same when it is sent again, so that mailboxes can tell a repeat."""
+    digest = hashlib.sha256(address.encode() + msgspec.json.encode(body, order="sorted")).hexdigest()[:32]
+    headers = {"Message-ID": f"<{digest}@{settings.PUBLIC_URL.hostname}>", "Auto-Submitted": "auto-generated"}
+    return EmailMessage(subject_line(body), mail_text(body), to=[address], headers=headers)
+
+
+def _failure(error: Exception, began: float) -> Answer:
+    status, words = None, f"{type(error).__name__}: {error}"
+    if isinstance(error, smtplib.SMTPRecipientsRefused):
+        status, text = next(iter(error.recipients.values()))
+        words = _text(text)
+    elif isinstance(error, smtplib.SMTPResponseException):
+        status, words = error.smtp_code, _text(error.smtp_error)
+    if status is not None and not 400 <= status < 600:
+        status = None  # smtplib has codes of its own for a server that says nothing sensible
+    return Answer(status, _milliseconds(began), "", words[:300])
+
+
+def _text(answer: bytes | str) -> str:
+    return answer.decode(errors="replace") if isinstance(answer, bytes) else answer
+
+
+def _milliseconds(began: float) -> int:
+    return int((time.monotonic() - began) * 1000)

@@ -1,0 +1,205 @@
+"""Write what became of attempts: the attempt, the delivery, the breaker of its endpoint, the event; one transaction.
+
+Endpoints are locked before deliveries, and both in order of id, as everyone locks them. A claim that was overtaken
+writes no more than its attempt: the fence decides.
+"""
+
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.utils import timezone
+from django.utils.translation import gettext_noop
+from prometheus_client import Counter
+
+from config.common.correlation import correlated, correlation_id
+from config.common.sql import among_numbers, fetch_for_rows, run_for_rows
+from notifications.models import Delivery, Endpoint, ListedSubject
+from notifications.sending.claims import Claim
+from notifications.sending.policy import (
+    BREAKER_FAILURES,
+    GIVE_UP_AFTER,
+    GONE,
+    Verdict,
+    is_success,
+    judge,
+    next_probe,
+    slow_down,
+)
+from notifications.sending.webhook import Answer
+from notifications.services.alerts import raise_alert
+from notifications.services.endpoints import note_back, subject_of, switch_off
+from notifications.services.events import Fact, record_events
+
+ATTEMPTS = Counter("postern_delivery_attempts", "Attempts to deliver, by what became of the delivery", ["outcome"])
+
+ATTEMPTED = "delivery.attempted"
+LATE = "late"
+DEAD = gettext_noop("Messages to %(url)s were given up")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    claim: Claim
+    at: datetime
+    answer: Answer
+
+    @property
+    def ok(self) -> bool:
+        return is_success(self.answer.status)
+
+
+def record_outcomes(outcomes: Sequence[Outcome]) -> None:
+    """Write the outcomes of a few attempts, in the order in which they ended."""
+    by_endpoint = defaultdict[int, list[Outcome]](list)
+    for outcome in outcomes:
+        by_endpoint[outcome.claim.endpoint_id].append(outcome)
+    verdicts = {outcome.claim.id: _judge(outcome) for outcome in outcomes}
+    with transaction.atomic():
+        endpoints = _hold_endpoints(pk for pk, group in by_endpoint.items() if _is_news(group))
+        run_for_rows("notifications", "insert_attempts", [_attempt(outcome) for outcome in outcomes])
+        written = _finish(outcomes, verdicts)
+        _close_lists(outcomes, written)
+        for endpoint in endpoints:
+            _update_endpoint(endpoint, by_endpoint[endpoint.pk])
+        _alert_dead(outcomes, written)
+        record_events(_fact(outcome, written.get(outcome.claim.id, LATE)) for outcome in outcomes)
+    for outcome in outcomes:
+        ATTEMPTS.labels(written.get(outcome.claim.id, LATE)).inc()
+
+
+def _judge(outcome: Outcome) -> Verdict:
+    claim, answer = outcome.claim, outcome.answer
+    return judge(
+        answer.status,
+        answer.error,
+        answer.retry_after,
+        attempts=claim.attempts,
+        limit=1 if claim.family == Delivery.Family.PING else settings.DELIVERY_ATTEMPTS,
+        base=settings.DELIVERY_BASE_SECONDS,
+        is_probe=claim.is_probe,
+        chance=random.random(),
+    )
+
+
+def _is_news(group: Iterable[Outcome]) -> bool:
+    """Whether the endpoint's row changes: it does not while everything goes well."""
+    return any(not outcome.ok or outcome.claim.was_failing for outcome in group)
+
+
+def _hold_endpoints(pks: Iterable[int]) -> list[Endpoint]:
+    wanted = sorted(pks)
+    if not wanted:
+        return []
+    return list(Endpoint.objects.select_for_update(no_key=True).filter(pk__in=among_numbers(wanted)).order_by("pk"))
+
+
+def _attempt(outcome: Outcome) -> tuple[int, datetime, str, int | None, int, str, str]:
+    answer = outcome.answer
+    took, text = answer.duration_ms, answer.body[:1024]
+    return (outcome.claim.id, outcome.at, outcome.claim.url, answer.status, took, answer.error[:300], text)
+
+
+def _finish(outcomes: Sequence[Outcome], verdicts: dict[int, Verdict]) -> dict[int, str]:
+    """Finish the rows whose claim still stands; return their new status by id."""
+    rows = [
+        (each.claim.id, each.claim.fence, verdict.status.value, verdict.reason[:300], verdict.delay)
+        for each in outcomes
+        for verdict in [verdicts[each.claim.id]]
+    ]
+    if connection.vendor == "postgresql":
+        return dict(fetch_for_rows("notifications", "finish_deliveries", sorted(rows)))
+    return {pk: status for row in rows for pk, status in _finish_one(*row)}
+
+
+def _finish_one(pk: int, fence: int, status: str, reason: str, delay: float) -> list[tuple[int, str]]:
+    """The same as `finish_deliveries.postgresql.sql` for one row, under the write lock of SQLite."""
+    row = Delivery.objects.filter(pk=pk, fence=fence, status=Delivery.Status.PENDING).first()
+    if row is None:
+        return []
+    if status == Delivery.Status.DELIVERED:
+        row.status, row.reason, row.superseded_by = status, "", None
+    elif row.superseded_by_id is not None:
+        row.status = Delivery.Status.SUPERSEDED
+    else:
+        row.status, row.reason = status, reason
+    is_pending = row.status == Delivery.Status.PENDING
+    row.due_at = timezone.now() + timedelta(seconds=delay) if is_pending else None
+    row.under_way_until = None
+    row.save(update_fields=["status", "reason", "superseded_by", "due_at", "under_way_until"])
+    return [(pk, row.status)]
+
+
+def _close_lists(outcomes: Sequence[Outcome], written: dict[int, str]) -> None:
+    lists = {each.claim.id for each in outcomes if each.claim.family == Delivery.Family.LIST}
+    ended = [pk for pk in lists if written.get(pk, Delivery.Status.PENDING) != Delivery.Status.PENDING]
+    if ended:
+        ListedSubject.objects.filter(delivery__in=among_numbers(ended), is_open=True).update(is_open=False)
+
+
+def _update_endpoint(endpoint: Endpoint, group: Sequence[Outcome]) -> None:
+    """Count, open and close the breaker; switch off an endpoint that is gone; welcome one that is back."""
+    was_failing = endpoint.failures > 0 or endpoint.opened_at is not None
+    now = timezone.now()
+    for outcome in group:
+        if outcome.ok:
+            endpoint.failures, endpoint.opened_at, endpoint.probe_at, endpoint.not_before = 0, None, None, None
+        else:
+            _count_failure(endpoint, outcome, now)
+    endpoint.save(update_fields=["failures", "opened_at", "probe_at", "not_before"])
+    if any(outcome.answer.status == GONE for outcome in group):
+        switch_off(endpoint, "410: the receiver is gone")
+    elif _is_hopeless(endpoint, now):
+        switch_off(endpoint, "no answer for three days")
+    elif was_failing and any(outcome.ok for outcome in group):
+        note_back(endpoint)
+
+
+def _count_failure(endpoint: Endpoint, outcome: Outcome, now: datetime) -> None:
+    endpoint.failures += 1
+    pause = slow_down(outcome.answer.status, outcome.answer.retry_after)
+    if pause:
+        endpoint.not_before = max(endpoint.not_before or now, now + timedelta(seconds=pause))
+    if endpoint.opened_at is None:
+        if endpoint.failures >= BREAKER_FAILURES:
+            endpoint.opened_at, endpoint.probe_at = now, next_probe(now, now)
+    elif outcome.claim.is_probe:
+        endpoint.probe_at = next_probe(endpoint.opened_at, now)
+
+
+def _is_hopeless(endpoint: Endpoint, now: datetime) -> bool:
+    """A webhook that has not answered for three days; mailboxes and telephones of operators are never given up."""
+    is_webhook = endpoint.url.startswith("http")
+    return is_webhook and endpoint.opened_at is not None and now - endpoint.opened_at >= GIVE_UP_AFTER
+
+
+def _alert_dead(outcomes: Sequence[Outcome], written: dict[int, str]) -> None:
+    """Raise one alert for each endpoint, in the chain of a message that was given up."""
+    dead = {
+        each.claim.endpoint_id: each.claim
+        for each in outcomes
+        if written.get(each.claim.id) == Delivery.Status.DEAD and each.claim.family != Delivery.Family.PING
+    }
+    for endpoint_id, claim in sorted(dead.items()):
+        with correlated(claim.correlation_id or correlation_id()):
+            raise_alert("deliveries.dead", subject_of(endpoint_id), DEAD, {"url": claim.url})
+
+
+def _fact(outcome: Outcome, became: str) -> Fact:
+    claim, answer = outcome.claim, outcome.answer
+    payload = {
+        "endpoint": claim.endpoint_id,
+        "about": claim.subject,
+        "type": claim.type,
+        "attempt": claim.attempts,
+        "url": claim.url,
+        "status": answer.status,
+        "duration_ms": answer.duration_ms,
+        "error": answer.error[:300],
+        "became": became,
+    }
+    return Fact(ATTEMPTED, f"delivery/{claim.id}", outcome.at, payload, claim.correlation_id)

@@ -1,0 +1,69 @@
+"""What an answer means for a delivery, and when the next attempt is: pure rules."""
+
+import math
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from notifications.models import Delivery
+
+BREAKER_FAILURES = 5
+"""So many failures in a row open the breaker of an endpoint."""
+SHORTEST_PROBE, LONGEST_PROBE = timedelta(seconds=30), timedelta(minutes=15)
+SLOW_DOWN_SECONDS = 30.0
+"""How long an endpoint is left alone that asked for it (429, 503) and did not say how long."""
+GIVE_UP_AFTER = timedelta(hours=72)
+JITTER = 0.2
+
+GONE = 410
+SLOW_DOWN = {429, 503}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    status: Delivery.Status
+    reason: str = ""
+    delay: float = 0.0
+    """Seconds until the next attempt of one that stays pending."""
+
+
+def judge(
+    status: int | None,
+    error: str,
+    retry_after: float | None,
+    *,
+    attempts: int,
+    limit: int,
+    base: float,
+    is_probe: bool,
+    chance: float,
+) -> Verdict:
+    """Decide what becomes of a delivery after its n-th attempt; `chance` is between 0 and 1."""
+    if is_success(status):
+        return Verdict(Delivery.Status.DELIVERED)
+    reason = error or f"answered {status}"
+    if status == GONE:
+        return Verdict(Delivery.Status.CANCELLED, "410: the receiver is gone")
+    if is_probe:
+        return Verdict(Delivery.Status.PENDING, reason)
+    if attempts >= limit:
+        return Verdict(Delivery.Status.DEAD, reason)
+    return Verdict(Delivery.Status.PENDING, reason, max(retry_delay(attempts, base, chance), retry_after or 0.0))
+
+
+def is_success(status: int | None) -> bool:
+    return status is not None and 200 <= status < 300
+
+
+def retry_delay(attempts: int, base: float, chance: float) -> float:
+    """Return the seconds to wait after so many attempts: growing with their logarithm, spread by a fifth either way."""
+    return base * (1 + math.log(attempts)) * (1 - JITTER + 2 * JITTER * chance)
+
+
+def next_probe(opened_at: datetime, now: datetime) -> datetime:
+    """Probe an open breaker ever more rarely: after half of the time that it has been open."""
+    return now + min(max((now - opened_at) / 2, SHORTEST_PROBE), LONGEST_PROBE)
+
+
+def slow_down(status: int | None, retry_after: float | None) -> float:
+    """Return for how many seconds the whole endpoint is to be left alone."""
+    return (retry_after if retry_after is not None else SLOW_DOWN_SECONDS) if status in SLOW_DOWN else 0.0

@@ -1,0 +1,210 @@
+"""The sender of a process: one asyncio loop that is refilled as slots free up, never gather-then-claim.
+
+The work that rings wake only pokes the sender, which runs in a thread of its own for as long as the process lives. Two
+more threads do its database work side by side: one claims as much as there is room for, one writes what has ended. A
+slow receiver holds its own slots and nobody else's: an attempt that has waited for a while no longer counts, because
+waiting costs no more than a socket.
+"""
+
+import asyncio
+import os
+import resource
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TypeVar
+
+import structlog
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError, connections
+from django.utils import timezone
+
+from notifications.sending.claims import Claim, Claimer
+from notifications.sending.outcomes import Outcome, record_outcomes
+from notifications.sending.transport import Sessions, open_sessions, send
+from notifications.sending.webhook import Answer
+
+GATHER_SECONDS = 0.01
+"""How long ended attempts wait for others, so that they are written together."""
+SLOW_SECONDS = 0.5
+SLOW_SLOTS = 10
+"""Attempts that wait for longer are slow; so many times the slots may be under way with them."""
+AHEAD = 2
+"""So many times the slots are claimed ahead, about a tenth of a second's work: the loop must not wait for a claim."""
+SOCKETS = 16_384
+DATABASE_PAUSE = 1.0
+
+log = structlog.get_logger(__name__)
+
+ResultT = TypeVar("ResultT")
+
+
+def poke() -> None:
+    """Wake the sender of this process; a fork has its own."""
+    _senders.setdefault(os.getpid(), Sender()).poke()
+
+
+def stop_sender(grace: float) -> None:
+    """Let what the sender of this process has under way end before the process does."""
+    sender = _senders.pop(os.getpid(), None)
+    if sender is not None:
+        sender.stop(grace)
+
+
+class Sender:
+    def __init__(self, slots: int | None = None) -> None:
+        self._slots = slots or settings.DELIVERY_SLOTS
+        self._claimer = Claimer()
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._lock = threading.Lock()
+        self._stopping = False
+
+    def poke(self) -> None:
+        """Say that something may be due; start the thread with the first call."""
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="sender", daemon=True)
+                self._thread.start()
+            elif self._loop is not None:
+                self._loop.call_soon_threadsafe(self._due.set)
+
+    def stop(self, grace: float) -> None:
+        """Claim nothing more, let what is under way end, and wait for it that long."""
+        self._stopping = True
+        if self._thread is not None:
+            self.poke()
+            self._thread.join(grace)
+
+    def _run(self) -> None:
+        _allow_many_sockets()
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            runner.run(self._serve())
+
+    async def _serve(self) -> None:
+        self._due, self._news = asyncio.Event(), asyncio.Event()
+        self._due.set()
+        self._tasks = dict[asyncio.Task[None], float]()
+        self._next = deque[Claim]()
+        self._ended = list[Outcome]()
+        with self._lock:
+            self._loop = asyncio.get_running_loop()
+        sessions = open_sessions()
+        try:
+            async with asyncio.TaskGroup() as both:
+                both.create_task(self._keep_claiming(sessions))
+                both.create_task(self._keep_recording())
+        finally:
+            with self._lock:
+                self._loop = None
+            await sessions.close()
+
+    async def _keep_claiming(self, sessions: Sessions) -> None:
+        """Fill the free slots whenever something may be due; a full claim says that there may be more."""
+        with ThreadPoolExecutor(1, "sender-claims") as database:
+            while not self._stopping:
+                await self._fill(sessions, database)
+                await self._due.wait()
+            database.submit(connections.close_all)
+        self._news.set()
+
+    async def _fill(self, sessions: Sessions, database: ThreadPoolExecutor) -> None:
+        """Claim for the free slots, and a few for those that will be free by the time the claim is back."""
+        self._start_next(sessions)
+        room = self._count_free() + AHEAD * self._slots - len(self._next)
+        if room < self._slots and self._tasks:
+            await self._wait_for_room()
+            return
+        self._due.clear()
+        claims = await self._in(database, partial(self._claimer.claim, room)) or []
+        self._next.extend(claims)
+        self._start_next(sessions)
+        if len(claims) == room:
+            self._due.set()
+
+    def _start_next(self, sessions: Sessions) -> None:
+        for _ in range(min(len(self._next), self._count_free())):
+            task = asyncio.create_task(self._attempt(sessions, self._next.popleft()))
+            self._tasks[task] = time.monotonic()
+
+    def _count_free(self) -> int:
+        now = time.monotonic()
+        quick = sum(now - began < SLOW_SECONDS for began in self._tasks.values())
+        return min(self._slots - quick, self._slots * SLOW_SLOTS - len(self._tasks))
+
+    async def _wait_for_room(self) -> None:
+        """Wait until an attempt ends, or until those under way count as slow."""
+        await asyncio.wait(list(self._tasks), timeout=SLOW_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+
+    async def _attempt(self, sessions: Sessions, claim: Claim) -> None:
+        at, began = timezone.now(), time.monotonic()
+        try:
+            answer = await send(sessions, claim)
+        except Exception as error:  # noqa: BLE001  (whatever it is, the row must not wait for its lease)
+            log.exception("sender.attempt", delivery=claim.id)
+            answer = Answer(None, int((time.monotonic() - began) * 1000), "", repr(error), None)
+        self._ended.append(Outcome(claim, at, answer))
+        self._news.set()
+        del self._tasks[asyncio.current_task()]  # type: ignore[arg-type]
+        self._start_next(sessions)
+
+    async def _keep_recording(self) -> None:
+        """Write what has ended, a few at a time; then its endpoints have room again."""
+        with ThreadPoolExecutor(1, "sender-records") as database:
+            while not self._stopping or self._next or self._tasks or self._ended:
+                await self._news.wait()
+                await asyncio.sleep(GATHER_SECONDS)
+                self._news.clear()
+                ended, self._ended = self._ended, []
+                if ended and not await self._in(database, partial(_record, ended)):
+                    self._ended = ended + self._ended
+                    self._news.set()
+                self._due.set()
+            database.submit(connections.close_all)
+
+    async def _in(self, database: ThreadPoolExecutor, work: Callable[[], ResultT]) -> ResultT | None:
+        """Do this in a database thread; when the database is away pause, and return nothing."""
+        try:
+            return await asyncio.get_running_loop().run_in_executor(database, _keep_connection_fresh, work)
+        except (DatabaseError, InterfaceError) as error:
+            log.warning("sender.database", error=str(error))
+            await asyncio.sleep(DATABASE_PAUSE)
+            self._due.set()
+            return None
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """The fast loop that the web server runs on, where there is one."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
+
+
+def _allow_many_sockets() -> None:
+    """A socket waits for each slow receiver, and one is kept for a moment for each quick one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    enough = SOCKETS if hard == resource.RLIM_INFINITY else min(SOCKETS, hard)
+    if soft != resource.RLIM_INFINITY and soft < enough:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (enough, hard))
+
+
+def _record(ended: list[Outcome]) -> bool:
+    record_outcomes(ended)
+    return True
+
+
+def _keep_connection_fresh(work: Callable[[], ResultT]) -> ResultT:
+    """A connection that broke is opened anew by the next turn."""
+    try:
+        return work()
+    except (DatabaseError, InterfaceError):
+        connections.close_all()
+        raise
+
+
+_senders: dict[int, Sender] = {}

@@ -1,0 +1,90 @@
+"""An SMS about an alert, by a gateway that takes HTTP calls; without one it is only logged.
+
+URL and body are templates with `{to}` and `{text}`; what is filled in is encoded for where it stands, so that no text
+can change the call.
+"""
+
+import json
+import re
+import time
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote
+from xml.sax.saxutils import escape
+
+import aiohttp
+import structlog
+from django.conf import settings
+from yarl import URL
+
+from notifications.sending.text import short_text
+from notifications.sending.webhook import Answer
+
+TIMEOUT_SECONDS = 10.0
+BODY_BYTES = 1024
+JSON = "application/json"
+
+_PLACE = re.compile(r"\{(to|text)\}")
+
+log = structlog.get_logger(__name__)
+
+
+async def send_sms(session: aiohttp.ClientSession, number: str, body: dict[str, Any]) -> Answer:
+    """Call the gateway; whatever it does becomes the answer."""
+    text = short_text(body)
+    if not settings.SMS_URL:
+        log.info("sms.console", to=number, text=text)
+        return Answer(200, 0)
+    began = time.monotonic()
+    try:
+        return await _call(session, settings.SMS_URL, {"to": number, "text": text}, began)
+    except (aiohttp.ClientError, OSError, ValueError) as error:
+        # The URL may hold the key of the gateway.
+        words = f"{type(error).__name__}: {error}".replace(settings.SMS_URL, "SMS_URL")
+        return Answer(None, _milliseconds(began), "", words[:300])
+
+
+async def _call(session: aiohttp.ClientSession, url: str, values: dict[str, str], began: float) -> Answer:
+    headers = {"content-type": JSON} | {name.lower(): value for name, value in settings.SMS_HEADERS.items()}
+    sent = None
+    if settings.SMS_METHOD == "GET":
+        headers.pop("content-type")
+    else:
+        sent = fill_in(settings.SMS_BODY, values, _encoding(headers["content-type"])).encode()
+    async with session.request(
+        settings.SMS_METHOD,
+        URL(fill_in(url, values, _percent), encoded=True),
+        data=sent,
+        headers=headers,
+        # Followed, a redirect would carry the key of the gateway elsewhere.
+        allow_redirects=False,
+        timeout=aiohttp.ClientTimeout(total=TIMEOUT_SECONDS),
+    ) as response:
+        head = await response.content.read(BODY_BYTES)
+        return Answer(response.status, _milliseconds(began), head.decode(errors="replace").replace("\x00", ""))
+
+
+def fill_in(template: str, values: dict[str, str], encode: Callable[[str], str]) -> str:
+    """Put the encoded values in their places, in one pass: a text that reads `{to}` stays a text."""
+    return _PLACE.sub(lambda place: encode(values[place[1]]), template)
+
+
+def _encoding(content_type: str) -> Callable[[str], str]:
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind == JSON or kind.endswith("+json"):
+        return _json
+    if kind == "application/x-www-form-urlencoded":
+        return _percent
+    return escape if kind in ("text/xml", "application/xml") else str
+
+
+def _json(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False)[1:-1]
+
+
+def _percent(value: str) -> str:
+    return quote(value, safe="")
+
+
+def _milliseconds(began: float) -> int:
+    return int((time.monotonic() - began) * 1000)

@@ -1,0 +1,60 @@
+"""What a person reads of an alert: the subject and text of a mail, the one line of an SMS.
+
+Messages are worded when they are sent, in the language of the installation.
+"""
+
+from typing import Any
+
+from django.conf import settings
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils import translation
+from django.utils.translation import gettext
+
+from notifications.wording import fill, on_one_line
+
+LONGEST_SUBJECT = 200
+LONGEST_SMS = 300
+
+
+def subject_line(body: dict[str, Any]) -> str:
+    """Word the subject of a mail, on one line."""
+    with translation.override(settings.LANGUAGE_CODE):
+        return _cut(f"[Postern] {_headline(body)}", LONGEST_SUBJECT)
+
+
+def mail_text(body: dict[str, Any]) -> str:
+    with translation.override(settings.LANGUAGE_CODE):
+        context = {
+            **body,
+            "headline": _headline(body),
+            "details": {name: on_one_line(str(value)) for name, value in (body.get("detail") or {}).items()},
+            "note": fill(body.get("note") or "", {}),
+            "page": page_of(body),
+        }
+        return render_to_string("notifications/alert.txt", context)
+
+
+def short_text(body: dict[str, Any]) -> str:
+    """Word an SMS: one line, cut to what gateways take."""
+    with translation.override(settings.LANGUAGE_CODE):
+        return _cut(f"Postern: {_headline(body)}", LONGEST_SMS)
+
+
+def page_of(body: dict[str, Any]) -> str:
+    """Return the address of the alert's page; what is told without the database has none."""
+    if body.get("id") is None:
+        return ""
+    return settings.PUBLIC_URL.geturl().rstrip("/") + reverse("admin:notifications_alert_change", args=[body["id"]])
+
+
+def _headline(body: dict[str, Any]) -> str:
+    title = fill(body.get("title", ""), body.get("detail") or {})
+    if body.get("type") == "alert.closed":
+        return gettext("Over: %(title)s") % {"title": title}
+    return title
+
+
+def _cut(text: str, longest: int) -> str:
+    text = on_one_line(text)
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"

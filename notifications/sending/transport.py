@@ -1,0 +1,43 @@
+"""Send one message to where its endpoint is: a webhook, a mailbox or a telephone."""
+
+from dataclasses import dataclass
+
+import aiohttp
+import msgspec
+from django.conf import settings
+
+from config.common.encryption import Undecipherable
+from notifications.sending.claims import Claim
+from notifications.sending.mail import send_mail
+from notifications.sending.sms import send_sms
+from notifications.sending.webhook import Answer, open_session, post
+
+
+@dataclass(frozen=True)
+class Sessions:
+    """The HTTP sessions of a sender: webhooks pass the guard, the SMS gateway is the operator's own choice."""
+
+    webhooks: aiohttp.ClientSession
+    gateway: aiohttp.ClientSession
+
+    async def close(self) -> None:
+        await self.webhooks.close()
+        await self.gateway.close()
+
+
+def open_sessions() -> Sessions:
+    return Sessions(open_session(settings.WEBHOOK_ALLOWED_NETWORKS), aiohttp.ClientSession(trust_env=False))
+
+
+async def send(sessions: Sessions, claim: Claim) -> Answer:
+    """Make the attempt; whatever the far side does becomes the answer."""
+    scheme, _, address = claim.url.partition(":")
+    if scheme == "mailto":
+        return await send_mail(address, msgspec.json.decode(claim.body))
+    if scheme == "sms":
+        return await send_sms(sessions.gateway, address, msgspec.json.decode(claim.body))
+    try:
+        secrets = claim.secrets()
+    except Undecipherable as error:
+        return Answer(None, 0, "", f"cannot be signed: {error.__doc__}", None)
+    return await post(sessions.webhooks, claim.url, str(claim.id), claim.body.encode(), secrets)

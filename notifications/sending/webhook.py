@@ -1,0 +1,194 @@
+"""One webhook: a signed POST, and what became of it. Knows no model; whoever calls decides what an answer means."""
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from functools import cache
+
+import aiohttp
+from aiohttp.abc import AbstractResolver
+from aiohttp.http_exceptions import HttpProcessingError
+from yarl import URL
+
+from notifications.sending.guard import AddressRefused, Network, guarded_connector
+from notifications.sending.signing import sign
+
+TIMEOUT_SECONDS = 10.0
+CONNECT_SECONDS = 5.0
+BODY_BYTES = 1024
+RETRY_AFTER_SECONDS = 86_400.0
+HEADER_BYTES = 8190
+HEADERS = 100
+
+# What the far side, the network between and a URL can do; some URLs trip the parser only on the way out. Anything else
+# is a fault of ours and goes on up.
+_FAILURES = (aiohttp.ClientError, HttpProcessingError, OSError, ValueError)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a receiver answered.
+
+    The status alone decides. With a 2xx `error` may still say that the rest of the answer never came: the receiver has
+    taken the message all the same.
+    """
+
+    status: int | None
+    duration_ms: int
+    body: str = ""
+    error: str = ""
+    retry_after: float | None = None
+
+    @property
+    def ok(self) -> bool:
+        return self.status is not None and 200 <= self.status < 300
+
+
+def open_session(
+    allowed: Sequence[Network], *, limit: int = 0, resolver: AbstractResolver | None = None
+) -> aiohttp.ClientSession:
+    """Return the session that a process posts by; call it inside the loop and close it there.
+
+    It takes nothing from the environment, keeps no cookie and inflates nothing: the answer is only looked at.
+    """
+    return aiohttp.ClientSession(
+        connector=guarded_connector(allowed, limit=limit, resolver=resolver),
+        headers={"content-type": "application/json", "user-agent": "Postern/1", "accept-encoding": "identity"},
+        cookie_jar=aiohttp.DummyCookieJar(),
+        trust_env=False,
+        auto_decompress=False,
+        read_bufsize=BODY_BYTES,
+        max_line_size=HEADER_BYTES,
+        max_field_size=HEADER_BYTES,
+        max_headers=HEADERS,
+    )
+
+
+async def post(
+    session: aiohttp.ClientSession,
+    url: str,
+    message_id: str,
+    body: bytes,
+    secrets: Sequence[str],
+    *,
+    timeout_seconds: float = TIMEOUT_SECONDS,
+) -> Answer:
+    """Post a message signed with these secrets, newest first; whatever the far side does becomes an answer."""
+    target = _target(url)
+    if target is None:
+        return Answer(None, 0, error="the URL must be http or https with a host and without a user")
+    headers = sign(secrets, message_id, int(time.time()), body)
+    received = _Received()
+    started = time.monotonic()
+    try:
+        await _exchange(session, target, body, headers, _limits(timeout_seconds), received)
+        error = _verdict(received.status)
+    except _FAILURES as failure:
+        error = _explain(failure, timeout_seconds)
+    duration_ms = round((time.monotonic() - started) * 1000)
+    return Answer(received.status, duration_ms, _text(received.body), _storable(error), received.retry_after)
+
+
+@dataclass(slots=True)
+class _Received:
+    """What has arrived so far; it stays when the rest does not come."""
+
+    status: int | None = None
+    retry_after: float | None = None
+    body: bytearray = field(default_factory=bytearray)
+
+
+def _target(url: str) -> URL | None:
+    try:
+        target = URL(url)
+    except (ValueError, IndexError):  # the parser trips over `http://[::]@`
+        return None
+    if target.scheme not in ("http", "https") or not target.raw_host:
+        return None
+    if target.raw_user is not None or target.raw_password is not None:
+        return None
+    return target
+
+
+@cache
+def _limits(timeout_seconds: float) -> aiohttp.ClientTimeout:
+    """Return the time limits of a call, reading its answer included; the library would round them up otherwise."""
+    return aiohttp.ClientTimeout(total=timeout_seconds, sock_connect=CONNECT_SECONDS, ceil_threshold=math.inf)
+
+
+async def _exchange(
+    session: aiohttp.ClientSession,
+    target: URL,
+    body: bytes,
+    headers: dict[str, str],
+    limits: aiohttp.ClientTimeout,
+    received: _Received,
+) -> None:
+    call = session.post(target, data=body, headers=headers, allow_redirects=False, timeout=limits)
+    async with call as response:
+        received.status = response.status
+        received.retry_after = parse_retry_after(response.headers.get("retry-after"), at=time.time())
+        # An answer that is left unread closes its connection on the way out, a finished one keeps it for the next.
+        while len(received.body) < BODY_BYTES and not response.content.at_eof():
+            received.body += await response.content.read(BODY_BYTES - len(received.body))
+
+
+def parse_retry_after(value: str | None, *, at: float) -> float | None:
+    """Return the seconds to wait, at most a day, from a number of seconds or a date; nothing from anything else."""
+    if value is None:
+        return None
+    value = value.strip()
+    if value.isascii() and value.isdigit():
+        return min(float(value), RETRY_AFTER_SECONDS)
+    try:
+        moment = parsedate_to_datetime(value)
+        until = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+    return min(max(until - at, 0.0), RETRY_AFTER_SECONDS)
+
+
+def _verdict(status: int | None) -> str:
+    if status is None or 200 <= status < 300:
+        return ""
+    if 300 <= status < 400:
+        return f"answered {status}: redirects are not followed, the client needs its final URL"
+    return f"answered {status}"
+
+
+def _explain(failure: BaseException, timeout_seconds: float) -> str:
+    """Say what went wrong in words of our own: nothing that the far side has sent, nothing that was sent to it."""
+    match failure:
+        case aiohttp.ClientConnectorError(os_error=AddressRefused() as refused):
+            return str(refused)
+        case aiohttp.ClientConnectorDNSError():
+            return f"the name {failure.host} was not found ({failure.strerror})"
+        case aiohttp.ClientConnectorCertificateError():
+            return f"the certificate is not trusted ({failure.certificate_error})"
+        case aiohttp.ClientSSLError():
+            return f"no TLS ({failure.strerror})"
+        case aiohttp.ConnectionTimeoutError():
+            return f"no connection within {CONNECT_SECONDS:g} s"
+        case TimeoutError():
+            return f"no whole answer within {timeout_seconds:g} s"
+        case aiohttp.ClientConnectorError():
+            return f"no connection ({failure.strerror})"
+        case ValueError():
+            return "the URL names no host that can be called"
+        case aiohttp.ClientResponseError() | HttpProcessingError():
+            return "the answer is not HTTP, or its headers are too long"
+        case OSError(strerror=str() as reason):
+            return f"the connection broke ({reason})"
+    return "the connection was closed before the answer was whole"
+
+
+def _text(body: bytearray) -> str:
+    return _storable(body.decode("utf-8", "replace"))
+
+
+def _storable(text: str) -> str:
+    """Replace what no database keeps in a text; a name with it may come from a URL."""
+    return text.replace("\0", "\ufffd")

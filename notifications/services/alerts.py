@@ -1,0 +1,158 @@
+"""Alerts: raised in the transaction of the fact, folded while they are not resolved, closed when the fact heals."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+from django.db import connection, transaction
+from django.db.models import F
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from config.common.correlation import correlation_id
+from config.common.moments import cut_to_milliseconds, format_moment
+from config.common.ring import ring
+from config.common.sql import load_for_engine
+from config.records.models import ChangeRecord
+from config.records.services.changes import record_change
+from notifications.errors import AlertAcknowledged, AlertNotFound, AlertResolved
+from notifications.models import Alert
+from notifications.services.alert_messages import CLOSED, owe_to_those_told
+from notifications.services.events import Fact, record_event
+from notifications.wording import on_one_line
+
+ALERTS = "alerts"
+KIND = "alert"
+
+
+def subject_of(alert_id: int) -> str:
+    return f"alert/{alert_id}"
+
+
+def raise_alert(kind: str, subject: str, title: str, detail: dict[str, Any] | None = None) -> int:
+    """Tell staff of a fact, in the transaction that makes it true; return the id of its alert.
+
+    One that is not resolved yet counts the repeat, and takes over the newest words; nobody is told again. `title` is a
+    source text of `gettext` that may name keys of `detail` as `%(name)s`.
+    """
+    values = {
+        "kind": kind,
+        "subject": subject,
+        "title": on_one_line(title)[:300],
+        "detail": msgspec.json.encode(detail or {}).decode(),
+        "chain": correlation_id(),
+    }
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute(load_for_engine("notifications", "raise_alert"), values)
+            alert_id, count = cursor.fetchone()
+        if count == 1:
+            payload = {"kind": kind, "about": subject, "title": values["title"], "detail": detail or {}}
+            record_event(Fact("alert.raised", subject_of(alert_id), timezone.now(), payload))
+            ring(ALERTS)
+    return int(alert_id)
+
+
+def heal(kind: str, subject: str, note: str = "") -> None:
+    """Close the alert of a fact that is over, if there is one, and say so to those who were told of it."""
+    with transaction.atomic():
+        rows = Alert.objects.select_for_update(no_key=True).filter(kind=kind, subject=subject)
+        alert = rows.exclude(status=Alert.Status.RESOLVED).first()
+        if alert is None:
+            return
+        _close(alert, by="", resolution=note)
+        if not _is_muted(alert):
+            owe_to_those_told(alert, CLOSED)
+
+
+def acknowledge(alert_id: int, actor: str) -> None:
+    """Take an alert on: nobody else is called for it."""
+    with transaction.atomic():
+        alert = _hold(alert_id)
+        if alert.status == Alert.Status.ACKNOWLEDGED:
+            raise AlertAcknowledged(acknowledged_by=alert.acknowledged_by)
+        before = _values(alert)
+        alert.status = Alert.Status.ACKNOWLEDGED
+        alert.acknowledged_by, alert.acknowledged_at = actor[:160], _now()
+        _write(alert, "status", "acknowledged_by", "acknowledged_at")
+        _tell("acknowledged", alert, before, actor)
+
+
+def resolve(alert_id: int, actor: str, note: str = "") -> None:
+    """Close an alert by hand; should its fact come again, that is a new alert."""
+    with transaction.atomic():
+        alert = _hold(alert_id)
+        before = _values(alert)
+        _close(alert, by=actor[:160], resolution=note)
+        _record(alert, before, actor)
+
+
+def mute(alert_id: int, actor: str, seconds: int) -> None:
+    """Tell nobody about this alert for a while; if it is still open then, it climbs on."""
+    with transaction.atomic():
+        alert = _hold(alert_id)
+        before = _values(alert)
+        alert.muted_until = _now() + timedelta(seconds=seconds)
+        # A holder of the row is overtaken, so that it tells nobody either; the next one sees that it is muted.
+        due_at = Now() if alert.status == Alert.Status.OPEN else None
+        Alert.objects.filter(pk=alert.pk).update(muted_until=alert.muted_until, due_at=due_at, fence=F("fence") + 1)
+        _tell("muted", alert, before, actor)
+        ring(ALERTS)
+
+
+def _hold(alert_id: int) -> Alert:
+    """Lock an alert that is not resolved."""
+    alert = None
+    if 0 < alert_id < 2**63:
+        alert = Alert.objects.select_for_update(no_key=True).filter(pk=alert_id).first()
+    if alert is None:
+        raise AlertNotFound
+    if alert.status == Alert.Status.RESOLVED:
+        raise AlertResolved
+    return alert
+
+
+def _close(alert: Alert, *, by: str, resolution: str) -> None:
+    alert.status, alert.resolution = Alert.Status.RESOLVED, on_one_line(resolution)[:300]
+    alert.resolved_by, alert.resolved_at = by, _now()
+    _write(alert, "status", "resolved_by", "resolved_at", "resolution")
+    payload = {"kind": alert.kind, "about": alert.subject, "by": by, "resolution": alert.resolution}
+    record_event(Fact("alert.resolved", subject_of(alert.pk), timezone.now(), payload))
+
+
+def _write(alert: Alert, *names: str) -> None:
+    """Write these columns and end the climb: whoever holds the row for its next rung is overtaken."""
+    changes = {name: getattr(alert, name) for name in names}
+    Alert.objects.filter(pk=alert.pk).update(**changes, due_at=None, fence=F("fence") + 1)
+
+
+def _tell(verb: str, alert: Alert, before: dict[str, Any], actor: str) -> None:
+    after = _record(alert, before, actor)
+    payload = {"kind": alert.kind, "about": alert.subject, "by": actor, "muted_until": after["muted_until"]}
+    record_event(Fact(f"alert.{verb}", subject_of(alert.pk), timezone.now(), payload))
+
+
+def _record(alert: Alert, before: dict[str, Any], actor: str) -> dict[str, Any]:
+    after = _values(alert)
+    record_change(
+        kind=KIND,
+        object_id=str(alert.pk),
+        action=ChangeRecord.Action.CHANGED,
+        before=before,
+        after=after,
+        actor=actor,
+    )
+    return after
+
+
+def _values(alert: Alert) -> dict[str, Any]:
+    muted_until = None if alert.muted_until is None else format_moment(alert.muted_until)
+    return {"status": str(alert.status), "muted_until": muted_until, "resolution": alert.resolution}
+
+
+def _is_muted(alert: Alert) -> bool:
+    return alert.muted_until is not None and timezone.now() < alert.muted_until
+
+
+def _now() -> datetime:
+    return cut_to_milliseconds(timezone.now())

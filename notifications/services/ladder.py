@@ -1,0 +1,128 @@
+"""The ladder: which rungs there are, whom each tells, and how staff change them."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from django.db import transaction
+from django.db.models import F
+from django.db.models.functions import Now
+from django.utils.translation import gettext
+
+from config.common.errors import Invalid
+from config.common.ring import ring
+from config.records.models import ChangeRecord
+from config.records.services.changes import record_change
+from notifications.models import Alert, Endpoint, Rung
+
+KIND = "rung"
+FIELDS = ("after_seconds", "channel", "to_superusers", "to_administrator", "addresses", "active")
+LONGEST = 30 * 86_400
+PHONE = re.compile(r"\+?[0-9]{5,15}")
+
+_SCHEMES = {Rung.Channel.EMAIL.value: "mailto", Rung.Channel.SMS.value: "sms"}
+
+
+def active_rungs(*, after: int | None) -> list[Rung]:
+    """Return the rungs past those that were told, in their order, locked: of two climbers one makes the endpoints."""
+    rungs = Rung.objects.select_for_update().filter(active=True).order_by("after_seconds", "id")
+    return [rung for rung in rungs if after is None or rung.after_seconds > after]
+
+
+def find_endpoints(rungs: Iterable[Rung]) -> list[int]:
+    """Return the endpoint of everybody whom these rungs name, each once; who is new gets one."""
+    urls = list(dict.fromkeys(f"{_SCHEMES[rung.channel]}:{address}" for rung in rungs for address in recipients(rung)))
+    known = dict(Endpoint.objects.filter(url__in=urls).order_by("-pk").values_list("url", "pk"))
+    for url in urls:
+        if url not in known:
+            known[url] = Endpoint.objects.create(url=url, secret=b"").pk
+    # One that was given up, because its mail server was away for days, is tried anew with every new alert.
+    Endpoint.objects.filter(pk__in=known.values(), active=False).update(
+        active=True, off_reason="", failures=0, opened_at=None, probe_at=None, not_before=None
+    )
+    return [known[url] for url in urls]
+
+
+def recipients(rung: Rung) -> list[str]:
+    """Return the addresses that a rung tells, as things stand now."""
+    found = list[str]()
+    if rung.to_superusers:
+        people = User.objects.filter(is_superuser=True, is_active=True).exclude(email="").order_by("pk")
+        found += people.values_list("email", flat=True)
+    if rung.to_administrator:
+        own = settings.ADMIN_EMAIL if rung.channel == Rung.Channel.EMAIL else settings.ADMIN_PHONE
+        found += [own] if own else []
+    found += split(rung.addresses)
+    return list(dict.fromkeys(found))
+
+
+def split(addresses: str) -> list[str]:
+    return addresses.replace(",", " ").replace(";", " ").split()
+
+
+def save_rung(rung: Rung, *, actor: str) -> None:
+    """Add or change a rung; open alerts are looked at again, as the ladder is now."""
+    rung.addresses = " ".join(split(rung.addresses))
+    faults = rung_faults(rung)
+    if faults:
+        raise Invalid(faults)
+    with transaction.atomic():
+        known = Rung.objects.select_for_update().filter(pk=rung.pk).first()
+        rung.save(force_insert=known is None)
+        _record(None if known is None else _values(known), rung, actor=actor)
+        _look_again()
+
+
+def delete_rung(rung: Rung, *, actor: str) -> None:
+    with transaction.atomic():
+        before, pk = _values(rung), rung.pk
+        rung.delete()
+        action = ChangeRecord.Action.DELETED
+        record_change(kind=KIND, object_id=str(pk), action=action, before=before, after=None, actor=actor)
+        _look_again()
+
+
+def rung_faults(rung: Rung) -> dict[str, list[str]]:
+    """Name what breaks a rule, by field."""
+    faults = dict[str, list[str]]()
+    is_mail = rung.channel == Rung.Channel.EMAIL
+    if not 0 <= rung.after_seconds <= LONGEST:
+        faults["after_seconds"] = [gettext("Must be from 0 to %(most)s seconds.") % {"most": LONGEST}]
+    if rung.to_superusers and not is_mail:
+        faults["to_superusers"] = [gettext("Accounts have an e-mail address alone.")]
+    wrong = [each for each in split(rung.addresses) if not (_is_mail(each) if is_mail else PHONE.fullmatch(each))]
+    if wrong:
+        rule = gettext("Not an e-mail address: %(wrong)s") if is_mail else gettext("Not a telephone number: %(wrong)s")
+        faults["addresses"] = [rule % {"wrong": ", ".join(wrong)}]
+    elif not (rung.to_superusers or rung.to_administrator or rung.addresses.strip()):
+        faults["addresses"] = [gettext("Name somebody to tell.")]
+    return faults
+
+
+def _is_mail(address: str) -> bool:
+    try:
+        validate_email(address)
+    except ValidationError:
+        return False
+    return len(address) <= 254
+
+
+def _record(before: dict[str, Any] | None, rung: Rung, *, actor: str) -> None:
+    after = _values(rung)
+    action = ChangeRecord.Action.CREATED if before is None else ChangeRecord.Action.CHANGED
+    if before != after:
+        record_change(kind=KIND, object_id=str(rung.pk), action=action, before=before, after=after, actor=actor)
+
+
+def _values(rung: Rung) -> dict[str, Any]:
+    return {name: getattr(rung, name) for name in FIELDS}
+
+
+def _look_again() -> None:
+    """Have every open alert climb anew; whoever holds one has read the ladder as it was, and is overtaken."""
+    Alert.objects.filter(status=Alert.Status.OPEN).update(due_at=Now(), fence=F("fence") + 1)
+    ring("alerts")

@@ -1,0 +1,19 @@
+INSERT INTO notifications_alert AS known (
+    kind, subject, title, detail, correlation_id, status, count, first_at, last_at, due_at, muted_until,
+    fence, acknowledged_by, resolved_by, resolution
+)
+VALUES (
+    %(kind)s, %(subject)s, %(title)s, %(detail)s, %(chain)s, 'open', 1,
+    statement_timestamp(), statement_timestamp(), statement_timestamp(),
+    (
+        SELECT max(muted_until) FROM notifications_alert
+        WHERE kind = %(kind)s AND subject = %(subject)s AND muted_until > statement_timestamp()
+    ),
+    0, '', '', ''
+)
+ON CONFLICT (kind, subject) WHERE NOT (status = 'resolved') DO UPDATE SET
+    count = known.count + 1,
+    last_at = excluded.last_at,
+    title = excluded.title,
+    detail = excluded.detail
+RETURNING id, count

@@ -1,0 +1,89 @@
+"""What this app tells of a chain: its events, its messages with their attempts, its alerts and what became of them."""
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any
+
+from django.db.models import QuerySet
+from django.urls import reverse
+
+from config.common.moments import format_moment
+from config.common.sql import among
+from config.records.tracing import Step
+from notifications.models import Alert, Attempt, Delivery, Event
+from notifications.selectors import attempts_of
+from notifications.sending.outcomes import ATTEMPTED
+from notifications.services.alerts import subject_of
+
+
+def trace_events(correlation_id: str, most: int) -> Iterator[Step]:
+    """Tell the events of the chain, and those of its alerts: who took one on did so by another call."""
+    own = Event.objects.filter(correlation_id=correlation_id)
+    alerts = [subject_of(pk) for pk in _alerts(correlation_id, most).values_list("pk", flat=True)]
+    of_alerts = Event.objects.filter(subject__in=among(alerts)) if alerts else Event.objects.none()
+    # Attempts are told as such.
+    found = chain(*(rows.exclude(type=ATTEMPTED).order_by("pk")[:most] for rows in (own, of_alerts)))
+    once = {event.pk: event for event in found}
+    return (_happened(once[pk]) for pk in sorted(once)[:most])
+
+
+def trace_deliveries(correlation_id: str, most: int) -> Iterator[Step]:
+    rows = Delivery.objects.filter(correlation_id=correlation_id).select_related("endpoint").order_by("pk")
+    deliveries = list(rows[:most])
+    yield from map(_owed, deliveries)
+    yield from map(_tried, _attempts(deliveries, most))
+
+
+def trace_alerts(correlation_id: str, most: int) -> Iterator[Step]:
+    return (_raised(alert) for alert in _alerts(correlation_id, most))
+
+
+def _alerts(correlation_id: str, most: int) -> QuerySet[Alert]:
+    return Alert.objects.filter(correlation_id=correlation_id).order_by("pk")[:most]
+
+
+def _attempts(deliveries: list[Delivery], most: int) -> Iterable[Attempt]:
+    if not deliveries:
+        return []
+    since = min(delivery.created_at for delivery in deliveries)
+    return attempts_of([delivery.pk for delivery in deliveries], since=since)[:most]
+
+
+def _happened(event: Event) -> Step:
+    data = {"type": event.type, "subject": event.subject, "payload": event.payload}
+    page = reverse("admin:notifications_event_change", args=[event.pk])
+    return Step(event.at, "event", event.pk, str(event), None, data, page)
+
+
+def _owed(delivery: Delivery) -> Step:
+    data: dict[str, Any] = {
+        "type": delivery.type,
+        "subject": delivery.subject,
+        "url": delivery.endpoint.url,
+        "reason": delivery.reason,
+        "attempts": delivery.attempts,
+        "superseded_by": delivery.superseded_by_id,
+        "next_attempt_at": None if delivery.due_at is None else format_moment(delivery.due_at),
+    }
+    page = reverse("admin:notifications_delivery_change", args=[delivery.pk])
+    summary = f"{delivery} → {delivery.endpoint.url}"
+    return Step(delivery.created_at, "delivery", delivery.pk, summary, delivery.status, data, page)
+
+
+def _tried(attempt: Attempt) -> Step:
+    data: dict[str, Any] = {
+        "delivery": attempt.delivery_id,
+        "url": attempt.url,
+        "status": attempt.status,
+        "duration_ms": attempt.duration_ms,
+        "error": attempt.error or None,
+    }
+    page = reverse("admin:notifications_delivery_change", args=[attempt.delivery_id])
+    outcome = str(attempt.status) if attempt.status is not None else attempt.error
+    return Step(attempt.at, "attempt", attempt.pk, attempt.url, outcome, data, page)
+
+
+def _raised(alert: Alert) -> Step:
+    data = {"kind": alert.kind, "subject": alert.subject, "detail": alert.detail, "count": alert.count}
+    page = reverse("admin:notifications_alert_change", args=[alert.pk])
+    return Step(alert.first_at, "alert", alert.pk, alert.words, alert.status, data, page)

@@ -1,0 +1,20 @@
+"""Words that are kept in English with their details apart, so that each reader has them in their own language."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.translation import gettext
+
+_NAME = re.compile(r"%\((\w+)\)s")
+
+
+def fill(text: str, detail: Mapping[str, Any]) -> str:
+    """Translate a text and put the details into it, on one line. Knows no failure: a missing detail is a dash."""
+    filled = _NAME.sub(lambda found: str(detail.get(found[1], "–")), gettext(text) if text else "")
+    return on_one_line(filled)
+
+
+def on_one_line(text: str) -> str:
+    """Collapse line breaks and other white space: a title goes into a mail's header and into an SMS."""
+    return " ".join(text.split())

@@ -1,0 +1,16 @@
+from playwright.sync_api import Page, expect
+
+DEAD = "/admin/notifications/delivery/dead/"
+
+
+class TestDeadLetters:
+    def test_are_sent_again_with_a_bar_that_fills(self, admin_page: Page, address: str) -> None:
+        admin_page.goto(f"{address}{DEAD}")
+        expect(admin_page.locator(".pst-card h2").first).to_contain_text("130 messages were given up")
+        admin_page.click("button:has-text('Resend all')")
+        expect(admin_page.locator("#resending p")).to_have_text("Done: 130 are on their way, 0 left out")
+        bar = admin_page.locator("#resending progress")
+        assert bar.evaluate("bar => bar.value === bar.max")
+        admin_page.goto(f"{address}{DEAD}")
+        expect(admin_page.locator("body")).to_contain_text("Nothing waits to be sent again.")
+        expect(admin_page.locator("#resending")).to_be_hidden()

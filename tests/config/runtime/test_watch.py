@@ -1,0 +1,145 @@
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+import pytest
+
+from config.env import read
+from config.runtime.processes import PROCESSES, WATCH, needed
+from config.runtime.watch import DatabaseWatch, is_wanted
+from tests.smtp import MailServer, mail_server
+
+
+class Database:
+    """Answers, or does not; with a clock beside it."""
+
+    def __init__(self) -> None:
+        self.away = False
+        self.time = 0.0
+
+    def check(self) -> None:
+        if self.away:
+            raise ConnectionRefusedError("nobody listens")
+
+
+class Phone(BaseHTTPRequestHandler):
+    texts: list[dict[str, str]] = []
+
+    def do_POST(self) -> None:
+        self.texts.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def phone(settings: Any) -> Iterator[list[dict[str, str]]]:
+    """A telephone behind an SMS gateway on the loopback."""
+    Phone.texts = []
+    with HTTPServer(("127.0.0.1", 0), Phone) as gateway:
+        threading.Thread(target=gateway.serve_forever, args=[0.05], daemon=True).start()
+        settings.SMS_URL, settings.ADMIN_PHONE = f"http://127.0.0.1:{gateway.server_port}/", "+375291234567"
+        yield Phone.texts
+        gateway.shutdown()
+
+
+@pytest.fixture
+def inbox(settings: Any) -> Iterator[MailServer]:
+    with mail_server() as server:
+        settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+        settings.EMAIL_HOST, settings.EMAIL_PORT, settings.EMAIL_TIMEOUT = "127.0.0.1", server.port, 2
+        settings.ADMIN_EMAIL = "admin@example.org"
+        yield server
+
+
+@pytest.fixture
+def database() -> Database:
+    return Database()
+
+
+@pytest.fixture
+def watch(database: Database) -> DatabaseWatch:
+    return DatabaseWatch(database.check, lambda: database.time)
+
+
+def look_for(watch: DatabaseWatch, database: Database, seconds: int) -> None:
+    for _ in range(seconds // 5):
+        database.time += 5
+        watch.look_once()
+
+
+def subjects(server: MailServer) -> list[str]:
+    return [str(message["Subject"]) for _, message in server.inbox]
+
+
+class TestDatabaseWatch:
+    def test_half_a_minute_away_is_mailed_and_texted_once_and_so_is_the_return(
+        self, watch: DatabaseWatch, database: Database, inbox: MailServer, phone: list[dict[str, str]]
+    ) -> None:
+        database.away = True
+        look_for(watch, database, 30)
+        assert subjects(inbox) == []
+        look_for(watch, database, 60)
+        assert subjects(inbox) == ["[Postern] The database does not answer"]
+        assert "nobody listens" in inbox.inbox[0][1].get_content()
+        database.away = False
+        look_for(watch, database, 60)
+        back = "The database is back, it was away for 90 s"
+        assert subjects(inbox)[1:] == [f"[Postern] {back}"]
+        assert phone == [
+            {"to": "+375291234567", "text": "Postern: The database does not answer"},
+            {"to": "+375291234567", "text": f"Postern: {back}"},
+        ]
+
+    def test_a_short_absence_is_nobodys_business(
+        self, watch: DatabaseWatch, database: Database, inbox: MailServer
+    ) -> None:
+        for away in (True, False, True, False):
+            database.away = away
+            look_for(watch, database, 25)
+        assert subjects(inbox) == []
+
+    def test_each_absence_is_told(self, watch: DatabaseWatch, database: Database, inbox: MailServer) -> None:
+        for away in (True, False, True, False):
+            database.away = away
+            look_for(watch, database, 40)
+        assert len(subjects(inbox)) == 4
+
+    def test_what_the_mail_server_did_not_take_is_sent_when_it_does(
+        self, watch: DatabaseWatch, database: Database, inbox: MailServer, phone: list[dict[str, str]]
+    ) -> None:
+        inbox.refuses = "451 try later"
+        database.away = True
+        look_for(watch, database, 60)
+        assert (subjects(inbox), len(phone)) == ([], 1)
+        inbox.refuses = ""
+        look_for(watch, database, 5)
+        assert (subjects(inbox), len(phone)) == (["[Postern] The database does not answer"], 1)
+
+    def test_the_return_replaces_what_could_not_be_sent(
+        self, watch: DatabaseWatch, database: Database, inbox: MailServer
+    ) -> None:
+        inbox.refuses = "451 try later"
+        database.away = True
+        look_for(watch, database, 60)
+        database.away, inbox.refuses = False, ""
+        look_for(watch, database, 60)
+        assert subjects(inbox) == ["[Postern] The database is back, it was away for 60 s"]
+
+
+class TestWhoWatches:
+    ENGINES = {"DATABASE_URL": "postgresql://u@h/n", "AMQP_URL": "amqp://h"}
+
+    @pytest.mark.parametrize("variable", [{"ADMIN_EMAIL": "a@example.org"}, {"ADMIN_PHONE": "+375 29 123-45-67"}])
+    def test_a_process_where_there_is_someone_to_tell(self, variable: dict[str, str]) -> None:
+        assert needed(read(self.ENGINES | variable)) == (*PROCESSES, WATCH)
+
+    def test_nobody_where_there_is_no_one(self, settings: Any) -> None:
+        settings.ADMIN_EMAIL = settings.ADMIN_PHONE = None
+        assert needed(read(self.ENGINES)) == PROCESSES
+        assert not is_wanted()

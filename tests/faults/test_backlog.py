@@ -1,0 +1,110 @@
+"""Consumers that stand still for longer than a sensor's timeout: a backlog is not silence."""
+
+import signal
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.faults.line import Line
+from tests.faults.patience import eventually
+from tests.faults.product import own_database
+from tests.sensors.amqp import Broker, broker
+
+__all__ = ["broker"]
+pytestmark = pytest.mark.xdist_group("amqp")
+
+CONSUMERS = ("ingest-1", "ingest-2")
+TIMEOUT = timedelta(seconds=5)
+STANDSTILL = 8.0
+
+
+@pytest.fixture
+def line(tmp_path: Path, servers: Any, broker: Broker) -> Iterator[Line]:
+    """Two consumers with small batches, a scheduler, and two sensors that may be silent for five seconds."""
+    with own_database(servers.database) as database:
+        made = Line(tmp_path, DATABASE_URL=database, AMQP_URL=servers.amqp, INGEST_BATCH="10")
+        made.register(["talker", "silent"], timeout=TIMEOUT.seconds)
+        made.start("scheduler", "run_scheduler")
+        for name in CONSUMERS:
+            made.start(name, "run_ingest")
+        yield made
+        made.end()
+
+
+def speak(broker: Broker, seconds: float, *, until: Callable[[], object] = lambda: False) -> bool:
+    """Let the talker send signals, as it always does; return whether the condition held in time."""
+
+    def say_and_look() -> object:
+        broker.send({"sensor_id": "talker", "data": 1}, delivery_mode=2)
+        return until()
+
+    return eventually(say_and_look, seconds)
+
+
+def seen(line: Line) -> dict[str, datetime]:
+    return dict(line.rows("SELECT sensor_id, seen_at FROM sensors_sensorstate WHERE seen_at IS NOT NULL"))
+
+
+def losses(line: Line) -> list[tuple[str, datetime]]:
+    return line.rows("SELECT subject, at FROM notifications_event WHERE type LIKE 'sensor.connection_%' ORDER BY id")
+
+
+def delay_of_the_newest(line: Line) -> timedelta:
+    """Return how long after its deadline the last loss was noticed."""
+    delay: timedelta = line.rows("SELECT recorded_at - at FROM notifications_event ORDER BY id DESC LIMIT 1")[0][0]
+    return delay
+
+
+def are_overdue(line: Line) -> bool:
+    now = line.rows("SELECT clock_timestamp()")[0][0]
+    return all(now - seen_at > TIMEOUT for seen_at in seen(line).values())
+
+
+def stop(line: Line) -> None:
+    for name in CONSUMERS:
+        line.stop(name)
+
+
+def start(line: Line) -> None:
+    for name in CONSUMERS:
+        line.start(name, "run_ingest")
+
+
+def pause(line: Line) -> None:
+    """They keep what the broker has sent them: the queue looks empty."""
+    for name in CONSUMERS:
+        line.processes[name].send_signal(signal.SIGSTOP)
+
+
+def go_on(line: Line) -> None:
+    for name in CONSUMERS:
+        line.processes[name].send_signal(signal.SIGCONT)
+
+
+@pytest.mark.parametrize(("stand_still", "work"), [(stop, start), (pause, go_on)], ids=["stopped", "paused"])
+def test_a_backlog_is_no_silence_and_true_silence_is_told_once_it_is_worked_off(
+    line: Line, broker: Broker, stand_still: Callable[[Line], None], work: Callable[[Line], None]
+) -> None:
+    assert speak(broker, 30, until=lambda: len(line.rows("SELECT FROM sensors_consumermark")) == 2), line.logs()
+    broker.send({"sensor_id": "silent", "data": 1})
+    assert speak(broker, 3, until=lambda: "silent" in seen(line)), line.logs()
+    stand_still(line)
+
+    speak(broker, STANDSTILL)
+    assert are_overdue(line), "without the watermark both would be lost by now"
+    assert losses(line) == []
+
+    work(line)
+    assert speak(broker, 20, until=lambda: losses(line)), line.logs()
+    speak(broker, 2)
+    assert losses(line) == [("sensor/silent", cut(seen(line)["silent"] + TIMEOUT))]
+
+    assert eventually(lambda: len(losses(line)) == 2, 20), "the talker has fallen silent as well"
+    assert delay_of_the_newest(line) < timedelta(seconds=10)
+
+
+def cut(at: datetime) -> datetime:
+    return at.replace(microsecond=at.microsecond // 1000 * 1000)

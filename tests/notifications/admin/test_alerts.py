@@ -1,0 +1,154 @@
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from notifications.models import Alert, Delivery, Rung
+from notifications.services.alerts import acknowledge, heal, mute, resolve
+from tests.notifications.alerts import climb, raised, two_rungs
+from tests.staff import signed_in
+
+pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
+
+LIST, LADDER = "/admin/notifications/alert/", "/admin/notifications/rung/"
+
+
+@pytest.fixture
+def operator() -> Client:
+    return signed_in("operator")
+
+
+def listed(client: Client, **query: str) -> list[str]:
+    return [alert.subject for alert in client.get(LIST, query).context["cl"].result_list]
+
+
+class TestInbox:
+    @pytest.fixture(autouse=True)
+    def _three(self) -> None:
+        acknowledge(raised(subject="taken").pk, "staff:ivan")
+        raised(subject="waiting")
+        acknowledge(raised(subject="taken later").pk, "staff:ivan")
+        raised(subject="waiting later")
+        resolve(raised(subject="done").pk, "staff:ivan")
+
+    def test_what_nobody_has_taken_on_stands_first(self, operator: Client) -> None:
+        assert listed(operator) == ["waiting later", "waiting", "taken later", "taken"]
+
+    @pytest.mark.parametrize(
+        ("status", "subjects"),
+        [
+            ("open", ["waiting later", "waiting"]),
+            ("acknowledged", ["taken later", "taken"]),
+            ("resolved", ["done"]),
+            ("all", ["done", "waiting later", "taken later", "waiting", "taken"]),
+        ],
+    )
+    def test_filters_by_status(self, operator: Client, status: str, subjects: list[str]) -> None:
+        assert listed(operator, status=status) == subjects
+
+    def test_several_are_acknowledged_at_once(self, operator: Client) -> None:
+        chosen = list(Alert.objects.exclude(status="resolved").values_list("pk", flat=True))
+        answer = operator.post(LIST, {"action": "acknowledge_chosen", "_selected_action": chosen}, follow=True)
+        assert "2 alerts have been acknowledged." in answer.content.decode()
+        assert not Alert.objects.filter(status="open").exists()
+
+    def test_a_viewer_looks_and_acts_not(self) -> None:
+        viewer = signed_in("viewer")
+        alert = Alert.objects.get(subject="waiting")
+        page = viewer.get(LIST).content.decode()
+        assert "/acknowledge/" not in page
+        for verb in ("acknowledge", "mute", "resolve"):
+            assert viewer.post(f"{LIST}{alert.pk}/{verb}/").status_code == 403
+
+    def test_costs_the_same_for_many(self, operator: Client, django_assert_max_num_queries: Any) -> None:
+        operator.get(LIST)
+        for number in range(20):
+            raised(subject=f"s{number}")
+        with django_assert_max_num_queries(12):
+            operator.get(LIST)
+
+
+class TestPage:
+    def test_tells_what_happened_and_who_was_told(self, operator: Client) -> None:
+        two_rungs()
+        alert = raised(error="<script>alert(1)</script>")
+        climb()
+        Delivery.objects.update(status="dead", due_at=None, reason="550 no such mailbox", attempts=10)
+        acknowledge(alert.pk, "staff:ivan")
+        heal("engine.down", "engine/redis", "it answers again")
+        page = operator.get(f"{LIST}{alert.pk}/change/").content.decode()
+        for part in ("ops@example.org", "550 no such mailbox", "attempts: 10", "staff:ivan", "it answers again"):
+            assert part in page
+        assert "<script>alert(1)" not in page
+
+    def test_a_page_that_is_not_there(self, operator: Client) -> None:
+        assert operator.get(f"{LIST}999/change/").status_code == 302
+
+
+class TestActions:
+    def test_acknowledge(self, operator: Client) -> None:
+        alert = raised()
+        assert "Acknowledge this alert?" in operator.get(f"{LIST}{alert.pk}/acknowledge/").content.decode()
+        operator.post(f"{LIST}{alert.pk}/acknowledge/")
+        alert.refresh_from_db()
+        assert (alert.status, alert.acknowledged_by) == ("acknowledged", "staff:olga")
+
+    @pytest.mark.parametrize("note", ["", "restarted it"])
+    def test_resolve_with_or_without_a_note(self, operator: Client, note: str) -> None:
+        alert = raised()
+        operator.post(f"{LIST}{alert.pk}/resolve/", {"note": note})
+        alert.refresh_from_db()
+        assert (alert.status, alert.resolved_by, alert.resolution) == ("resolved", "staff:olga", note)
+
+    def test_mute(self, operator: Client) -> None:
+        alert = raised()
+        operator.post(f"{LIST}{alert.pk}/mute/", {"seconds": "3600"})
+        alert.refresh_from_db()
+        assert 3500 < (alert.muted_until - timezone.now()).total_seconds() <= 3600
+        assert "muted until" in operator.get(f"{LIST}{alert.pk}/change/").content.decode()
+
+    def test_mute_for_a_time_that_is_not_offered(self, operator: Client) -> None:
+        alert = raised()
+        operator.post(f"{LIST}{alert.pk}/mute/", {"seconds": "99999999999"})
+        alert.refresh_from_db()
+        assert alert.muted_until is None
+
+    def test_what_is_resolved_offers_nothing(self, operator: Client) -> None:
+        alert = raised()
+        mute(alert.pk, "staff:ivan", 60)
+        resolve(alert.pk, "staff:ivan")
+        page = operator.get(f"{LIST}{alert.pk}/change/").content.decode()
+        assert f"{LIST}{alert.pk}/resolve/" not in page
+        assert operator.post(f"{LIST}{alert.pk}/acknowledge/").status_code == 403
+
+
+class TestLadder:
+    NEW = {"after_seconds": "1800", "channel": "sms", "addresses": "+375291234567", "active": "on"}
+
+    def test_an_administrator_adds_changes_and_deletes_a_rung(self) -> None:
+        two_rungs()
+        administrator = signed_in("administrator")
+        administrator.post(f"{LADDER}add/", self.NEW)
+        rung = Rung.objects.get(after_seconds=1800)
+        administrator.post(f"{LADDER}{rung.pk}/change/", {**self.NEW, "after_seconds": "3600"})
+        rung.refresh_from_db()
+        assert (rung.after_seconds, rung.addresses) == (3600, "+375291234567")
+        administrator.post(f"{LADDER}{rung.pk}/delete/", {"post": "yes"})
+        assert Rung.objects.count() == 2
+
+    def test_a_rung_that_breaks_a_rule_is_shown_with_the_rule(self) -> None:
+        administrator = signed_in("administrator")
+        page = administrator.post(f"{LADDER}add/", {**self.NEW, "addresses": "a@example.org"}).content.decode()
+        assert "Not a telephone number: a@example.org" in page
+
+    def test_the_list_says_when_and_whom(self, operator: Client, settings: Any) -> None:
+        settings.ADMIN_PHONE = None
+        two_rungs()
+        Rung.objects.filter(channel="sms").update(to_administrator=True)
+        page = operator.get(LADDER).content.decode()
+        for part in ("at once", "after 10 minutes", "ops@example.org", "ADMIN_PHONE (not set)"):
+            assert part in page
+
+    def test_an_operator_cannot_change_it(self, operator: Client) -> None:
+        assert operator.post(f"{LADDER}add/", self.NEW).status_code == 403

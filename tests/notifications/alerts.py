@@ -1,0 +1,44 @@
+"""Alerts and ladders for the tests."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import F
+
+from notifications.models import Alert, Delivery, Rung
+from notifications.services.alerts import raise_alert
+from notifications.services.climbing import climb_once
+
+TITLE = "%(engine)s does not answer"
+
+
+def lead(*rungs: tuple[int, str, str]) -> None:
+    """Replace the ladder by rungs of seconds, channel and addresses."""
+    Rung.objects.all().delete()
+    for after, channel, addresses in rungs:
+        Rung.objects.create(after_seconds=after, channel=channel, addresses=addresses)
+
+
+def two_rungs() -> None:
+    lead((0, "email", "ops@example.org"), (600, "sms", "+375291234567"))
+
+
+def raised(kind: str = "engine.down", subject: str = "engine/redis", **detail: Any) -> Alert:
+    return Alert.objects.get(pk=raise_alert(kind, subject, TITLE, {"engine": "Redis", **detail}))
+
+
+def pass_time(seconds: int) -> None:
+    """Let time pass for the alerts: leases go by the clock of the database, so their times move instead."""
+    gone = timedelta(seconds=seconds)
+    for name in ("first_at", "last_at", "due_at", "muted_until"):
+        Alert.objects.filter(**{f"{name}__isnull": False}).update(**{name: F(name) - gone})
+
+
+def climb() -> None:
+    while climb_once():
+        pass
+
+
+def told() -> list[tuple[str, str]]:
+    """Return what was owed to whom, in order."""
+    return list(Delivery.objects.order_by("id").values_list("type", "endpoint__url"))

@@ -1,0 +1,188 @@
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from notifications.models import Alert, Attempt, Delivery, Endpoint, Event
+from notifications.sending.policy import BREAKER_FAILURES
+from notifications.services.endpoints import return_once, welcome
+from tests.notifications.sending.owing import answer, claim, make_due, make_endpoint, owe_state
+
+pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
+
+
+def fail_until_dead(row: Delivery, settings: Any) -> None:
+    settings.DELIVERY_ATTEMPTS = 1
+    answer(*[each for each in claim() if each.id == row.pk], status=500)
+    row.refresh_from_db()
+    assert row.status == "dead"
+
+
+class TestTheDelivery:
+    def test_success_ends_it(self) -> None:
+        row = owe_state(make_endpoint())
+        answer(*claim(), status=204)
+        row.refresh_from_db()
+        assert (row.status, row.reason, row.due_at, row.under_way_until) == ("delivered", "", None, None)
+
+    def test_failure_leaves_it_for_later_with_its_reason(self, settings: Any) -> None:
+        settings.DELIVERY_BASE_SECONDS = 300
+        row = owe_state(make_endpoint())
+        answer(*claim(), status=500)
+        row.refresh_from_db()
+        assert (row.status, row.reason, row.attempts) == ("pending", "answered 500", 1)
+        assert row.due_at is not None
+        assert timedelta(seconds=235) < row.due_at - timezone.now() < timedelta(seconds=365)
+
+    def test_every_attempt_is_kept_and_told(self) -> None:
+        row = owe_state(make_endpoint())
+        answer(*claim(), status=None, error="timed out")
+        make_due(row)
+        answer(*claim(), status=200)
+        kept = Attempt.objects.filter(delivery=row).order_by("id").values_list("status", "error", "url")
+        assert list(kept) == [(None, "timed out", row.endpoint.url), (200, "", row.endpoint.url)]
+        told = Event.objects.filter(type="delivery.attempted", subject=f"delivery/{row.pk}").order_by("id")
+        assert [event.payload["became"] for event in told] == ["pending", "delivered"]
+
+    def test_a_sender_that_was_overtaken_writes_no_more_than_its_attempt(self) -> None:
+        row = owe_state(make_endpoint())
+        late = claim()
+        make_due(row)
+        newer = claim()
+        answer(*late, status=200)
+        row.refresh_from_db()
+        assert row.status == "pending"
+        answer(*newer, status=200)
+        row.refresh_from_db()
+        assert row.status == "delivered"
+
+    def test_after_the_last_attempt_it_is_dead_and_staff_are_told(self, settings: Any) -> None:
+        row = owe_state(make_endpoint())
+        fail_until_dead(row, settings)
+        alert = Alert.objects.get(kind="deliveries.dead")
+        assert alert.subject == f"endpoint/{row.endpoint_id}"
+
+    @pytest.mark.parametrize(("status", "became"), [(200, "delivered"), (500, "superseded")])
+    def test_one_that_was_replaced_under_way_is_delivered_or_superseded(self, status: int, became: str) -> None:
+        endpoint = make_endpoint()
+        older = owe_state(endpoint, data=1)
+        under_way = claim()
+        newer = owe_state(endpoint, data=0)
+        older.refresh_from_db()
+        assert (older.status, older.superseded_by_id) == ("pending", newer.pk)
+        answer(*under_way, status=status)
+        older.refresh_from_db()
+        assert older.status == became
+        assert Delivery.objects.get(pk=newer.pk).status == "pending"
+
+
+class TestTheBreaker:
+    def test_opens_after_so_many_failures_in_a_row_and_closes_with_a_success(self) -> None:
+        endpoint = make_endpoint()
+        for number in range(BREAKER_FAILURES):
+            owe_state(endpoint, f"thing/{number}")
+        answer(*claim(), status=500)
+        endpoint.refresh_from_db()
+        assert endpoint.opened_at is not None
+        assert endpoint.probe_at is not None
+        assert endpoint.probe_at > timezone.now() + timedelta(seconds=20)
+
+        Endpoint.objects.update(probe_at=Now() - timedelta(seconds=1))
+        Delivery.objects.filter(status="pending").update(due_at=Now() - timedelta(seconds=1))
+        probe = claim()
+        assert [each.is_probe for each in probe] == [True]
+        answer(*probe, status=200)
+        endpoint.refresh_from_db()
+        assert (endpoint.failures, endpoint.opened_at, endpoint.probe_at) == (0, None, None)
+        assert len(claim()) == BREAKER_FAILURES - 1
+
+    def test_a_failed_probe_waits_for_longer_and_leaves_the_row_due(self) -> None:
+        opened = timezone.now() - timedelta(minutes=10)
+        endpoint = make_endpoint(opened_at=opened, probe_at=timezone.now() - timedelta(seconds=1), failures=9)
+        row = owe_state(endpoint)
+        answer(*claim(), status=503)
+        endpoint.refresh_from_db()
+        row.refresh_from_db()
+        assert endpoint.probe_at is not None
+        assert row.due_at is not None
+        assert endpoint.probe_at - timezone.now() > timedelta(minutes=4)
+        assert (row.status, row.attempts) == ("pending", 0)
+        assert row.due_at <= timezone.now()
+
+    def test_open_for_three_days_it_disables_the_endpoint_with_an_alert(self) -> None:
+        opened = timezone.now() - timedelta(hours=73)
+        endpoint = make_endpoint(opened_at=opened, probe_at=timezone.now() - timedelta(seconds=1), failures=99)
+        row = owe_state(endpoint)
+        answer(*claim(), status=500)
+        endpoint.refresh_from_db()
+        row.refresh_from_db()
+        assert (endpoint.active, row.status) == (False, "cancelled")
+        assert Alert.objects.filter(kind="endpoint.disabled", subject=f"endpoint/{endpoint.pk}").exists()
+
+    def test_one_that_asks_to_slow_down_is_left_alone_for_so_long(self) -> None:
+        endpoint = make_endpoint()
+        owe_state(endpoint, "thing/1")
+        answer(*claim(), status=429, retry_after=120)
+        owe_state(endpoint, "thing/2")
+        endpoint.refresh_from_db()
+        assert endpoint.not_before is not None
+        assert timedelta(seconds=110) < endpoint.not_before - timezone.now() < timedelta(seconds=130)
+        assert claim() == []
+
+
+class TestGone:
+    def test_disables_the_endpoint_and_cancels_what_is_pending(self) -> None:
+        endpoint = make_endpoint()
+        first = owe_state(endpoint, "thing/1")
+        under_way = claim()
+        second = owe_state(endpoint, "thing/2")
+        answer(*under_way, status=410)
+        endpoint.refresh_from_db()
+        assert (endpoint.active, endpoint.off_reason) == (False, "410: the receiver is gone")
+        assert set(Delivery.objects.values_list("pk", "status")) == {(first.pk, "cancelled"), (second.pk, "cancelled")}
+        assert Alert.objects.filter(kind="endpoint.disabled").exists()
+
+
+class TestComingBack:
+    def test_a_success_after_failures_queues_the_newest_dead_again(self, settings: Any) -> None:
+        endpoint = make_endpoint()
+        dead = owe_state(endpoint, "thing/1")
+        fail_until_dead(dead, settings)
+        owe_state(endpoint, "thing/2")
+        answer(*claim(), status=200)
+        while return_once():
+            pass
+        dead.refresh_from_db()
+        assert (dead.status, dead.attempts, dead.is_retry) == ("pending", 0, True)
+        assert [each.id for each in claim()] == [dead.pk]
+
+    def test_a_dead_one_that_a_newer_followed_stays_dead(self, settings: Any) -> None:
+        endpoint = make_endpoint()
+        dead = owe_state(endpoint, "thing/1")
+        fail_until_dead(dead, settings)
+        newer = owe_state(endpoint, "thing/1")
+        answer(*claim(), status=200)
+        while return_once():
+            pass
+        dead.refresh_from_db()
+        assert (dead.status, dead.is_final) == ("dead", True)
+        assert Delivery.objects.get(pk=newer.pk).status == "delivered"
+
+    def test_what_was_withheld_for_good_does_not_come_back(self) -> None:
+        endpoint = make_endpoint()
+        muted = owe_state(endpoint, withheld="the sensor is muted", for_good=True)
+        off = owe_state(endpoint, "thing/2", withheld="the client is inactive")
+        welcome(endpoint)
+        while return_once():
+            pass
+        statuses = dict(Delivery.objects.values_list("pk", "status"))
+        assert statuses == {muted.pk: "cancelled", off.pk: "pending"}
+
+    def test_the_alert_about_the_dead_heals(self, settings: Any) -> None:
+        endpoint = make_endpoint()
+        fail_until_dead(owe_state(endpoint), settings)
+        owe_state(endpoint, "thing/2")
+        answer(*claim(), status=200)
+        assert Alert.objects.get(kind="deliveries.dead").status == Alert.Status.RESOLVED

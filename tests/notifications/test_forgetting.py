@@ -1,0 +1,147 @@
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from config.common.partitions import ensure_partitions
+from notifications.errors import DeliveryNotFound
+from notifications.models import Attempt, Delivery, ListedSubject
+from notifications.selectors import first_delivery_since
+from notifications.services.forgetting import forget_old_deliveries, keep_attempts
+from notifications.services.resending import resend
+from tests.notifications.sending.owing import make_endpoint, owe_state
+
+pytestmark = [pytest.mark.embedded, pytest.mark.django_db(transaction=True)]
+
+LONG_AGO = datetime(2021, 3, 4, 12, tzinfo=UTC)
+
+
+def ended(status: str, subject: str = "thing/1", *, age: int = 100, **fields: Any) -> Delivery:
+    made = Delivery.objects.create(
+        endpoint=fields.pop("endpoint", None) or make_endpoint(),
+        type="thing.changed",
+        family=fields.pop("family", "state"),
+        subject=subject,
+        body={},
+        status=status,
+        due_at=timezone.now() if status == "pending" else None,
+        **fields,
+    )
+    Delivery.objects.filter(pk=made.pk).update(created_at=timezone.now() - timedelta(days=age))
+    return made
+
+
+def attempt(delivery: Delivery, recorded_at: datetime) -> Attempt:
+    made = Attempt.objects.create(delivery=delivery, at=recorded_at, url="http://a/", status=200, duration_ms=1)
+    if connection.vendor == "postgresql":
+        ensure_partitions(Attempt, today=recorded_at.date())
+    Attempt.objects.filter(pk=made.pk).update(recorded_at=recorded_at)
+    return made
+
+
+def left() -> list[int]:
+    forget_old_deliveries()
+    return list(Delivery.objects.order_by("pk").values_list("pk", flat=True))
+
+
+class TestKeepAttempts:
+    def test_old_ones_go_and_young_ones_stay(self) -> None:
+        row = owe_state(make_endpoint())
+        attempt(row, LONG_AGO)
+        young = attempt(row, timezone.now())
+        keep_attempts()
+        assert list(Attempt.objects.values_list("pk", flat=True)) == [young.pk]
+
+    def test_the_coming_days_are_ready(self) -> None:
+        keep_attempts()
+        made = attempt(owe_state(make_endpoint()), timezone.now() + timedelta(days=7))
+        if connection.vendor == "postgresql":
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT tableoid::regclass::text FROM notifications_attempt WHERE id = %s", [made.pk])
+                assert cursor.fetchone()[0] == f"notifications_attempt_{timezone.now() + timedelta(days=7):%Y%m%d}"
+
+
+class TestForgetOldDeliveries:
+    @pytest.mark.parametrize("status", ["delivered", "superseded"])
+    def test_what_has_ended_goes_when_it_is_old(self, status: str) -> None:
+        ended(status)
+        young = ended(status, age=80)
+        assert left() == [young.pk]
+
+    def test_what_is_pending_stays(self) -> None:
+        row = ended("pending")
+        assert left() == [row.pk]
+
+    @pytest.mark.parametrize("status", ["dead", "cancelled"])
+    def test_the_newest_of_its_key_stays_while_it_may_return(self, status: str) -> None:
+        endpoint = make_endpoint()
+        older, newest = [ended(status, endpoint=endpoint) for _ in range(2)]
+        withheld = ended(status, "thing/2", endpoint=endpoint, is_final=True)
+        listing = ended(status, "", endpoint=endpoint, family="list")
+        assert left() == [newest.pk]
+        assert not {older.pk, withheld.pk, listing.pk} & {*Delivery.objects.values_list("pk", flat=True)}
+
+    def test_one_that_was_attempted_lately_stays(self) -> None:
+        row = ended("delivered")
+        attempt(row, timezone.now() - timedelta(days=1))
+        assert left() == [row.pk]
+
+    def test_the_successor_of_one_that_still_gives_way_stays(self) -> None:
+        endpoint = make_endpoint()
+        second = ended("superseded", endpoint=endpoint)
+        first = ended("pending", endpoint=endpoint, superseded_by=second)
+        third = ended("pending", endpoint=endpoint)
+        assert left() == [second.pk, first.pk, third.pk]
+
+    def test_what_a_list_named_goes_with_it_and_a_reason_stays_without_its_link(self) -> None:
+        endpoint = make_endpoint()
+        listing = ended("delivered", "", endpoint=endpoint, family="list")
+        ListedSubject.objects.create(delivery=listing, endpoint=endpoint, subject="thing/1")
+        successor = ended("delivered", endpoint=endpoint)
+        young = ended("superseded", endpoint=endpoint, age=1, superseded_by=successor, reason="superseded by it")
+        assert left() == [young.pk]
+        assert not ListedSubject.objects.exists()
+        young.refresh_from_db()
+        assert (young.superseded_by_id, young.reason) == (None, "superseded by it")
+
+    def test_goes_through_more_than_one_step(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("notifications.services.forgetting.STEP", 3)
+        endpoint = make_endpoint()
+        kept = [ended("pending" if n % 4 == 0 else "delivered", f"thing/{n}", endpoint=endpoint) for n in range(10)]
+        assert left() == [row.pk for row in kept[::4]]
+
+    def test_beside_a_resend_the_message_is_gone_or_pending(self, in_threads: Callable[..., list[Any]]) -> None:
+        endpoint = make_endpoint()
+        rows = [ended("delivered", f"thing/{n}", endpoint=endpoint) for n in range(30)]
+
+        def act(number: int) -> int:
+            if number == 0:
+                forget_old_deliveries()
+                return 0
+            return sum(_was_resent(row.pk) for row in rows)
+
+        _, resent = in_threads(act, 2)
+        assert Delivery.objects.filter(status="pending").count() == resent
+        assert not Delivery.objects.exclude(status="pending").exists()
+
+
+class TestFirstDeliverySince:
+    @pytest.mark.parametrize(("days", "index"), [(50, 0), (35, 1), (25, 2), (5, 5)])
+    def test_finds_the_first_by_halving(self, days: int, index: int) -> None:
+        endpoint = make_endpoint()
+        rows = [ended("delivered", f"thing/{n}", endpoint=endpoint, age=40 - 10 * min(n, 3)) for n in range(5)]
+        expected = [*(row.pk for row in rows), rows[-1].pk + 1]
+        assert first_delivery_since(timezone.now() - timedelta(days=days)) == expected[index]
+
+    def test_of_an_empty_table(self) -> None:
+        assert first_delivery_since(timezone.now()) == 1
+
+
+def _was_resent(pk: int) -> bool:
+    try:
+        return resend(pk, "staff:olga")
+    except DeliveryNotFound:
+        return False

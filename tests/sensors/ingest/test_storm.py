@@ -1,0 +1,70 @@
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db.models import F
+from django.utils import timezone
+
+from notifications.models import Alert
+from sensors.ingest import storm
+from sensors.ingest.rejected import record_rejections
+from sensors.ingest.signals import Code, Rejection
+from sensors.ingest.storm import watch_rejected_once
+from sensors.models import RejectedSignal
+
+pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
+
+
+@pytest.fixture(autouse=True)
+def _few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storm, "A_MINUTE", 10)
+
+
+def refuse(times: int, *, sensors: int = 1) -> None:
+    each = [
+        Rejection(n, Code.UNKNOWN_SENSOR, "no such sensor is registered", f"s{n % sensors}", "{}") for n in range(times)
+    ]
+    record_rejections(each, now=timezone.now())
+
+
+class TestWatchRejectedOnce:
+    @pytest.mark.parametrize("sensors", [1, 11])
+    def test_more_than_the_limit_within_a_minute_is_one_alert(self, sensors: int) -> None:
+        refuse(11, sensors=sensors)
+        watch_rejected_once()
+        watch_rejected_once()
+        alert = Alert.objects.get()
+        assert (alert.kind, alert.count, alert.detail["refused"]) == ("signals.rejected", 1, 11)
+        assert alert.words == "More than 10 signals a minute are refused"
+        assert alert.detail["reason"] == "no such sensor is registered"
+
+    def test_fewer_are_none(self) -> None:
+        refuse(10)
+        watch_rejected_once()
+        assert not Alert.objects.exists()
+
+    def test_refusals_of_long_ago_do_not_count(self) -> None:
+        refuse(11)
+        RejectedSignal.objects.update(recorded_at=F("recorded_at") - timedelta(minutes=2))
+        watch_rejected_once()
+        assert not Alert.objects.exists()
+
+    def test_the_next_minute_counts_as_a_repeat(self) -> None:
+        refuse(11)
+        watch_rejected_once()
+        Alert.objects.update(last_at=F("last_at") - timedelta(minutes=1))
+        watch_rejected_once()
+        assert Alert.objects.get().count == 2
+
+    def test_is_over_after_ten_calm_minutes(self) -> None:
+        refuse(11)
+        watch_rejected_once()
+        for minutes, status in ((9, "open"), (2, "resolved")):
+            Alert.objects.update(last_at=F("last_at") - timedelta(minutes=minutes))
+            RejectedSignal.objects.update(recorded_at=F("recorded_at") - timedelta(minutes=minutes))
+            watch_rejected_once()
+            assert Alert.objects.get().status == status
+
+    def test_a_quiet_look_is_two_reads(self, django_assert_max_num_queries: Any) -> None:
+        with django_assert_max_num_queries(2):
+            watch_rejected_once()
