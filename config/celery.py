@@ -9,9 +9,11 @@ from kombu import Exchange, Queue
 
 from config.common.correlation import PATTERN, correlated, correlation_id
 from config.common.orphans import die_with_parent
+from config.common.work import stop_work
 
 QUEUE = "postern.tasks"
 CORRELATION_HEADER = "postern_correlation_id"
+WORK_GRACE_SECONDS = 3.0
 
 
 class CorrelatedTask(Task):  # type: ignore[type-arg]
@@ -78,3 +80,8 @@ def _send_correlation_id(headers: dict[str, Any], **_: Any) -> None:
 @signals.worker_process_init.connect
 def _die_with_the_worker(**_: Any) -> None:
     die_with_parent(os.getppid())
+
+
+@signals.worker_process_shutdown.connect
+def _end_what_is_under_way(**_: Any) -> None:
+    stop_work(WORK_GRACE_SECONDS)

@@ -10,7 +10,7 @@ class NotificationsConfig(AppConfig):
 
     def ready(self) -> None:
         from config.records.tracing import Tracing, register_tracing
-        from notifications.sending import send_once
+        from notifications.sending import send_once, stop_sending
         from notifications.services.alerts import ALERTS
         from notifications.services.climbing import climb_once
         from notifications.services.deliveries import DELIVERIES
@@ -21,7 +21,7 @@ class NotificationsConfig(AppConfig):
 
         register_work(Work(name=SEQUENCER, run_once=stamp_once))
         register_work(Work(name=RETURNS, run_once=return_once))
-        register_work(Work(name=DELIVERIES, run_once=send_once, every=1.0, on_workers=True))
+        register_work(Work(name=DELIVERIES, run_once=send_once, every=1.0, on_workers=True, stop=stop_sending))
         register_work(Work(name=ALERTS, run_once=climb_once, every=1.0, on_workers=True))
         register_tracing(Tracing("notifications.view_event", trace_events))
         register_tracing(Tracing("notifications.view_delivery", trace_deliveries))

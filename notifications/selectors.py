@@ -4,9 +4,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.db import connection
 from django.db.models import Max, Min, QuerySet
 
-from config.common.sql import among_numbers
+from config.common.sql import among_numbers, load
 from notifications.models import Attempt, Delivery, EventHour, Follower, ListedSubject, Sequencer
 
 
@@ -39,6 +40,20 @@ def follower_lags() -> list[FollowerLag]:
         FollowerLag(row.name, max(0, last - row.position), row.failures, row.last_error)
         for row in Follower.objects.order_by("name")
     ]
+
+
+@dataclass(frozen=True)
+class Progress:
+    position: int
+    is_level: bool
+    """Whether nothing was left to be read, nor on its way."""
+
+
+def read_progress(follower: str) -> Progress:
+    with connection.cursor() as cursor:
+        cursor.execute(load("notifications", "read_progress"), [follower])
+        position, last, is_more = cursor.fetchone()
+    return Progress(position, is_level=position >= last and not is_more)
 
 
 def newest_about(deliveries: QuerySet[Delivery], subject: str, *, limit: int, before: int | None = None) -> list[int]:

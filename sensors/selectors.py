@@ -152,6 +152,12 @@ def get_sensor_row(sensor_id: str, *, owner: int | None = None) -> SensorRow:
     return SensorRow(*row)
 
 
+def check_sensor(sensor_id: str, *, owner: int | None = None) -> None:
+    """Raise `SensorNotFound` unless the sensor is there, and is the client's own where one asks."""
+    if not matching_sensors(SensorFilter(owner=owner)).filter(pk=sensor_id).exists():
+        raise SensorNotFound
+
+
 def clients_of(sensor_ids: Collection[str], *, owner: int | None = None) -> dict[str, list[int]]:
     """Return the ids of the clients of each sensor, sorted; to a client only its own."""
     if owner is not None:

@@ -17,6 +17,8 @@ class Work:
     """The longest sleep, in seconds, between two looks of the scheduler."""
     on_workers: bool = False
     """Ring the Celery workers; otherwise only the scheduler does it."""
+    stop: Callable[[float], None] | None = None
+    """Let what goes on beside `run_once` end, within so many seconds, before the process does."""
 
 
 _registered: dict[str, Work] = {}
@@ -32,3 +34,10 @@ def get_work(name: str) -> Work:
 
 def registered_work() -> list[Work]:
     return list(_registered.values())
+
+
+def stop_work(grace: float) -> None:
+    """Let the work of this process that goes on in the background end."""
+    for work in _registered.values():
+        if work.stop is not None:
+            work.stop(grace)

@@ -10,12 +10,13 @@ from psycopg import sql
 
 from config.common.daemon import Daemon, run_until_signalled, stop_all
 from config.common.ring import CHANNEL, answer_rings
-from config.common.work import registered_work
+from config.common.work import registered_work, stop_work
 from config.engines import postgresql
 
 log = structlog.get_logger(__name__)
 
 GRACE_SECONDS = 4.0
+WORK_GRACE_SECONDS = 3.0
 LISTEN_SECONDS = 1.0
 # A connection that only listens would not notice for hours that the other side has vanished.
 KEEPALIVE = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
@@ -38,6 +39,7 @@ class Scheduler:
         try:
             run_until_signalled(*self._daemons, grace=GRACE_SECONDS)
         finally:
+            stop_work(WORK_GRACE_SECONDS)
             self._ear.close()
             log.info("scheduler.stopped")
 
@@ -51,6 +53,7 @@ class Scheduler:
     def stop(self) -> None:
         answer_rings(None)
         stop_all(self._daemons, grace=GRACE_SECONDS)
+        stop_work(WORK_GRACE_SECONDS)
         self._ear.close()
         log.info("scheduler.stopped")
 

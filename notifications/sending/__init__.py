@@ -1,5 +1,7 @@
 """Send what is owed: claim, attempt, record."""
 
+import sys
+
 
 def send_once() -> bool:
     """Wake this process's sender; there is never more to do at once."""
@@ -8,3 +10,10 @@ def send_once() -> bool:
 
     poke()
     return False
+
+
+def stop_sending(grace: float) -> None:
+    """Let what this process has under way end, if it ever sent anything."""
+    sender = sys.modules.get("notifications.sending.sender")
+    if sender is not None:
+        sender.stop_sender(grace)

@@ -5,6 +5,7 @@ writes no more than its attempt: the fence decides.
 """
 
 import random
+from collections import Counter as Tally
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -68,8 +69,8 @@ def record_outcomes(outcomes: Sequence[Outcome]) -> None:
             _update_endpoint(endpoint, by_endpoint[endpoint.pk])
         _alert_dead(outcomes, written)
         record_events(_fact(outcome, written.get(outcome.claim.id, LATE)) for outcome in outcomes)
-    for outcome in outcomes:
-        ATTEMPTS.labels(written.get(outcome.claim.id, LATE)).inc()
+    for became, count in Tally(written.get(outcome.claim.id, LATE) for outcome in outcomes).items():
+        ATTEMPTS.labels(became).inc(count)
 
 
 def _judge(outcome: Outcome) -> Verdict:

@@ -29,7 +29,7 @@ from notifications.sending.webhook import Answer
 
 GATHER_SECONDS = 0.01
 """How long ended attempts wait for others, so that they are written together."""
-SLOW_SECONDS = 0.5
+SLOW_SECONDS = 0.25
 SLOW_SLOTS = 10
 """Attempts that wait for longer are slow; so many times the slots may be under way with them."""
 AHEAD = 2
@@ -149,7 +149,8 @@ class Sender:
         self._ended.append(Outcome(claim, at, answer))
         self._news.set()
         del self._tasks[asyncio.current_task()]  # type: ignore[arg-type]
-        self._start_next(sessions)
+        if self._next:
+            self._start_next(sessions)
 
     async def _keep_recording(self) -> None:
         """Write what has ended, a few at a time; then its endpoints have room again."""

@@ -25,7 +25,7 @@ from notifications.services.resending import resend
 from sensors.api.history import CLIENTS_TOO, READ, check_client
 from sensors.api.history_shapes import DeliveryListSerializer, DeliverySerializer
 from sensors.api.registry import owner_of_sensors
-from sensors.selectors import get_sensor_row
+from sensors.selectors import check_sensor
 from sensors.services.telling import subject_of
 
 COLUMNS = (
@@ -54,7 +54,7 @@ class SensorDeliveriesView(ApiView):
     )
     def get(self, request: Request, sensor_id: str) -> Response:
         """List the messages about a sensor, newest first; also those that list it among others."""
-        get_sensor_row(sensor_id, owner=owner_of_sensors(request))
+        check_sensor(sensor_id, owner=owner_of_sensors(request))
         found, address = _page_about(request, subject_of(sensor_id))
         return Response({"results": _present(found), "next": address})
 

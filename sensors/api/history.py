@@ -36,9 +36,11 @@ from sensors.history.table import first_and_rest, write_history
 from sensors.history.values import Period, format_milliseconds
 from sensors.ingest.signals import milliseconds
 from sensors.models import SensorClient
-from sensors.selectors import get_client, get_sensor_row
+from sensors.selectors import check_sensor, get_client
 
 LONGEST_OF_CLIENT = timedelta(days=31)
+
+QUESTIONS = frozenset({"from", "to", "changes", "format"})
 
 READ = {"GET": Scope.HISTORY_READ}
 CLIENTS_TOO = {"GET": {AccessKey.Kind.CLIENT}}
@@ -64,7 +66,7 @@ class SensorHistoryView(HistoryView):
     )
     def get(self, request: Request, sensor_id: str) -> Response | StreamingHttpResponse:
         """List the signals of a sensor, newest first."""
-        get_sensor_row(sensor_id, owner=owner_of_sensors(request))
+        check_sensor(sensor_id, owner=owner_of_sensors(request))
         asked = _read(HistoryQuery, request)
         return _answer_history(request, asked, [sensor_id], _period(asked))
 
@@ -96,7 +98,7 @@ class SensorEventsView(ApiView):
     )
     def get(self, request: Request, sensor_id: str) -> Response:
         """List the changes of state, losses, restores and withdrawals of a sensor, newest first."""
-        get_sensor_row(sensor_id, owner=owner_of_sensors(request))
+        check_sensor(sensor_id, owner=owner_of_sensors(request))
         return _answer_events(request, [sensor_id])
 
 
@@ -163,6 +165,8 @@ def _next(request: Request, kind: str, rows: list[Any], limit: int, period: Peri
 
 
 def _read(form: type[PeriodQuery], request: Request) -> dict[str, Any]:
+    if not QUESTIONS & request.query_params.keys():
+        return {}
     asked = form(data=request.query_params)
     asked.is_valid(raise_exception=True)
     values: dict[str, Any] = asked.validated_data

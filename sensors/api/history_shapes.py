@@ -14,7 +14,6 @@ from config.common.fields import MomentField
 from notifications.models import Delivery
 from sensors.history.reading import PastSignal
 from sensors.history.values import KINDS, PastEvent, format_milliseconds
-from sensors.ingest.signals import Signal
 
 FORMATS = ("json", "csv")
 
@@ -58,7 +57,7 @@ class HistoryQuery(PeriodQuery):
     format = serializers.ChoiceField(FORMATS, required=False)
 
 
-class SignalAnswer(msgspec.Struct):
+class SignalAnswer(msgspec.Struct, gc=False):
     sensor_id: str
     at: str
     data: int
@@ -144,12 +143,13 @@ class RejectedListSerializer(serializers.Serializer[Any]):
 
 def present_signals(rows: Iterable[PastSignal]) -> msgspec.Raw:
     """Encode the rows at once, past the general encoder, which looks at every value of every row."""
-    return msgspec.Raw(msgspec.json.encode([_present_signal(row.signal, row.changed) for row in rows]))
-
-
-def _present_signal(signal: Signal, changed: bool) -> SignalAnswer:
-    at, received_at = format_milliseconds(signal.at), format_milliseconds(signal.received_at)
-    return SignalAnswer(signal.sensor_id, at, signal.data, changed, signal.id, received_at)
+    time = format_milliseconds
+    answers = [
+        SignalAnswer(signal.sensor_id, time(signal.at), signal.data, row.changed, signal.id, time(signal.received_at))
+        for row in rows
+        for signal in (row.signal,)
+    ]
+    return msgspec.Raw(msgspec.json.encode(answers))
 
 
 def present_event(event: PastEvent) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """History in ClickHouse, in the dialect that the release of 2018 and the current one share.
 
 A time is a `DateTime('UTC')` and a number of milliseconds. A batch that is sent again leaves copies until the engine
-merges its parts; every list leaves one of them by `LIMIT 1 BY`, so no answer shows them and none needs `FINAL`.
+merges its parts; in every list they stand together and the first is taken, so no answer shows them and none needs
+`FINAL`.
 """
 
 import os
@@ -19,7 +20,7 @@ from django.utils import timezone
 from config.common import sql
 from config.engines.clickhouse import connect
 from sensors.history.errors import HistoryAway, HistoryRefused
-from sensors.history.values import KINDS, EventKey, PastEvent, Period, SignalKey, signal_key
+from sensors.history.values import KINDS, STATE_CHANGED, EventKey, PastEvent, Period, SignalKey, signal_key
 from sensors.history.windows import read_newest
 from sensors.ingest.signals import Signal, milliseconds, moment
 
@@ -77,10 +78,12 @@ class ClickHouseStore:
             period = period.until(before[0] + 1)
 
         def read(window: Period, behind: SignalKey | None, count: int) -> list[Signal]:
-            at, sensor_id, signal_id = behind or (LATEST, "", "")
-            values = {"before_at": at, "before_sensor": sensor_id, "before_id": signal_id}
-            rows = self._ask("read_signals", {**_bounds(window), **values, **_count(count)}, wanted=_sensors(sensors))
-            return [_signal(row) for row in rows]
+            bounds, name = _bounds(window), "read_signals"
+            if behind is not None or not _is_whole(bounds):
+                at, sensor_id, signal_id = behind or (LATEST, "", "")
+                bounds |= {"before_at": at, "before_sensor": sensor_id, "before_id": signal_id}
+                name = "read_signals_behind"
+            return [Signal(*row) for row in self._ask(name, {**bounds, **_count(count)}, wanted=_sensors(sensors))]
 
         return self._read_newest(partial(_read_all, read, signal_key, before), period, len(sensors), limit)
 
@@ -88,7 +91,14 @@ class ClickHouseStore:
         if not keys:
             return []
         self._prepare_once()
-        return [_signal(row) for row in self._ask("find_signals", wanted=_identities(keys))]
+        return [Signal(*row) for row in self._ask("find_signals", wanted=_identities(keys))]
+
+    def find_changing(self, sensors: Sequence[str], period: Period) -> set[SignalKey]:
+        self._prepare_once()
+        values = {**_bounds(period), "type": STATE_CHANGED}
+        return {
+            (at, sensor_id, id) for at, sensor_id, id in self._ask("find_changing", values, wanted=_sensors(sensors))
+        }
 
     def read_events(
         self,
@@ -122,8 +132,8 @@ class ClickHouseStore:
         self, read: Callable[[Period, int], list[RowT]], period: Period, sensors: int, limit: int
     ) -> list[RowT]:
         self._prepare_once()
-        now = milliseconds(timezone.now())
-        return read_newest(read, period, limit=limit, sensors=sensors, now=now)
+        whole_second = milliseconds(timezone.now()) // 1000 * 1000
+        return read_newest(read, period, limit=limit, sensors=sensors, now=whole_second)
 
     def _insert(self, table: str, rows: Sequence[RowT], columns: Callable[[Sequence[RowT]], list[list[Any]]]) -> None:
         self._prepare_once()
@@ -192,19 +202,28 @@ def _read_all(
     window: Period,
     count: int,
 ) -> list[RowT]:
-    """Ask until there are enough rows or no more: copies may fill a whole answer of the inner limit."""
+    """Ask until there are enough rows or no more: copies may fill a whole answer."""
     rows: list[RowT] = []
-    while len(rows) < count and (found := read(window, before, count - len(rows))):
-        rows += found
+    while True:
+        wanted = count - len(rows)
+        found = read(window, before, wanted)
+        rows += _once(found, key_of)[:wanted]
+        if len(rows) == count or len(found) < wanted + SPARE_COPIES:
+            return rows
         before = key_of(rows[-1])
-    return rows
+
+
+def _once(rows: list[RowT], key_of: Callable[[RowT], Any]) -> list[RowT]:
+    """Leave the first of each row's copies, which stand together."""
+    once = {key_of(row): row for row in reversed(rows)}
+    return rows if len(once) == len(rows) else list(once.values())[::-1]
 
 
 def _event_key(event: PastEvent) -> EventKey:
     return event.key
 
 
-def _bounds(window: Period) -> dict[str, int]:
+def _bounds(window: Period) -> dict[str, Any]:
     """Bound the whole seconds, for the engine's indexes, and then the milliseconds."""
     start = max(0, window.start or 0)
     end = min(window.end if window.end is not None else LATEST, (LAST_SECOND + 1) * 1000)
@@ -216,8 +235,12 @@ def _bounds(window: Period) -> dict[str, int]:
     }
 
 
+def _is_whole(bounds: Mapping[str, int]) -> bool:
+    return bounds["start"] % 1000 == 0 and bounds["end"] % 1000 == 0 and bounds["start"] < bounds["end"]
+
+
 def _count(limit: int) -> dict[str, int]:
-    return {"limit": limit, "copies": limit + SPARE_COPIES}
+    return {"copies": limit + SPARE_COPIES}
 
 
 def _sensors(sensors: Iterable[str]) -> dict[str, Any]:
@@ -275,11 +298,6 @@ def _event_columns(events: Sequence[PastEvent]) -> list[list[Any]]:
         [event.correlation_id for event in events],
         [msgspec.json.encode(event.payload).decode() for event in events],
     ]
-
-
-def _signal(row: tuple[Any, ...]) -> Signal:
-    sensor_id, at, signal_id, data, received_at = row
-    return Signal(sensor_id, at, signal_id, data, received_at)
 
 
 def _event(row: tuple[Any, ...]) -> PastEvent:

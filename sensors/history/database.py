@@ -13,7 +13,7 @@ from django.utils import timezone
 from config.common import sql
 from config.common.sql import among
 from sensors.history.errors import HistoryAway, HistoryRefused
-from sensors.history.values import KINDS, EventKey, PastEvent, Period, SignalKey
+from sensors.history.values import KINDS, STATE_CHANGED, EventKey, PastEvent, Period, SignalKey
 from sensors.history.windows import read_newest
 from sensors.ingest.signals import Signal, milliseconds, moment
 from sensors.models import StoredEvent, StoredSignal
@@ -66,6 +66,12 @@ class DatabaseStore:
         with _translated():
             found = _read_rows(rows)
         return [signal for signal in found if (signal.at, signal.sensor_id, signal.id) in wanted]
+
+    def find_changing(self, sensors: Sequence[str], period: Period) -> set[SignalKey]:
+        rows = _of(StoredEvent.objects.filter(within(period), type=STATE_CHANGED), sensors)
+        with _translated():
+            found = list(rows.values_list("at", "sensor_id", "payload"))
+        return {(milliseconds(at), sensor_id, payload["signal_id"]) for at, sensor_id, payload in found}
 
     def read_events(
         self,

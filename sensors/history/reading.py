@@ -10,7 +10,8 @@ import msgspec
 from django.db.models import Q
 
 from config.common.sql import among
-from notifications.models import Event, Follower
+from notifications.models import Event
+from notifications.selectors import read_progress
 from sensors.history.database import behind, within
 from sensors.history.follower import NAME
 from sensors.history.store import get_store
@@ -21,13 +22,18 @@ from sensors.services.telling import subject_of
 STEP = 5000
 
 
-class PastSignal(msgspec.Struct, frozen=True):
+class PastSignal(msgspec.Struct, frozen=True, gc=False):
     """A signal, and whether it changed the state of its sensor: that is, whether an event was written for it."""
 
     signal: Signal
     changed: bool
-    key: SignalKey | EventKey
-    """Its place in the list it was read from."""
+    event_id: int | None = None
+    """In a list of changes, that of its event."""
+
+    @property
+    def key(self) -> SignalKey | EventKey:
+        """Its place in the list it was read from."""
+        return signal_key(self.signal) if self.event_id is None else (self.signal.at, self.event_id)
 
 
 def read_signals(
@@ -36,8 +42,7 @@ def read_signals(
     """Return every signal of the period, newest first."""
     signals = get_store().read_signals(sensors, period, before=before, limit=limit) if sensors else []
     changing = _changing(signals)
-    keys = [signal_key(signal) for signal in signals]
-    return [PastSignal(signal, key in changing, key) for signal, key in zip(signals, keys, strict=True)]
+    return [PastSignal(signal, (signal.at, signal.sensor_id, signal.id) in changing) for signal in signals]
 
 
 def read_changes(
@@ -47,7 +52,7 @@ def read_changes(
     events = read_events(sensors, period, types=[STATE_CHANGED], before=before, limit=limit)
     found = get_store().find_signals([_key_of_signal(event) for event in events])
     known = {signal_key(signal): signal for signal in found}
-    return [PastSignal(known.get(_key_of_signal(event)) or _signal_of(event), True, event.key) for event in events]
+    return [PastSignal(known.get(_key_of_signal(event)) or _signal_of(event), True, event.id) for event in events]
 
 
 def read_events(
@@ -79,12 +84,15 @@ def iterate_events(sensors: Sequence[str], period: Period, *, types: Sequence[st
 
 
 def _read_waiting(
-    sensors: Sequence[str], period: Period, types: Sequence[str], before: EventKey | None, limit: int
+    sensors: Sequence[str], period: Period, types: Sequence[str], before: EventKey | None, limit: int | None
 ) -> list[PastEvent]:
     """Return what the relay has still to carry."""
-    carried = Follower.objects.filter(name=NAME).values_list("position", flat=True).first() or 0
+    progress = read_progress(NAME)
+    if progress.is_level:
+        return []
     subjects = [subject_of(sensor_id) for sensor_id in sensors]
-    rows = Event.objects.filter(Q(position__gt=carried) | Q(position__isnull=True), within(period), type__in=types)
+    ahead = Q(position__gt=progress.position) | Q(position__isnull=True)
+    rows = Event.objects.filter(ahead, within(period), type__in=types)
     rows = rows.filter(subject=subjects[0]) if len(subjects) == 1 else rows.filter(subject__in=among(subjects))
     return [past_event(row) for row in behind(rows, before).order_by("-at", "-id")[:limit]]
 
@@ -97,9 +105,10 @@ def _changing(signals: Sequence[Signal]) -> set[SignalKey]:
     """
     if not signals:
         return set()
-    period = Period(min(signal.at for signal in signals), max(signal.at for signal in signals) + 1)
+    period = Period(signals[-1].at, signals[0].at + 1)
     sensors = sorted({signal.sensor_id for signal in signals})
-    return {_key_of_signal(event) for event in iterate_events(sensors, period, types=[STATE_CHANGED])}
+    waiting = {_key_of_signal(event) for event in _read_waiting(sensors, period, [STATE_CHANGED], None, None)}
+    return waiting | get_store().find_changing(sensors, period)
 
 
 def _key_of_signal(event: PastEvent) -> SignalKey:

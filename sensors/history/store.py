@@ -33,6 +33,9 @@ class HistoryStore(Protocol):
     def find_signals(self, keys: Collection[SignalKey]) -> list[Signal]:
         """Return those of the named signals that are kept, in no order."""
 
+    def find_changing(self, sensors: Sequence[str], period: Period) -> set[SignalKey]:
+        """Return which signals of the period changed a state, by their events; perhaps also some around it."""
+
     def read_events(
         self,
         sensors: Sequence[str],

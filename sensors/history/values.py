@@ -17,6 +17,9 @@ CONNECTION_RESTORED = "sensor.connection_restored"
 LOSS_WITHDRAWN = "sensor.loss_withdrawn"
 KINDS = (STATE_CHANGED, CONNECTION_LOST, CONNECTION_RESTORED, LOSS_WITHDRAWN)
 
+_SECONDS = tuple(f"{second:02d}" for second in range(60))
+_MILLISECONDS = tuple(f".{millisecond:03d}Z" for millisecond in range(1000))
+
 SignalKey: TypeAlias = tuple[int, str, str]
 """Time, sensor, id: the place of a signal in every list, which runs from the greatest to the least."""
 EventKey: TypeAlias = tuple[int, int]
@@ -53,7 +56,7 @@ class PastEvent(msgspec.Struct, frozen=True):
 def format_milliseconds(at: int) -> str:
     """Write a time as `2026-01-31T23:59:59.000Z`; of many at once most fall into the same few minutes."""
     minute, rest = divmod(at, 60_000)
-    return f"{_format_minute(minute)}{rest // 1000:02d}.{rest % 1000:03d}Z"
+    return f"{_format_minute(minute)}{_SECONDS[rest // 1000]}{_MILLISECONDS[rest % 1000]}"
 
 
 @lru_cache(maxsize=4096)

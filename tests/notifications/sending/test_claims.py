@@ -13,7 +13,7 @@ from tests.notifications.sending.owing import SECRET, answer, claim, make_due, m
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
-SOON = timedelta(seconds=30)
+SOON = timedelta(seconds=20)
 
 
 class TestWhatIsClaimed:

@@ -1,0 +1,199 @@
+"""Deliveries under fire: receivers that misbehave in every way, senders killed at random. Each ends as it should."""
+
+import itertools
+import os
+import random
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from cryptography.fernet import Fernet
+
+from tests.faults.line import Line
+from tests.faults.patience import eventually
+from tests.faults.product import own_database
+from tests.receiver import Receiver, receiving
+from tests.servers.private import find_free_port
+from tests.smtp import mail_server
+
+pytestmark = [pytest.mark.timeout(900)]
+
+SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
+MESSAGES = int(20_000 * SCALE)
+SENSORS = 40
+KILLS = max(3, int(20 * SCALE))
+PATIENCE = 120 + 900 * SCALE
+ATTEMPTS = 3
+
+# What a receiver does, and what its messages come to.
+GOOD = {"200": "delivered", "204": "delivered", "big": "delivered"}
+BAD = {"500": "dead", "301": "dead", "429": "dead"}
+WORST = {"hang": "dead", "drip": "dead"}
+SECRET = "whsec_" + "A" * 43 + "="
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with receiving() as receiver:
+        yield receiver
+
+
+@pytest.fixture
+def line(tmp_path: Path, servers: Any) -> Iterator[Line]:
+    with own_database(servers.database) as database:
+        made = Line(
+            tmp_path,
+            DATABASE_URL=database,
+            FIELD_KEYS=KEY,
+            WEBHOOK_ALLOWED_NETWORKS="127.0.0.1/32",
+            DELIVERY_BASE_SECONDS="1",
+            DELIVERY_ATTEMPTS=str(ATTEMPTS),
+        )
+        yield made
+        made.end()
+
+
+KEY = Fernet.generate_key().decode()
+
+
+class Owing:
+    """Clients at a receiver, each with sensors of its own, and messages owed to them in order."""
+
+    def __init__(self, line: Line, receiver: Receiver) -> None:
+        self._line, self._receiver = line, receiver
+
+    def client(self, path: str) -> int:
+        secret = Fernet(KEY).encrypt(SECRET.encode())
+        with psycopg.connect(self._line.database) as connection:
+            [endpoint] = connection.execute(
+                "INSERT INTO notifications_endpoint (url, secret, active, paused, off_reason, failures, is_back) "
+                "VALUES (%s, %s, true, false, '', 0, false) RETURNING id",
+                [self._receiver.url(path), secret],
+            ).fetchall()[0]
+        return int(endpoint)
+
+    def owe(self, wanted: dict[int, list[str]], value: int) -> None:
+        """Owe messages about subjects, as the ingest does: the newest of a subject supersedes the pending one."""
+        script = (
+            "from django.db import transaction\n"
+            "from notifications.models import Delivery\n"
+            "from notifications.services.deliveries import Owed, owe\n"
+            "with transaction.atomic():\n"
+            "    owe([Owed(endpoint, 'thing.changed', Delivery.Family.STATE, subject, "
+            f"{{'subject': subject, 'value': {value}}})"
+            f" for endpoint, subjects in {wanted!r}.items() for subject in subjects])\n"
+        )
+        done = self._line.product.manage("shell", "-c", script)
+        assert done.returncode == 0, done.stderr
+
+
+def statuses(line: Line, endpoint: int) -> Counter[str]:
+    rows = line.rows(f"SELECT status FROM notifications_delivery WHERE endpoint_id = {endpoint}")
+    return Counter(status for (status,) in rows)
+
+
+def is_over(line: Line) -> bool:
+    [(left,)] = line.rows("SELECT count(*) FROM notifications_delivery WHERE status = 'pending'")
+    return left == 0
+
+
+def check_what_was_received(line: Line, receiver: Receiver) -> None:
+    """What is delivered was taken, under one id; what else was taken lost its answer on the way."""
+    delivered = {str(pk) for (pk,) in line.rows("SELECT id FROM notifications_delivery WHERE status = 'delivered'")}
+    taken = Counter(call.id for call in receiver.taken())
+    assert delivered <= set(taken)
+    bodies = defaultdict(set)
+    for call in receiver.calls:
+        bodies[call.id].add(call.body)
+    assert all(len(each) == 1 for each in bodies.values())
+    lost_answers = {pk for (pk,) in line.rows("SELECT id FROM notifications_delivery WHERE status <> 'delivered'")}
+    assert {int(pk) for pk in set(taken) - delivered} <= lost_answers
+
+
+def check_order(receiver: Receiver) -> None:
+    """The messages about one thing to one client came in the order in which they were owed."""
+    by_thing = defaultdict(list)
+    for call in receiver.taken():
+        by_thing[call.path, call.json["subject"]].append(int(call.id))
+    for ids in by_thing.values():
+        assert ids == sorted(ids)
+
+
+def test_every_kind_of_receiver_ends_as_it_should(line: Line, receiver: Receiver) -> None:
+    owing = Owing(line, receiver)
+    endpoints = {kind: owing.client(f"/{kind}/a") for kind in [*GOOD, *BAD, *WORST]}
+    gone = owing.client("/410/a")
+    each = max(2, MESSAGES // len(endpoints))
+    wanted = {
+        endpoint: [f"thing/{kind}-{n}" for n in range(each if kind in GOOD else min(each, 40))]
+        for kind, endpoint in endpoints.items()
+    }
+    owing.owe({**wanted, gone: [f"thing/gone-{n}" for n in range(5)]}, 1)
+    line.start("one", "run_scheduler")
+    line.start("two", "run_scheduler")
+    assert eventually(lambda: all(set(statuses(line, endpoints[kind])) == {"delivered"} for kind in GOOD), PATIENCE)
+    assert statuses(line, gone) == {"cancelled": 5}
+    assert line.rows(f"SELECT active FROM notifications_endpoint WHERE id = {gone}") == [(False,)]
+    for kind in [*BAD, *WORST]:
+        assert set(statuses(line, endpoints[kind])) <= {"pending", "dead"}
+        assert not [call for call in receiver.taken() if call.path == f"/{kind}/a"]
+    assert not [call for call in receiver.calls if call.path == "/200/moved"], "a redirect was followed"
+    check_what_was_received(line, receiver)
+
+
+def test_senders_killed_at_random_leave_nothing_undone(line: Line, receiver: Receiver) -> None:
+    owing = Owing(line, receiver)
+    endpoints = [owing.client(f"/200/{n}") for n in range(10)]
+    subjects = [f"thing/{n}" for n in range(SENSORS)]
+    chance = random.Random(7)
+    line.start("one", "run_scheduler")
+    line.start("two", "run_scheduler")
+    rounds = max(3, MESSAGES // (len(endpoints) * SENSORS))
+    for number in range(rounds):
+        owing.owe(dict.fromkeys(endpoints, subjects), number)
+        if number % max(1, rounds // KILLS) == 0:
+            name = chance.choice(["one", "two"])
+            line.kill(name)
+            line.start(name, "run_scheduler")
+    assert eventually(lambda: is_over(line), PATIENCE), line.logs()
+    check_what_was_received(line, receiver)
+    check_order(receiver)
+    newest = line.rows(
+        "SELECT DISTINCT ON (endpoint_id, subject) status, body->>'value' FROM notifications_delivery "
+        "ORDER BY endpoint_id, subject, id DESC"
+    )
+    assert Counter(newest) == {("delivered", str(rounds - 1)): len(endpoints) * SENSORS}
+
+
+def test_a_receiver_that_was_down_gets_only_the_newest(line: Line, receiver: Receiver) -> None:
+    owing = Owing(line, receiver)
+    endpoint = owing.client("/500/door")
+    line.start("one", "run_scheduler")
+    for value in (0, 1, 0, 1):
+        owing.owe({endpoint: ["thing/door"]}, value)
+    receiver.status["/500/door"] = 200
+    assert eventually(lambda: is_over(line), 60)
+    assert [call.json["value"] for call in receiver.taken()] == [1]
+    rows = line.rows("SELECT id, status, superseded_by_id FROM notifications_delivery ORDER BY id")
+    assert [status for _, status, _ in rows] == ["superseded"] * 3 + ["delivered"]
+    assert all(successor == following for (_, _, successor), (following, _, _) in itertools.pairwise(rows))
+
+
+def test_without_a_broker_deliveries_and_the_alert_about_it_still_go_out(line: Line, receiver: Receiver) -> None:
+    endpoint = (owing := Owing(line, receiver)).client("/200/a")
+    with mail_server() as server:
+        line.product.environment |= {
+            "AMQP_URL": f"amqp://guest:guest@127.0.0.1:{find_free_port()}/",
+            "EMAIL_URL": f"smtp://127.0.0.1:{server.port}",
+            "ADMIN_EMAIL": "ops@example.org",
+        }
+        line.start("one", "run_scheduler")
+        owing.owe({endpoint: ["thing/1"]}, 1)
+        assert eventually(lambda: statuses(line, endpoint) == {"delivered": 1}, 30), line.logs()
+        assert eventually(lambda: bool(server.inbox), 90), line.logs()
+    [(to, message), *_] = server.inbox
+    assert to == "ops@example.org"
+    assert "RabbitMQ" in str(message["subject"])

@@ -1,0 +1,74 @@
+"""An alert from its raising to the mailbox, with a mail server that is away for an hour."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db.models import F
+
+from notifications.models import Alert, Attempt, Delivery, Endpoint
+from notifications.sending.sender import Sender
+from notifications.services.alerts import acknowledge, heal
+from tests.faults.patience import eventually
+from tests.notifications.alerts import climb, lead, pass_time, raised
+from tests.servers.private import find_free_port
+from tests.smtp import mail_server
+
+pytestmark = [pytest.mark.embedded, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def port(settings: Any) -> int:
+    """Where the mail server is to be; nobody listens there yet."""
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT, settings.EMAIL_TIMEOUT = "127.0.0.1", find_free_port(), 5
+    lead((0, "email", "ops@example.org"), (600, "email", "chief@example.org"))
+    return int(settings.EMAIL_PORT)
+
+
+@pytest.fixture
+def sender() -> Iterator[Sender]:
+    sender = Sender(slots=5)
+    yield sender
+    sender.stop(grace=15)
+
+
+def move_clock(gone: timedelta) -> None:
+    """Let time pass for alerts, deliveries and breakers."""
+    pass_time(int(gone.total_seconds()))
+    Delivery.objects.filter(status="pending").update(due_at=F("due_at") - gone)
+    Endpoint.objects.filter(opened_at__isnull=False).update(
+        opened_at=F("opened_at") - gone, probe_at=F("probe_at") - gone
+    )
+
+
+def attempt(sender: Sender, expected: int) -> None:
+    sender.poke()
+    assert eventually(lambda: Attempt.objects.count() >= expected, 10)
+
+
+def test_it_survives_an_hour_without_a_mail_server_and_climbs_until_somebody_acknowledges(
+    port: int, sender: Sender
+) -> None:
+    alert = raised()
+    climb()
+    for quarter in range(1, 5):
+        attempt(sender, quarter)
+        move_clock(timedelta(minutes=15))
+    assert not Delivery.objects.filter(status="delivered").exists()
+    with mail_server(port) as server:
+        climb()
+        sender.poke()
+        assert eventually(lambda: len(server.inbox) == 2, 20)
+        assert {to for to, _ in server.inbox} == {"ops@example.org", "chief@example.org"}
+        acknowledge(alert.pk, "ann")
+        move_clock(timedelta(hours=1))
+        climb()
+        assert Delivery.objects.filter(type="alert.raised").count() == 2
+
+        heal("engine.down", "engine/redis")
+        sender.poke()
+        assert eventually(lambda: len(server.inbox) == 4, 20)
+    assert Alert.objects.get(pk=alert.pk).status == Alert.Status.RESOLVED
+    assert set(Delivery.objects.values_list("status", flat=True)) == {"delivered"}
