@@ -5,11 +5,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from django.db import models
+from django.db import connection, models
 from django.db.models import CharField, Exists, Func, OuterRef, Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from config.common.sql import among
+from config.common.sql import among, load
 from sensors.errors import ClientNotFound, SensorNotFound
 from sensors.heartbeat.hearing import is_deaf
 from sensors.models import Client, Sensor, SensorClient
@@ -154,8 +154,10 @@ def get_sensor_row(sensor_id: str, *, owner: int | None = None) -> SensorRow:
 
 def check_sensor(sensor_id: str, *, owner: int | None = None) -> None:
     """Raise `SensorNotFound` unless the sensor is there, and is the client's own where one asks."""
-    if not matching_sensors(SensorFilter(owner=owner)).filter(pk=sensor_id).exists():
-        raise SensorNotFound
+    with connection.cursor() as cursor:
+        cursor.execute(load("sensors", "find_sensor"), {"sensor": sensor_id, "owner": owner})
+        if cursor.fetchone() is None:
+            raise SensorNotFound
 
 
 def clients_of(sensor_ids: Collection[str], *, owner: int | None = None) -> dict[str, list[int]]:

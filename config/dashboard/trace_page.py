@@ -1,16 +1,33 @@
 """The trace page: what one call caused, in order of time, each step with the way to its own page."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.utils.functional import Promise
 from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from config.common.correlation import PATTERN
+from config.records.models import ChangeRecord
 from config.records.tracing import Step, trace
+from notifications.models import Alert, Delivery
+
+KINDS: dict[str, Promise] = {
+    "change": _("registry change"),
+    "event": _("event"),
+    "delivery": _("delivery"),
+    "attempt": _("attempt"),
+    "alert": _("alert"),
+}
+OUTCOMES: dict[str, dict[str, Any]] = {
+    "change": dict(ChangeRecord.Action.choices),
+    "delivery": dict(Delivery.Status.choices),
+    "alert": dict(Alert.Status.choices),
+}
 
 
 @dataclass(frozen=True)
@@ -36,7 +53,13 @@ def _build(request: HttpRequest, asked: str) -> TracePage:
     if not PATTERN.fullmatch(asked):
         return TracePage(asked, is_wrong=bool(asked), steps=[])
     steps = trace(asked, may=request.user.has_perm)
-    return TracePage(asked, is_wrong=False, steps=[(step, _text(step.data)) for step in steps])
+    return TracePage(asked, is_wrong=False, steps=[(_word(step), _text(step.data)) for step in steps])
+
+
+def _word(step: Step) -> Step:
+    """Say its kind and outcome in the reader's language; what other parts add stays as they name it."""
+    outcome = step.outcome and str(OUTCOMES.get(step.kind, {}).get(step.outcome, step.outcome))
+    return replace(step, kind=str(KINDS.get(step.kind, step.kind)), outcome=outcome)
 
 
 def _text(data: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from datetime import datetime
 from django.http import HttpRequest
 from django.utils.functional import Promise
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from config.records.admin.pages import badge
@@ -21,7 +21,7 @@ WORDS: dict[str, Promise] = {
     "alert.raised": _("raised"),
     "alert.acknowledged": _("acknowledged"),
     "alert.muted": _("muted"),
-    "alert.resolved": _("resolved"),
+    "alert.resolved": pgettext_lazy("alert", "resolved"),
 }
 COLOURS = {
     Delivery.Status.PENDING: "info",
@@ -77,5 +77,5 @@ def _sent(delivery: Delivery) -> Entry:
     words = {"mailto": gettext("e-mail to"), "sms": gettext("SMS to")}.get(channel, channel)
     state = badge(delivery.get_status_display(), COLOURS[Delivery.Status(delivery.status)])
     tries = gettext("attempts: %(count)s") % {"count": delivery.attempts} if delivery.attempts > 1 else ""
-    more = ", ".join(part for part in (delivery.reason, tries) if part)
+    more = ", ".join(part for part in (fill(delivery.reason, {}), tries) if part)
     return Entry(delivery.created_at, words, address, state, more)

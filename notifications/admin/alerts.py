@@ -10,7 +10,7 @@ from django.utils.formats import date_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext, ngettext, pgettext
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
@@ -145,7 +145,8 @@ class AlertAdmin(BigTableAdmin[Alert]):
             said.append((gettext("acknowledged"), alert.acknowledged_by, alert.acknowledged_at))
         if alert.resolved_at is not None:
             who = alert.resolved_by or gettext("by itself")
-            said.append((gettext("resolved"), f"{who}, {fill(alert.resolution, {})}".strip(", "), alert.resolved_at))
+            words = f"{who}, {fill(alert.resolution, {})}".strip(", ")
+            said.append((pgettext("alert", "resolved"), words, alert.resolved_at))
         elif is_muted(alert):
             said.append((gettext("muted until"), "", alert.muted_until))
         elif alert.due_at is not None:

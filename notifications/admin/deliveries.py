@@ -24,6 +24,7 @@ from notifications.models import Delivery, Endpoint
 from notifications.naming import Named, find_endpoints, find_subjects, name_endpoints, name_subject
 from notifications.selectors import first_delivery_since, newest_about
 from notifications.services.resending import resend
+from notifications.wording import fill
 
 COLOURS = {
     Delivery.Status.PENDING: "info",
@@ -128,7 +129,7 @@ class DeliveryAdmin(BigTableAdmin[Delivery]):
     @display(description=_("reason"))
     def why(self, delivery: Delivery) -> SafeString | str:
         if delivery.superseded_by_id is None:
-            return delivery.reason or "–"
+            return fill(delivery.reason, {}) or "–"
         page = reverse("admin:notifications_delivery_change", args=[delivery.superseded_by_id])
         words = gettext("superseded by %(number)s") % {"number": delivery.superseded_by_id}
         return format_html('<a class="pst-link" href="{}">{}</a>', page, words)
@@ -243,6 +244,8 @@ def _next_attempt(delivery: Delivery) -> str:
     due_at = max(moment for moment in (delivery.due_at, probe_at, delivery.endpoint.not_before) if moment is not None)
     if due_at <= now:
         return gettext("now")
+    if due_at - now < timedelta(minutes=1):
+        return gettext("within a minute")
     return gettext("in %(time)s") % {"time": timeuntil(due_at, now, depth=1)}
 
 

@@ -52,9 +52,9 @@ class RungAdmin(ModelAdmin[Rung]):
             named.append(gettext("every active superuser with an e-mail address"))
         if rung.to_administrator:
             is_mail = rung.channel == Rung.Channel.EMAIL
-            address = settings.ADMIN_EMAIL if is_mail else settings.ADMIN_PHONE
+            address = (settings.ADMIN_EMAIL if is_mail else settings.ADMIN_PHONE) or gettext("not set")
             variable = "ADMIN_EMAIL" if is_mail else "ADMIN_PHONE"
-            named.append(f"{variable} ({address or gettext('not set')})")
+            named.append(f"{variable} ({address})")
         return ", ".join([*named, *split(rung.addresses)])
 
     @display(description=_("state"))

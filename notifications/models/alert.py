@@ -1,6 +1,7 @@
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from notifications.wording import fill
@@ -13,9 +14,9 @@ class Alert(models.Model):
     """
 
     class Status(models.TextChoices):
-        OPEN = "open", _("open")
+        OPEN = "open", pgettext_lazy("alert", "open")
         ACKNOWLEDGED = "acknowledged", _("acknowledged")
-        RESOLVED = "resolved", _("resolved")
+        RESOLVED = "resolved", pgettext_lazy("alert", "resolved")
 
     kind = models.CharField(_("kind"), max_length=60)
     subject = models.CharField(_("subject"), max_length=120)
@@ -112,4 +113,5 @@ class Rung(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.get_channel_display()}, {self.after_seconds} s"
+        named = {"channel": self.get_channel_display(), "seconds": self.after_seconds}
+        return gettext("%(channel)s, %(seconds)s s") % named

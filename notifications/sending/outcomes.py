@@ -153,9 +153,9 @@ def _update_endpoint(endpoint: Endpoint, group: Sequence[Outcome]) -> None:
             _count_failure(endpoint, outcome, now)
     endpoint.save(update_fields=["failures", "opened_at", "probe_at", "not_before"])
     if any(outcome.answer.status == GONE for outcome in group):
-        switch_off(endpoint, "410: the receiver is gone")
+        switch_off(endpoint, gettext_noop("410: the receiver is gone"))
     elif _is_hopeless(endpoint, now):
-        switch_off(endpoint, "no answer for three days")
+        switch_off(endpoint, gettext_noop("no answer for three days"))
     elif was_failing and any(outcome.ok for outcome in group):
         note_back(endpoint)
 

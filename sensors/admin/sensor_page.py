@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TypeVar
 
 from django.http import HttpRequest
@@ -12,8 +13,12 @@ from config.records.selectors import visible_changes
 from notifications.models import Delivery, Event
 from notifications.selectors import newest_about
 from sensors.admin.chart import PERIODS, Chart, draw_chart
-from sensors.admin.words import connection_badge, delivery_badge, state_word
+from sensors.admin.words import attempt_badge, connection_badge, delivery_badge, state_word
 from sensors.heartbeat.hearing import is_deaf
+from sensors.history.errors import HistoryAway
+from sensors.history.reading import read_attempts
+from sensors.history.values import PastAttempt, Period
+from sensors.ingest.signals import milliseconds, moment
 from sensors.models import Sensor, SensorState
 from sensors.selectors import connection_of
 from sensors.services.telling import subject_of
@@ -35,6 +40,8 @@ class SensorPage:
     events: list[Event] | None
     deliveries: list[tuple[Delivery, str]] | None
     """Each with the badge of its status."""
+    attempts: list[tuple[PastAttempt, datetime, str]] | None
+    """Those of the chosen period from history, each with its time and a badge; None also while history is away."""
     changes: list[ChangeRecord] | None
 
 
@@ -55,6 +62,7 @@ def build_sensor_page(request: HttpRequest, sensor: Sensor) -> SensorPage:
         chart=draw_chart(sensor.pk, chosen_period(request), now=timezone.now()),
         events=seen("notifications.view_event", lambda: list(Event.objects.filter(subject=subject)[:ROWS])),
         deliveries=seen("notifications.view_delivery", lambda: recent_deliveries(_newest_about(subject))),
+        attempts=seen("notifications.view_delivery", lambda: _attempts(sensor.pk, chosen_period(request))),
         changes=seen("records.view_changerecord", lambda: recent_changes(request, "sensor", sensor.pk)),
     )
 
@@ -67,6 +75,15 @@ def chosen_period(request: HttpRequest) -> str:
 def recent_deliveries(ids: list[int]) -> list[tuple[Delivery, str]]:
     newest = Delivery.objects.filter(pk__in=ids).select_related("endpoint__client")
     return [(delivery, delivery_badge(delivery)) for delivery in newest]
+
+
+def _attempts(sensor_id: str, period: str) -> list[tuple[PastAttempt, datetime, str]] | None:
+    start = milliseconds(timezone.now() - PERIODS[period])
+    try:
+        found = read_attempts([sensor_id], Period(start), limit=ROWS)
+    except HistoryAway:
+        return None
+    return [(attempt, moment(attempt.at), attempt_badge(attempt.status)) for attempt in found]
 
 
 def _newest_about(subject: str) -> list[int]:

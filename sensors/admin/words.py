@@ -10,6 +10,7 @@ from django.utils.translation import gettext, pgettext
 
 from config.records.admin.pages import badge
 from notifications.models import Delivery
+from notifications.sending.policy import is_success
 from sensors.selectors import Connection
 
 CONNECTION_COLOURS = {
@@ -58,6 +59,12 @@ def connection_badge(connection: Connection) -> SafeString:
 
 def delivery_badge(delivery: Delivery) -> SafeString:
     return badge(delivery.get_status_display(), DELIVERY_COLOURS[Delivery.Status(delivery.status)])
+
+
+def attempt_badge(status: int | None) -> SafeString:
+    if status is None:
+        return badge(gettext("no answer"), "danger")
+    return badge(str(status), "success" if is_success(status) else "danger")
 
 
 def active_badge(active: bool) -> SafeString:

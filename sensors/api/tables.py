@@ -8,6 +8,7 @@ from asgiref.sync import sync_to_async
 from django.core.files.uploadedfile import UploadedFile
 from django.http import StreamingHttpResponse
 from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -44,7 +45,7 @@ class XlsxParser(CsvParser):
 
 
 class ImportQuery(serializers.Serializer[Any]):
-    dry_run = serializers.BooleanField(required=False, help_text="say what would happen, and change nothing")
+    dry_run = serializers.BooleanField(required=False, help_text=_("say what would happen, and change nothing"))
 
 
 class ImportView(ApiView):

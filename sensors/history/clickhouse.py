@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import msgspec
@@ -29,6 +30,7 @@ LAST_VERSION = 2**63
 PLACE_BITS = 20
 LATEST = 2**63
 SPARE_COPIES = 100
+FEW_SENSORS = 50
 FOUR_WEEKS = 28 * 24 * 3_600_000
 SPANS_PER_INSERT = 40
 """The engine refuses an insert into more than a hundred months; four weeks lie in two at most."""
@@ -83,7 +85,7 @@ class ClickHouseStore:
                 at, sensor_id, signal_id = behind or (LATEST, "", "")
                 bounds |= {"before_at": at, "before_sensor": sensor_id, "before_id": signal_id}
                 name = "read_signals_behind"
-            return [Signal(*row) for row in self._ask(name, {**bounds, **_count(count)}, wanted=_sensors(sensors))]
+            return [Signal(*row) for row in self._ask_about(sensors, name, {**bounds, **_count(count)})]
 
         return self._read_newest(partial(_read_all, read, signal_key, before), period, len(sensors), limit)
 
@@ -95,10 +97,8 @@ class ClickHouseStore:
 
     def find_changing(self, sensors: Sequence[str], period: Period) -> set[SignalKey]:
         self._prepare_once()
-        values = {**_bounds(period), "type": STATE_CHANGED}
-        return {
-            (at, sensor_id, id) for at, sensor_id, id in self._ask("find_changing", values, wanted=_sensors(sensors))
-        }
+        found = self._ask_about(sensors, "find_changing", {**_bounds(period), "type": STATE_CHANGED})
+        return {(at, sensor_id, signal_id) for at, sensor_id, signal_id in found}
 
     def read_events(
         self,
@@ -115,7 +115,7 @@ class ClickHouseStore:
         def read(window: Period, behind: EventKey | None, count: int) -> list[PastEvent]:
             at, event_id = behind or (LATEST, 0)
             values = {"before_at": at, "before_id": event_id, "types": tuple(types)}
-            rows = self._ask("read_events", {**_bounds(window), **values, **_count(count)}, wanted=_sensors(sensors))
+            rows = self._ask_about(sensors, "read_events", {**_bounds(window), **values, **_count(count)})
             return [_event(row) for row in rows]
 
         return self._read_newest(partial(_read_all, read, _event_key, before), period, len(sensors), limit)
@@ -144,6 +144,12 @@ class ClickHouseStore:
     def _prepare_once(self) -> None:
         if not self._is_prepared:
             self.prepare()
+
+    def _ask_about(self, sensors: Sequence[str], name: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        """Name a few sensors in the statement, many in a table: a client's hundred thousand would not fit."""
+        if len(sensors) <= FEW_SENSORS:
+            return self._ask(name, {**values, "sensors": tuple(sensors)})
+        return self._ask(name, {**values, "sensors": _Wanted()}, wanted=_sensors(sensors))
 
     def _ask(self, name: str, values: Mapping[str, Any] | None = None, *, wanted: Any = None) -> list[tuple[Any, ...]]:
         statement = sql.load("sensors", f"clickhouse/{name}")
@@ -215,8 +221,10 @@ def _read_all(
 
 def _once(rows: list[RowT], key_of: Callable[[RowT], Any]) -> list[RowT]:
     """Leave the first of each row's copies, which stand together."""
+    if all(one.at != two.at for one, two in pairwise(rows)):
+        return rows
     once = {key_of(row): row for row in reversed(rows)}
-    return rows if len(once) == len(rows) else list(once.values())[::-1]
+    return list(once.values())[::-1]
 
 
 def _event_key(event: PastEvent) -> EventKey:
@@ -243,8 +251,14 @@ def _count(limit: int) -> dict[str, int]:
     return {"copies": limit + SPARE_COPIES}
 
 
+class _Wanted:
+    """The name of the table that goes with a statement, where the driver would quote a text."""
+
+    def __str__(self) -> str:
+        return "wanted"
+
+
 def _sensors(sensors: Iterable[str]) -> dict[str, Any]:
-    """Send the ids as a table: in the statement a client's hundred thousand sensors would not fit."""
     return {"structure": [("sensor_id", "String")], "data": [{"sensor_id": sensor_id} for sensor_id in sensors]}
 
 

@@ -1,4 +1,4 @@
-"""Carry the events of sensors from the outbox into history, where they stay when the outbox forgets them."""
+"""Carry the events of sensors, and the attempts to tell of them, into history: they stay when the outbox forgets."""
 
 import time
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from notifications.followers import Following
 from notifications.models import Event
 from sensors.history.errors import HistoryAway
 from sensors.history.store import get_store
-from sensors.history.values import KINDS, past_event
+from sensors.history.values import is_kept, past_event
 
 NAME = "history"
 BATCH = 5000
@@ -19,7 +19,7 @@ _last_insert = float("-inf")
 
 def keep_events(events: Sequence[Event]) -> None:
     """Add the events to history; a second time changes nothing, because each is known by its id."""
-    past = [past_event(event) for event in events if event.type in KINDS]
+    past = [past_event(event) for event in events if is_kept(event)]
     if not past:
         return
     if len(past) < SMALL:

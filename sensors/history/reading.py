@@ -12,10 +12,22 @@ from django.db.models import Q
 from config.common.sql import among
 from notifications.models import Event
 from notifications.selectors import read_progress
+from notifications.sending.outcomes import ATTEMPTED
 from sensors.history.database import behind, within
 from sensors.history.follower import NAME
 from sensors.history.store import get_store
-from sensors.history.values import KINDS, STATE_CHANGED, EventKey, PastEvent, Period, SignalKey, past_event, signal_key
+from sensors.history.values import (
+    KINDS,
+    STATE_CHANGED,
+    EventKey,
+    PastAttempt,
+    PastEvent,
+    Period,
+    SignalKey,
+    past_attempt,
+    past_event,
+    signal_key,
+)
 from sensors.ingest.signals import Signal
 from sensors.services.telling import subject_of
 
@@ -70,6 +82,16 @@ def read_events(
     stored = get_store().read_events(sensors, period, types=types, before=before, limit=limit)
     once = {event.id: event for event in [*stored, *waiting]}
     return sorted(once.values(), key=lambda event: event.key, reverse=True)[:limit]
+
+
+def read_attempts(
+    sensors: Sequence[str], period: Period, *, before: EventKey | None = None, limit: int
+) -> list[PastAttempt]:
+    """Return the attempts to tell clients about these sensors, newest first; those of the last moments may follow."""
+    if not sensors:
+        return []
+    found = get_store().read_events(sensors, period, types=[ATTEMPTED], before=before, limit=limit)
+    return [past_attempt(event) for event in found]
 
 
 def iterate_events(sensors: Sequence[str], period: Period, *, types: Sequence[str] = KINDS) -> Iterator[PastEvent]:

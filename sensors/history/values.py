@@ -8,6 +8,7 @@ import msgspec
 
 from config.common.moments import format_moment
 from notifications.models import Event
+from notifications.sending.outcomes import ATTEMPTED
 from sensors.ingest.signals import Signal, milliseconds, moment
 from sensors.services.telling import subject_of
 
@@ -16,6 +17,7 @@ CONNECTION_LOST = "sensor.connection_lost"
 CONNECTION_RESTORED = "sensor.connection_restored"
 LOSS_WITHDRAWN = "sensor.loss_withdrawn"
 KINDS = (STATE_CHANGED, CONNECTION_LOST, CONNECTION_RESTORED, LOSS_WITHDRAWN)
+"""What happened to a sensor. Attempts to tell of it (`ATTEMPTED`) are kept among the events, and read by their name."""
 
 _SECONDS = tuple(f"{second:02d}" for second in range(60))
 _MILLISECONDS = tuple(f".{millisecond:03d}Z" for millisecond in range(1000))
@@ -53,10 +55,40 @@ class PastEvent(msgspec.Struct, frozen=True):
         return (self.at, self.id)
 
 
+class PastAttempt(msgspec.Struct, frozen=True):
+    """One attempt to tell a client about a sensor, and what became of the message by it."""
+
+    id: int
+    """That of its event."""
+    sensor_id: str
+    at: int
+    correlation_id: str
+    delivery: int
+    endpoint: int
+    type: str
+    attempt: int
+    url: str
+    status: int | None
+    duration_ms: int
+    error: str
+    became: str
+
+    @property
+    def key(self) -> EventKey:
+        return (self.at, self.id)
+
+
 def format_milliseconds(at: int) -> str:
     """Write a time as `2026-01-31T23:59:59.000Z`; of many at once most fall into the same few minutes."""
-    minute, rest = divmod(at, 60_000)
-    return f"{_format_minute(minute)}{_SECONDS[rest // 1000]}{_MILLISECONDS[rest % 1000]}"
+    second, rest = divmod(at, 1000)
+    return _format_second(second) + _MILLISECONDS[rest]
+
+
+@lru_cache(maxsize=8192)
+def _format_second(second: int) -> str:
+    """A signal is received in the second in which it was sent, as a rule."""
+    minute, rest = divmod(second, 60)
+    return _format_minute(minute) + _SECONDS[rest]
 
 
 @lru_cache(maxsize=4096)
@@ -68,13 +100,39 @@ def signal_key(signal: Signal) -> SignalKey:
     return (signal.at, signal.sensor_id, signal.id)
 
 
+def is_kept(event: Event) -> bool:
+    """Whether an event belongs to the past of a sensor; a message that lists many is no one's."""
+    return event.type in KINDS or (event.type == ATTEMPTED and _about(event).startswith(subject_of("")))
+
+
 def past_event(event: Event) -> PastEvent:
     return PastEvent(
         id=event.pk,
         type=event.type,
-        sensor_id=event.subject.removeprefix(subject_of("")),
+        sensor_id=_about(event).removeprefix(subject_of("")),
         at=milliseconds(event.at),
         recorded_at=milliseconds(event.recorded_at),
         correlation_id=event.correlation_id,
-        payload=event.payload,
+        payload=_payload(event),
     )
+
+
+def past_attempt(event: PastEvent) -> PastAttempt:
+    known = {name: event.payload[name] for name in _OF_ATTEMPT}
+    return PastAttempt(event.id, event.sensor_id, event.at, event.correlation_id, **known)
+
+
+_OF_ATTEMPT = ("delivery", "endpoint", "type", "attempt", "url", "status", "duration_ms", "error", "became")
+
+
+def _about(event: Event) -> str:
+    """Return the subject: an attempt's own is its delivery."""
+    return str(event.payload.get("about", "")) if event.type == ATTEMPTED else event.subject
+
+
+def _payload(event: Event) -> dict[str, Any]:
+    payload: dict[str, Any] = event.payload
+    if event.type != ATTEMPTED:
+        return payload
+    told = {name: value for name, value in payload.items() if name != "about"}
+    return {**told, "delivery": int(event.subject.rpartition("/")[2])}

@@ -7,13 +7,14 @@ every attempt.
 from collections.abc import Collection
 
 from django.db.models import Q
+from django.utils.translation import gettext_noop
 
 from config.common.sql import among, among_numbers
 from notifications.services.deliveries import cancel, lock_pending
 from sensors.services.telling import CLIENT_INACTIVE, subject_of
 
-UNLINKED = "unlinked"
-SENSOR_INACTIVE = "the sensor is inactive"
+UNLINKED = gettext_noop("unlinked")
+SENSOR_INACTIVE = gettext_noop("the sensor is inactive")
 
 
 def cancel_of_client(endpoint_id: int) -> None:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias
 
+from django.utils.translation import gettext_noop
+
 from config.common.correlation import new_correlation_id
 from config.common.moments import format_moment
 from config.common.sql import among
@@ -19,7 +21,7 @@ from sensors.ingest.fold import ConnectionRestored, Happening, LossWithdrawn, St
 from sensors.ingest.signals import moment
 from sensors.models import Sensor, SensorClient
 
-CLIENT_INACTIVE = "the client is inactive"
+CLIENT_INACTIVE = gettext_noop("the client is inactive")
 FOLD_FROM = 5
 LONGEST_LIST = 200
 
@@ -154,9 +156,9 @@ def _muted(told: Told, sensors: dict[str, Sensor], listener: Listener, now: date
     if not isinstance(told.happening, ConnectionLost):
         return ""
     if sensors[told.happening.sensor_id].is_muted(now):
-        return "the sensor is muted"
+        return gettext_noop("the sensor is muted")
     if listener.muted_until is not None and now < listener.muted_until:
-        return "the client is muted"
+        return gettext_noop("the client is muted")
     return ""
 
 

@@ -97,7 +97,7 @@ def statuses(line: Line, endpoint: int) -> Counter[str]:
 
 def is_over(line: Line) -> bool:
     [(left,)] = line.rows("SELECT count(*) FROM notifications_delivery WHERE status = 'pending'")
-    return left == 0
+    return bool(left == 0)
 
 
 def check_what_was_received(line: Line, receiver: Receiver) -> None:

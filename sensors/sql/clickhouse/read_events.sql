@@ -8,7 +8,7 @@ SELECT
     correlation_id,
     payload
 FROM events
-WHERE sensor_id IN wanted
+WHERE sensor_id IN %(sensors)s
     AND at >= toDateTime(%(first_second)s) AND at <= toDateTime(%(last_second)s)
     AND moment >= %(start)s AND moment < %(end)s
     AND type IN %(types)s

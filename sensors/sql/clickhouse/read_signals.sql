@@ -6,7 +6,7 @@ SELECT
     data,
     toUInt64(received_at) * 1000 + received_ms
 FROM signals
-WHERE sensor_id IN wanted
+WHERE sensor_id IN %(sensors)s
     AND at >= toDateTime(%(first_second)s) AND at <= toDateTime(%(last_second)s)
 ORDER BY at DESC, at_ms DESC, sensor_id DESC, id DESC, version DESC
 LIMIT %(copies)s

@@ -6,7 +6,7 @@ SELECT
     data,
     toUInt64(received_at) * 1000 + received_ms AS received
 FROM signals
-WHERE sensor_id IN wanted
+WHERE sensor_id IN %(sensors)s
     AND at >= toDateTime(%(first_second)s) AND at <= toDateTime(%(last_second)s)
     AND moment >= %(start)s AND moment < %(end)s
     AND (moment, sensor_id, id) < (toUInt64(%(before_at)s), %(before_sensor)s, %(before_id)s)

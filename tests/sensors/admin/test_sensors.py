@@ -13,10 +13,13 @@ from django.utils import timezone
 from config.records.models import ChangeRecord
 from notifications.models import Event
 from sensors.admin import bulk
+from sensors.history.database import DatabaseStore
 from sensors.history.errors import HistoryAway
+from sensors.history.store import get_store
 from sensors.ingest.apply import apply_signals
 from sensors.ingest.signals import Signal, milliseconds
 from sensors.models import Client, Sensor, SensorState
+from tests.sensors.history.past import DAY, attempt
 from tests.sensors.registry import hear, link, make_client, make_delivery, make_sensor
 from tests.staff import member_of, signed_in
 
@@ -174,11 +177,23 @@ class TestPage:
         make_sensor("0xA")
         assert browser.get(f"{page('0xA')}?period={asked}").context["page"].chart.period == shown
 
+    def test_shows_from_history_how_clients_were_told(self, browser: Browser) -> None:
+        make_sensor("0xA")
+        now = milliseconds(timezone.now())
+        get_store().add_events(
+            [attempt(0, at=now - 5 * DAY), attempt(1, at=now - 5000), attempt(2, sensor="0xB", at=now)]
+        )
+        for period, count in (("24h", 1), ("7d", 2)):
+            answer = browser.get(f"{page('0xA')}?period={period}")
+            assert len(answer.context["page"].attempts) == count
+            assert "https://watch.example/hook" in answer.content.decode()
+
     def test_without_history_it_says_so(self, browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
-        def away(*args: Any) -> Any:
+        def away(*args: Any, **named: Any) -> Any:
             raise HistoryAway
 
         monkeypatch.setattr("sensors.admin.chart.read_intervals", away)
+        monkeypatch.setattr(DatabaseStore, "read_events", away)
         make_sensor("0xA")
         assert "History cannot be reached" in browser.get(page("0xA")).content.decode()
 

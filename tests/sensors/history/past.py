@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from notifications.sending.outcomes import ATTEMPTED
 from sensors.history.values import STATE_CHANGED, PastEvent
 from sensors.ingest.signals import Signal
 
@@ -23,3 +24,20 @@ def event(n: int = 0, *, sensor: str = "0xA", type: str = STATE_CHANGED, **field
     if type == STATE_CHANGED:
         payload = {"data": n % 2, "previous": None, "signal_id": f"id-{n:05d}", **payload}
     return PastEvent(fields.pop("id", n + 1), type, sensor, at, at + 9, f"chain-{n}", payload)
+
+
+def attempt(n: int = 0, *, sensor: str = "0xA", **fields: Any) -> PastEvent:
+    """The n-th attempt to tell of a sensor, as history keeps it."""
+    at = fields.pop("at", NOON + n * (MINUTE + 1))
+    payload = {
+        "delivery": 7,
+        "endpoint": 3,
+        "type": STATE_CHANGED,
+        "attempt": n + 1,
+        "url": "https://watch.example/hook",
+        "status": 503 if n % 2 else None,
+        "duration_ms": 12,
+        "error": "" if n % 2 else "connection refused",
+        "became": "pending",
+    }
+    return PastEvent(n + 1, ATTEMPTED, sensor, at, at + 9, f"chain-{n}", payload)

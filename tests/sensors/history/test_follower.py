@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from notifications.errors import FollowerWaits
 from notifications.followers import followings
-from notifications.models import Event, Follower, Incident
+from notifications.models import Delivery, Event, Follower, Incident
 from notifications.services.events import Fact, record_events
 from notifications.services.partitions import keep_partitions
 from notifications.services.relay import relay_once
@@ -16,9 +16,12 @@ from sensors.history.clickhouse import ClickHouseStore
 from sensors.history.database import DatabaseStore
 from sensors.history.errors import HistoryAway
 from sensors.history.follower import FOLLOWING, keep_events
+from sensors.history.reading import read_attempts
 from sensors.history.store import HistoryStore
 from sensors.history.values import CONNECTION_LOST, Period
 from sensors.models import StoredEvent
+from tests.notifications.sending.owing import answer, claim, make_due, make_endpoint, owe_state
+from tests.sensors.registry import link, make_client, make_sensor
 
 pytestmark = pytest.mark.django_db
 
@@ -27,6 +30,19 @@ def happen(*types: str) -> list[Event]:
     facts = [Fact(type=type, subject="sensor/0xA", at=timezone.now(), payload={"sensor_id": "0xA"}) for type in types]
     record_events(facts)
     return list(Event.objects.order_by("id"))
+
+
+def owe_about(sensor_id: str) -> Delivery:
+    client = make_client()
+    make_sensor(sensor_id)
+    link(sensor_id, client)
+    return owe_state(client.endpoint, f"sensor/{sensor_id}", correlation_id="chain-0001")
+
+
+def carry() -> None:
+    while stamp_once():
+        pass
+    relay_once(FOLLOWING)
 
 
 @pytest.mark.embedded
@@ -68,6 +84,34 @@ class TestKeepEvents:
         Event.objects.all().delete()
         keep_partitions()
         assert len(DatabaseStore().read_events(["0xA"], Period(), limit=9)) == 1
+
+
+@pytest.mark.embedded
+class TestAttempts:
+    def test_carries_the_attempts_to_tell_of_a_sensor(self) -> None:
+        delivery = owe_about("0xA")
+        answer(*claim(), status=503)
+        carry()
+        [tried] = read_attempts(["0xA"], Period(), limit=9)
+        assert (tried.delivery, tried.endpoint, tried.type) == (delivery.pk, delivery.endpoint_id, "thing.changed")
+        assert (tried.attempt, tried.status, tried.became) == (1, 503, "pending")
+        assert (tried.url, tried.duration_ms, tried.error) == ("https://watch.example/hook", 5, "")
+        assert (tried.sensor_id, tried.correlation_id) == ("0xA", "chain-0001")
+
+    def test_each_attempt_is_one_also_when_it_is_carried_twice(self) -> None:
+        delivery = owe_about("0xA")
+        answer(*claim(), status=500)
+        make_due(delivery)
+        answer(*claim(), status=200)
+        carry()
+        keep_events(list(Event.objects.order_by("position")))
+        assert [row.became for row in read_attempts(["0xA"], Period(), limit=9)] == ["delivered", "pending"]
+
+    def test_what_is_about_no_sensor_is_left_out(self) -> None:
+        owe_state(make_endpoint(), "alert/5")
+        answer(*claim())
+        carry()
+        assert not StoredEvent.objects.exists()
 
 
 class TestWithClickHouse:

@@ -4,10 +4,11 @@ import random
 
 import pytest
 
+from notifications.sending.outcomes import ATTEMPTED
 from sensors.history.store import HistoryStore
-from sensors.history.values import CONNECTION_LOST, STATE_CHANGED, Period, signal_key
+from sensors.history.values import CONNECTION_LOST, STATE_CHANGED, Period, past_attempt, signal_key
 from sensors.ingest.signals import EARLIEST, Signal
-from tests.sensors.history.past import DAY, NOON, event, signal
+from tests.sensors.history.past import DAY, NOON, attempt, event, signal
 
 pytestmark = pytest.mark.django_db
 
@@ -85,6 +86,11 @@ class TestReadSignals:
         store.add_signals([signal(at=NOON + n, id=str(n)) for n in range(5)])
         assert [row.id for row in store.read_signals(["0xA"], Period(NOON + 1, NOON + 3), limit=9)] == ["2", "1"]
 
+    def test_whole_seconds_are_a_period_like_others(self, store: HistoryStore) -> None:
+        store.add_signals([signal(at=NOON + n * 500, id=str(n)) for n in range(6)])
+        rows = store.read_signals(["0xA"], Period(NOON + 1000, NOON + 2000), limit=9)
+        assert [row.id for row in rows] == ["3", "2"]
+
     def test_any_period_is_possible(self, store: HistoryStore) -> None:
         store.add_signals([signal()])
         for period in (Period(-(10**13), 10**14), Period(None, 10**14), Period(-5, None)):
@@ -142,6 +148,38 @@ class TestEvents:
         assert store.read_events(["0xA"], EVER, types=[CONNECTION_LOST], limit=9) == [lost]
         period = Period(event(1).at, event(4).at)
         assert [row.id for row in store.read_events(["0xA", "0xB"], period, types=[STATE_CHANGED], limit=9)] == [4, 3]
+
+
+class TestFindChanging:
+    def test_names_the_signals_that_changed_a_state(self, store: HistoryStore) -> None:
+        store.add_events([event(0), event(1), event(1, type=CONNECTION_LOST, id=9), event(2, sensor="0xB"), event(3)])
+        store.add_events([event(1)])
+        found = store.find_changing(["0xA"], Period(event(1).at, event(2).at))
+        assert found == {signal_key(signal(1))}
+        assert store.find_changing(["0xA", "0xB"], EVER) == {
+            signal_key(each) for each in (signal(0), signal(1), signal(2, sensor="0xB"), signal(3))
+        }
+
+
+class TestAttempts:
+    def test_are_kept_among_the_events_once_and_read_by_their_name(self, store: HistoryStore) -> None:
+        tried = [attempt(n) for n in range(4)]
+        store.add_events([*tried, event(9)])
+        store.add_events(tried[1:])
+        found = store.read_events(["0xA"], EVER, types=[ATTEMPTED], limit=9)
+        assert found == tried[::-1]
+        assert [past_attempt(row).attempt for row in found] == [4, 3, 2, 1]
+        assert [row.id for row in store.read_events(["0xA"], EVER, limit=9)] == [10]
+
+    def test_have_a_sensor_and_a_period(self, store: HistoryStore) -> None:
+        store.add_events([attempt(0), attempt(1), attempt(2, sensor="0xB"), attempt(3)])
+        period = Period(attempt(1).at, attempt(3).at)
+        assert store.read_events(["0xA"], period, types=[ATTEMPTED], limit=9) == [attempt(1)]
+
+    def test_are_forgotten_with_their_month(self, store: HistoryStore) -> None:
+        store.add_events([attempt(0, at=NOON - 400 * DAY), attempt(1)])
+        store.drop_months_before(1_698_796_800_000)
+        assert store.read_events(["0xA"], EVER, types=[ATTEMPTED], limit=9) == [attempt(1)]
 
 
 class TestDropMonths:
