@@ -18,13 +18,14 @@ from prometheus_client import REGISTRY
 
 from bench.figure import Figure, compare
 from bench.fleet import Feed, make_sensors, purge
+from config.common.orphans import die_with_parent
 from config.engines import clickhouse
 from config.engines.amqp import connect
 from sensors.ingest.consumer import Consumer
 from sensors.ingest.topology import QUEUE
 
 SENSORS = 100_000
-SIGNALS = 120_000
+SIGNALS = 80_000
 HISTORY_BATCH = 20_000
 
 
@@ -51,7 +52,10 @@ def _figure(name: str, *, change_every: int, first: int, must: float, aims: floa
 
 def _start_history() -> "subprocess.Popen[bytes]":
     environment = os.environ | {"HISTORY_BATCH": str(HISTORY_BATCH), "HISTORY_SECONDS": "1"}
-    return subprocess.Popen([sys.executable, "manage.py", "run_history"], env=environment)
+    bench = os.getpid()
+    return subprocess.Popen(
+        [sys.executable, "manage.py", "run_history"], env=environment, preexec_fn=lambda: die_with_parent(bench)
+    )
 
 
 def _ours(feed: Feed) -> float:
