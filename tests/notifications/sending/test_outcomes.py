@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from notifications.models import Alert, Attempt, Delivery, Endpoint, Event
 from notifications.sending.policy import BREAKER_FAILURES
+from notifications.services.deliveries import Owed, owe
 from notifications.services.endpoints import return_once, welcome
 from tests.notifications.sending.owing import answer, claim, make_due, make_endpoint, owe_state
 
@@ -169,6 +170,17 @@ class TestComingBack:
         dead.refresh_from_db()
         assert (dead.status, dead.is_final) == ("dead", True)
         assert Delivery.objects.get(pk=newer.pk).status == "delivered"
+
+    def test_a_dead_one_whose_connection_a_newer_list_told_stays_dead(self, settings: Any) -> None:
+        endpoint = make_endpoint()
+        dead = owe_state(endpoint, "thing/1", family=Delivery.Family.CONNECTION)
+        fail_until_dead(dead, settings)
+        owe([Owed(endpoint.pk, "things.lost", Delivery.Family.LIST, "", {"version": 1}, listed=("thing/1",))])
+        answer(*claim(), status=200)
+        while return_once():
+            pass
+        dead.refresh_from_db()
+        assert (dead.status, dead.is_final) == ("dead", True)
 
     def test_what_was_withheld_for_good_does_not_come_back(self) -> None:
         endpoint = make_endpoint()
