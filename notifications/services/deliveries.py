@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 import msgspec
-from django.db import connection
+from django.db import OperationalError, connection
 from django.db.models import F, Q
 from django.utils import timezone
 
@@ -16,6 +16,7 @@ from config.common.sql import among_numbers, run_for_rows
 from notifications.models import Delivery
 
 DELIVERIES = "deliveries"
+ROUNDS = 5
 SUPERSEDING = {Delivery.Family.STATE, Delivery.Family.CONNECTION}
 
 Key: TypeAlias = tuple[int, str, str]
@@ -49,17 +50,27 @@ def owe(messages: Sequence[Owed]) -> list[int]:
     newest = {key: pk for pk, message in zip(ids, messages, strict=True) if (key := _key(message)) is not None}
     now, chain = timezone.now(), correlation_id()
     rows = [_row(pk, each, newest, now, chain) for pk, each in zip(ids, messages, strict=True)]
-    missing = len(rows)
-    while missing:
-        # A second round is for keys whose last message was queued again at this very moment: it is superseded now.
-        run_for_rows("notifications", "supersede_deliveries", [(*key, pk) for key, pk in newest.items()])
-        missing -= run_for_rows("notifications", "insert_deliveries", rows)
+    _insert(rows, [(*key, pk) for key, pk in newest.items()])
     listed = [
         (pk, each.endpoint_id, subject) for pk, each in zip(ids, messages, strict=True) for subject in each.listed
     ]
     run_for_rows("notifications", "insert_listed", listed)
     ring(DELIVERIES)
     return ids
+
+
+def _insert(rows: Sequence[tuple[Any, ...]], newest: Sequence[tuple[int, str, str, int]]) -> None:
+    """Write the rows and supersede what is pending under their keys.
+
+    A second round is for keys whose last message was queued again at this very moment: it is superseded now.
+    """
+    missing = len(rows)
+    for _ in range(ROUNDS):
+        run_for_rows("notifications", "supersede_deliveries", newest)
+        missing -= run_for_rows("notifications", "insert_deliveries", rows)
+        if not missing:
+            return
+    raise OperationalError(f"{missing} messages have met others that were written at the same time")
 
 
 def lock_pending(those: Q) -> list[tuple[int, int, str]]:

@@ -51,7 +51,7 @@ def return_once() -> bool:
     Row by row, each in a transaction of its own: whoever writes a newer message of the same key at this moment must
     never wait for us in a circle. A message that a newer one has followed is settled instead, once and for all.
     """
-    endpoint = Endpoint.objects.filter(is_back=True).order_by("pk").first()
+    endpoint = Endpoint.objects.filter(is_back=True, active=True).order_by("pk").first()
     if endpoint is None:
         return False
     with connection.cursor() as cursor:
@@ -59,8 +59,11 @@ def return_once() -> bool:
     missed = Delivery.objects.filter(_missed(), endpoint=endpoint).order_by("-pk")
     for pk in list(missed.values_list("pk", flat=True)[:STEP]):
         _queue_again(pk)
-    if not missed.exists():
-        Endpoint.objects.filter(pk=endpoint.pk).update(is_back=False)
+    with transaction.atomic():
+        # Whoever notes that it is back holds its row: what was missed until then is seen here.
+        held = Endpoint.objects.select_for_update(no_key=True).filter(pk=endpoint.pk)
+        if held.get() and not missed.exists():
+            held.update(is_back=False)
     ring(DELIVERIES)
     return True
 

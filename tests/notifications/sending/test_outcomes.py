@@ -192,6 +192,20 @@ class TestComingBack:
         statuses = dict(Delivery.objects.values_list("pk", "status"))
         assert statuses == {muted.pk: "cancelled", off.pk: "pending"}
 
+    def test_nothing_is_queued_for_one_that_has_gone_again(self) -> None:
+        endpoint = make_endpoint()
+        off = owe_state(endpoint, withheld="the client is inactive")
+        welcome(endpoint)
+        Endpoint.objects.update(active=False)
+        assert not return_once()
+        assert Delivery.objects.get(pk=off.pk).status == "cancelled"
+
+    def test_once_all_is_queued_it_is_not_looked_at_again(self) -> None:
+        endpoint = make_endpoint()
+        owe_state(endpoint, withheld="the client is inactive")
+        welcome(endpoint)
+        assert [return_once(), return_once()] == [True, False]
+
     def test_the_alert_about_the_dead_heals(self, settings: Any) -> None:
         endpoint = make_endpoint()
         fail_until_dead(owe_state(endpoint), settings)
