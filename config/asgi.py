@@ -9,14 +9,16 @@ from django.core.asgi import get_asgi_application
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django = cast(Any, get_asgi_application())  # before what follows: consumers and middleware need the apps
 
-from channels.auth import AuthMiddlewareStack  # noqa: E402
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
 from django.conf import settings  # noqa: E402
 from django.urls import re_path  # noqa: E402
+from django.utils.module_loading import import_string  # noqa: E402
 from servestatic import ServeStaticASGI  # noqa: E402
 
+from config.common.errors import ApplicationError  # noqa: E402
 from config.common.limits import Gate, Limits, Slots  # noqa: E402
+from config.records.refusals import note_refused_early  # noqa: E402
 from config.runtime.probes import Probes  # noqa: E402
 
 
@@ -29,11 +31,18 @@ def _add_headers(headers: Headers, path: str, url: str) -> None:
     headers["X-Content-Type-Options"] = "nosniff"
 
 
-_sockets = URLRouter([re_path("", cast(Any, _refuse_socket))])
+def _note_refusal(scope: Any, refusal: ApplicationError) -> None:
+    note_refused_early(scope["method"], scope["path"], refusal.status, refusal.code)
+
+
+# By name: the dashboard stands beside this module, not below it.
+_dashboard = import_string("config.dashboard.live.routing.sockets")
+# Each socket asks for itself who is there: it must ask again while it is open.
+_sockets = URLRouter([*_dashboard, re_path("", cast(Any, _refuse_socket))])
 _protocols = ProtocolTypeRouter(
     {
         "http": Slots(django, calls=settings.WEB_CONCURRENCY),
-        "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(_sockets)),
+        "websocket": AllowedHostsOriginValidator(_sockets),
     }
 )
 # The folder is made by `collectstatic`; until then there is nothing to serve.
@@ -47,4 +56,5 @@ _files = ServeStaticASGI(
 application = Limits(
     Probes(Gate(_files, path=settings.STATIC_URL, calls=2 * settings.WEB_CONCURRENCY)),
     body_limits=settings.BODY_LIMITS,
+    on_refusal=_note_refusal,
 )

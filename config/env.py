@@ -72,8 +72,13 @@ class Environment:
     webhook_networks: tuple[Network, ...]
     message_max_mb: int
     exchange_max_mb: int
+    exchange_max_files: int
+    exchange_started_timeout: int
+    exchange_ready_timeout: int
+    message_path_max: int
     event_days: int
     rejected_days: int
+    retention_days: int
     delivery_base_seconds: int
     delivery_attempts: int
     delivery_slots: int
@@ -121,10 +126,15 @@ def read(variables: Mapping[str, str]) -> Environment:
         webhook_networks=source.take("WEBHOOK_ALLOWED_NETWORKS", _networks) or (),
         message_max_mb=source.integer("MESSAGE_MAX_MB", 20, 1, 1024),
         exchange_max_mb=source.integer("EXCHANGE_MAX_MB", 20, 1, 1024),
+        exchange_max_files=source.integer("EXCHANGE_MAX_FILES", 10, 1, 1000),
+        exchange_started_timeout=source.integer("EXCHANGE_STARTED_TIMEOUT", 600, 1, 86_400),
+        exchange_ready_timeout=source.integer("EXCHANGE_READY_TIMEOUT", 600, 1, 86_400),
+        message_path_max=source.integer("MESSAGE_PATH_MAX", 1024, 256, 4096),
         ingest_batch=source.integer("INGEST_BATCH", 2000, 1, 20_000),
         ingest_milliseconds=source.integer("INGEST_MILLISECONDS", 100, 1, 5000),
         event_days=source.integer("EVENT_DAYS", 30, 1, 3650),
         rejected_days=source.integer("REJECTED_DAYS", 7, 1, 3650),
+        retention_days=source.integer("RETENTION_DAYS", 90, 1, 3650),
         delivery_base_seconds=source.integer("DELIVERY_BASE_SECONDS", 300, 1, 86_400),
         delivery_attempts=source.integer("DELIVERY_ATTEMPTS", 10, 1, 100),
         delivery_slots=source.integer("DELIVERY_SLOTS", 100, 1, 5000),

@@ -35,6 +35,12 @@ SCHEDULE = (
         sentence="Delete stored answers to repeated calls after a day, and counts of failed sign-ins that are over.",
     ),
     Upkeep(
+        name="forget_old_log",
+        function="config.records.services.upkeep.forget_old_log",
+        at=crontab(minute="53", hour="1"),
+        sentence="Delete entries of the log older than RETENTION_DAYS; those of exchange processes stay.",
+    ),
+    Upkeep(
         name="keep_partitions",
         function="notifications.services.partitions.keep_partitions",
         at=crontab(minute="23", hour="1"),
@@ -60,6 +66,26 @@ SCHEDULE = (
         at=crontab(minute="29", hour="1"),
         sentence="Create the coming days' partitions of rejected signals and drop those older than REJECTED_DAYS.",
         when_prepared=True,
+    ),
+    Upkeep(
+        name="sweep_message_drafts",
+        function="messaging.services.upkeep.sweep_drafts",
+        at=crontab(minute="17"),
+        sentence="Delete drafts of message files that a crash left behind, and name those that belong to a message.",
+        when_prepared=True,
+    ),
+    Upkeep(
+        name="forget_old_message_files",
+        function="messaging.services.upkeep.forget_old_files",
+        at=crontab(minute="33", hour="2"),
+        sentence="Delete message files that have lain in Log, Error, Unknown or Prepared for RETENTION_DAYS.",
+        when_prepared=True,
+    ),
+    Upkeep(
+        name="report_foreign_files",
+        function="messaging.services.upkeep.report_foreign_files",
+        at=crontab(minute="53", hour="2"),
+        sentence="Tell of files in the message folders that are no messages; they are left alone.",
     ),
     Upkeep(
         name="forget_old_history",

@@ -19,6 +19,11 @@ try:
 except OSError as error:
     raise BadVariable("DATA_DIR", f"must be a folder that can be written to ({error.strerror})") from error
 
+_longest_message_path = len(bytes(DATA_DIR / "messages" / ("x" * 36) / "Messages" / ("x" * 180)))
+if _longest_message_path > ENV.message_path_max:
+    _excess = _longest_message_path - ENV.message_path_max
+    raise BadVariable("DATA_DIR", f"is {_excess} bytes too long for the names of message files (MESSAGE_PATH_MAX)")
+
 SECRET_KEY = ENV.secret_key or secrets.signing_key(DATA_DIR)
 FIELD_KEYS = ENV.field_keys or (secrets.field_key(DATA_DIR),)
 DEBUG = False
@@ -45,6 +50,8 @@ INSTALLED_APPS = [
     "config.runtime",
     "notifications",
     "sensors",
+    "messaging",
+    "processes.exchange",
 ]
 
 MIDDLEWARE = [
@@ -189,8 +196,13 @@ WEBHOOK_ALLOWED_NETWORKS = ENV.webhook_networks
 MB = 1_048_576
 MESSAGE_MAX_MB = ENV.message_max_mb
 EXCHANGE_MAX_MB = ENV.exchange_max_mb
+EXCHANGE_MAX_FILES = ENV.exchange_max_files
+# How long, in seconds, a process may wait for API_3, and then for API_4.
+EXCHANGE_STARTED_TIMEOUT = ENV.exchange_started_timeout
+EXCHANGE_READY_TIMEOUT = ENV.exchange_ready_timeout
 EVENT_DAYS = ENV.event_days
 REJECTED_DAYS = ENV.rejected_days
+RETENTION_DAYS = ENV.retention_days
 DELIVERY_BASE_SECONDS = ENV.delivery_base_seconds
 DELIVERY_ATTEMPTS = ENV.delivery_attempts
 DELIVERY_SLOTS = ENV.delivery_slots
@@ -236,6 +248,8 @@ REST_FRAMEWORK = {
 # no app needs to import another one's keys.
 KEY_SUBJECTS = {
     "client": "sensors.selectors.find_client",
+    "device": "messaging.parties.find_device",
+    "database": "messaging.parties.find_database",
 }
 
 SPECTACULAR_SETTINGS = {

@@ -10,6 +10,7 @@ class SensorsConfig(AppConfig):
     verbose_name = _("Sensors")
 
     def ready(self) -> None:
+        from config.records.statistics import register_statistics
         from notifications.followers import follow
         from notifications.sending.wanted import judge_wanted
         from sensors.heartbeat.flapping import calm_once
@@ -20,6 +21,7 @@ class SensorsConfig(AppConfig):
         from sensors.ingest.storm import watch_rejected_once
         from sensors.services import clients, sensors  # noqa: F401 (they say what the change log keeps of each)
         from sensors.services.wanted import judge_deliveries
+        from sensors.statistics import count_by_client
 
         register_work(Work(name="hearing", run_once=listen_once, every=2.0))
         register_work(Work(name="heartbeat", run_once=sweep_once, every=1.0))
@@ -27,5 +29,6 @@ class SensorsConfig(AppConfig):
         register_work(Work(name="alerts.rejected", run_once=watch_rejected_once, every=10.0))
         follow(FOLLOWING)
         judge_wanted(judge_deliveries)
+        register_statistics("client", count_by_client)
         if not settings.AMQP_URL:  # with a broker `run_history` does it
             register_work(Work(name="history.spool", run_once=drain_spool_once, every=settings.HISTORY_SECONDS))

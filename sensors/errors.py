@@ -31,10 +31,6 @@ class RegistryMoved(Conflict):
     """Somebody else registered the same sensors at this moment; nothing has been done. Repeat it."""
 
 
-class SentTwice(Conflict):
-    """This form has been sent before, and its secret was shown then. If it is lost, rotate the secret."""
-
-
 class BadLines(ApplicationError):
     """Some lines of the file break a rule; nothing has been imported."""
 

@@ -12,6 +12,7 @@ from django.db import connections
 from django.utils import translation
 
 from config.common.ring import answer_rings
+from config.records import refusals
 from tests.settings import DATABASES
 
 
@@ -66,6 +67,14 @@ def _deaf_scheduler() -> Iterator[None]:
     answer_rings(lambda name: None)
     yield
     answer_rings(None)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _written_by_hand() -> Iterator[None]:
+    """Refused calls are counted and stay there: a test that is about them writes them itself."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(refusals._Refusals, "_start", lambda self: None)
+        yield
 
 
 def pytest_report_header() -> str:

@@ -1,8 +1,9 @@
-"""Serializer fields of the contract."""
+"""Serializer fields of the contract, and the period that several calls take."""
 
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
@@ -26,3 +27,15 @@ class MomentField(serializers.DateTimeField):
 
     def to_representation(self, value: Any) -> str:
         return format_moment(value)
+
+
+class PeriodQuery(serializers.Serializer[Any]):
+    to = MomentField(required=False, help_text=_("up to, not including"))
+
+    def get_fields(self) -> Any:
+        return {"from": MomentField(required=False), **super().get_fields()}  # a word that Python keeps for itself
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if "from" in attrs and "to" in attrs and attrs["from"] > attrs["to"]:
+            raise serializers.ValidationError({"to": [gettext("Must not be before `from`.")]})
+        return attrs

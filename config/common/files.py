@@ -3,90 +3,119 @@
 Write: a draft beside the target, fsync, rename, fsync of the folder. A crash leaves a draft (swept later) or the whole
 file, never a part of one. After a failed fsync the kernel may have dropped the pages, so a draft is never synced
 twice: it is deleted, and the caller writes the whole file again.
+
+Nothing here trusts a file system beyond POSIX: a change of a folder is on the disk once that folder is synced, and of
+what was not synced a crash may keep any part.
 """
 
 import errno
 import os
+import stat
 import time
 import uuid
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from config.common.errors import DiskFailed, DiskFull
 
 DRAFT = ".draft-"
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+# What file systems say that cannot, or will not, let a file have two names.
+_ONE_NAME_ONLY = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
 
 def write_durably(path: Path, chunks: Iterable[bytes]) -> int:
     """Write a file under its final name, whole or not at all; return its size. An older one is replaced."""
     draft = path.with_name(f"{DRAFT}{uuid.uuid4().hex}")
-    with _own_errors():
+    with own_errors():
         try:
-            size = _write_draft(draft, chunks)
+            size = write_draft(draft, chunks)
             os.rename(draft, path)
         except BaseException:
-            draft.unlink(missing_ok=True)
+            _unlink_if_there(draft)
             raise
         sync_folder(path.parent)
     return size
 
 
 def move_durably(source: Path, target: Path) -> None:
-    """Rename a file within the file system so that the new place outlives a crash.
+    """Give a file another place in the file system, so that a crash finds it in the one or the other; then in the new.
 
-    The target's folder is synced first: a crash between the two may show the file twice on some file systems, never
-    nowhere.
+    The new name is on the disk before the old one goes: of a rename, a file system without a journal may keep only the
+    half that takes the old name away. Whoever is stopped in between leaves both names to the one file, and moving it
+    again, there or back, finishes that.
     """
-    with _own_errors():
-        os.rename(source, target)
-        sync_folder(target.parent)
-        if source.parent != target.parent:
-            sync_folder(source.parent)
+    with own_errors():
+        if _add_name(source, target):
+            sync_folder(target.parent)
+            _drop_old_name(source, target)
+        else:
+            os.rename(source, target)
+            sync_folder(target.parent)
+        sync_folder(source.parent)
 
 
 def delete_durably(path: Path) -> None:
     """Delete a file, if it is there, so that it stays deleted."""
-    with _own_errors():
-        path.unlink(missing_ok=True)
+    with own_errors():
+        _unlink_if_there(path)
         sync_folder(path.parent)
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder, and what is missing above it, durably."""
-    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
-    with _own_errors():
-        path.mkdir(parents=True, exist_ok=True)
+    """Make a folder, and what is missing above it, durably.
+
+    Nothing is made in a folder before that one is on the disk. One that is there may not be: its maker may have been
+    killed before the sync, or be about to do it.
+    """
+    with own_errors():
+        missing = [folder for folder in (path, *path.parents) if not _is_there(folder)]
+        there = missing[-1].parent if missing else path
+        with suppress(PermissionError):  # above the data folder: made by the operator, not ours to read
+            sync_folder(there.parent)
         for folder in reversed(missing):
+            with suppress(FileExistsError):  # somebody was first
+                os.mkdir(folder)
             sync_folder(folder.parent)
+        sync_folder(path)  # tells also when something else has the name
 
 
 def sweep_drafts(folder: Path, *, older_than_seconds: float) -> int:
     """Delete the drafts that crashes left behind; those being written now are younger. Return how many went."""
     limit = time.time() - older_than_seconds
-    old = [draft for draft in folder.glob(f"{DRAFT}*") if draft.lstat().st_mtime < limit]
+    old = [draft for draft in _drafts(folder) if _is_older(draft, limit)]
     for draft in old:
-        draft.unlink(missing_ok=True)
+        _unlink_if_there(draft)
     return len(old)
 
 
 def sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
+    with _opened(folder, os.O_RDONLY | os.O_DIRECTORY) as descriptor:
         os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
-def _write_draft(draft: Path, chunks: Iterable[bytes]) -> int:
+def write_draft(draft: Path, chunks: Iterable[bytes]) -> int:
+    """Bring a whole new file to the disk under a passing name, which is durable once its folder is synced."""
     size = 0
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o640)
-    with os.fdopen(descriptor, "wb", buffering=0) as file:
+    with _opened(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW) as descriptor:
         for chunk in chunks:
-            size += _write_all(file.fileno(), chunk)
-        os.fsync(file.fileno())
+            size += _write_all(descriptor, chunk)
+        os.fsync(descriptor)
     return size
+
+
+@contextmanager
+def own_errors() -> Iterator[None]:
+    """Tell a full or failing disk as the errors that callers know; other errors of the system pass."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL:
+            raise DiskFull from error
+        if error.errno == errno.EIO:
+            raise DiskFailed from error
+        raise
 
 
 def _write_all(descriptor: int, chunk: bytes) -> int:
@@ -98,12 +127,71 @@ def _write_all(descriptor: int, chunk: bytes) -> int:
 
 
 @contextmanager
-def _own_errors() -> Iterator[None]:
+def _opened(path: Path, flags: int) -> Iterator[int]:
+    descriptor = os.open(path, flags, 0o640)
     try:
-        yield
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _add_name(source: Path, target: Path) -> bool:
+    """Give the file its new name beside the old one; return whether it has two names now."""
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except FileExistsError:
+        old, new = os.lstat(source), os.lstat(target)
+        if (old.st_dev, old.st_ino) == (new.st_dev, new.st_ino):
+            return old.st_nlink > 1  # an earlier move was stopped; or both paths are the one name it has
+        _replace(target, source)
     except OSError as error:
-        if error.errno in _FULL:
-            raise DiskFull from error
-        if error.errno == errno.EIO:
-            raise DiskFailed from error
+        if error.errno not in _ONE_NAME_ONLY:
+            raise
+        return False
+    return True
+
+
+def _replace(target: Path, source: Path) -> None:
+    draft = target.with_name(f"{DRAFT}{uuid.uuid4().hex}")
+    os.link(source, draft, follow_symlinks=False)
+    os.rename(draft, target)
+
+
+def _drop_old_name(source: Path, target: Path) -> None:
+    try:
+        os.unlink(source)
+    except FileNotFoundError:
+        # Somebody else has moved the file meanwhile. Who comes late leaves it where they put it.
+        if os.lstat(target).st_nlink > 1:
+            os.unlink(target)
         raise
+
+
+def _drafts(folder: Path) -> list[Path]:
+    try:
+        names = os.listdir(folder)
+    except FileNotFoundError:
+        return []
+    return [folder / name for name in names if name.startswith(DRAFT)]
+
+
+def _is_older(draft: Path, limit: float) -> bool:
+    """Look at the name itself, never at what a link leads to; a folder is nobody's draft."""
+    try:
+        found = os.lstat(draft)
+    except FileNotFoundError:
+        return False
+    return found.st_mtime < limit and not stat.S_ISDIR(found.st_mode)
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        os.stat(path)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _unlink_if_there(path: Path) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(path)

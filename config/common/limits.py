@@ -6,7 +6,7 @@ inside it. Whatever is refused here has the error shape and the correlation id o
 
 import asyncio
 import errno
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
@@ -57,8 +57,10 @@ class Limits:
         body_limits: Sequence[tuple[str, int]],
         body_patience: float = BODY_PATIENCE,
         reader_patience: float = READER_PATIENCE,
+        on_refusal: Callable[[HTTPScope, ApplicationError], None] | None = None,
     ) -> None:
         self._app = app
+        self._on_refusal = on_refusal
         self._body_limits = body_limits
         self._body_patience = body_patience
         self._reader_patience = reader_patience
@@ -71,6 +73,8 @@ class Limits:
         with correlated(_callers_id(scope)) as chosen:
             ends = _Ends(receive, send, chosen, limit, self._body_patience, self._reader_patience)
             refusal = await self._run(scope, ends, limit)
+            if refusal is not None and self._on_refusal is not None:
+                self._on_refusal(scope, refusal)
             if refusal is not None and not ends.answered:
                 await ends.refuse(refusal, body_follows=_announces_body(scope))
 

@@ -1,5 +1,6 @@
 """The menu of the admin: one table, group by group; a person sees the entries that their permissions allow."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypedDict
 
@@ -9,6 +10,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from processes.exchange.selectors import in_doubt
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -17,6 +20,8 @@ class Entry:
     page: str
     """The name of the page's URL."""
     permission: str
+    count: Callable[[], int] | None = None
+    """How many wait there for a person: asked on every page, so an index must answer it."""
 
 
 class Item(TypedDict):
@@ -24,6 +29,7 @@ class Item(TypedDict):
     icon: str
     link: str
     active: bool
+    badge: int
 
 
 class Group(TypedDict):
@@ -64,13 +70,33 @@ MENU: tuple[tuple[Promise, tuple[Entry, ...]], ...] = (
             _list(_("Alert ladder"), "stairs", "notifications.rung"),
         ),
     ),
-    (_("Messaging"), ()),
+    (
+        _("Messaging"),
+        (
+            _list(_("Messages"), "mail", "messaging.message"),
+            _list(_("Exchange processes"), "sync_alt", "exchange.exchangeprocess"),
+            Entry(
+                _("In doubt"),
+                "help",
+                page="admin:exchange_doubt",
+                permission="exchange.view_exchangeprocess",
+                count=lambda: in_doubt().count(),
+            ),
+            Entry(
+                _("Statistics"),
+                "bar_chart",
+                page="admin:exchange_statistics",
+                permission="exchange.view_exchangeprocess",
+            ),
+        ),
+    ),
     (_("Processes"), ()),
     (
         pgettext_lazy("menu", "System"),
         (
             _list(_("Access keys"), "key", "records.accesskey"),
             _list(_("Registry changes"), "history_edu", "records.changerecord"),
+            _list(_("Log"), "receipt_long", "records.logentry"),
             _list(_("Schedule"), "calendar_clock", "django_celery_beat.periodictask"),
             _list(_("Users"), "person", "auth.user"),
             _list(_("Groups"), "group", "auth.group"),
@@ -82,7 +108,7 @@ MENU: tuple[tuple[Promise, tuple[Entry, ...]], ...] = (
 def navigation(request: HttpRequest) -> list[Group]:
     """Return the groups that have something to show to this person, the start page before them."""
     address = reverse("admin:index")
-    home = Item(title=str(_("Start page")), icon="home", link=address, active=request.path == address)
+    home = Item(title=str(_("Start page")), icon="home", link=address, active=request.path == address, badge=0)
     groups = [Group(title=str(title), items=_allowed(request, entries)) for title, entries in MENU]
     _mark_active(request, [item for group in groups for item in group["items"]])
     return [Group(title="", items=[home]), *(group for group in groups if group["items"])]
@@ -90,10 +116,14 @@ def navigation(request: HttpRequest) -> list[Group]:
 
 def _allowed(request: HttpRequest, entries: tuple[Entry, ...]) -> list[Item]:
     return [
-        Item(title=str(entry.title), icon=entry.icon, link=reverse(entry.page), active=False)
+        Item(title=str(entry.title), icon=entry.icon, link=reverse(entry.page), active=False, badge=_count(entry))
         for entry in entries
         if request.user.has_perm(entry.permission)
     ]
+
+
+def _count(entry: Entry) -> int:
+    return 0 if entry.count is None else entry.count()
 
 
 def _mark_active(request: HttpRequest, items: list[Item]) -> None:

@@ -12,6 +12,7 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext
 
 from config.dashboard.engines import EngineTile, engine_tiles, profile
+from config.dashboard.exchange_panel import ExchangePanel, build_panel
 from config.records.models import AccessKey, ChangeRecord
 from config.records.selectors import visible_changes
 from notifications.models import Alert, Incident
@@ -51,6 +52,7 @@ class StartPage:
     followers: list[FollowerLag] | None
     incidents: list[Incident] | None
     changes: list[ChangeRecord] | None
+    exchange: ExchangePanel | None
 
 
 def fill(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
@@ -71,6 +73,7 @@ def build(request: HttpRequest, *, at: datetime) -> StartPage:
         followers=seen("notifications.view_follower", follower_lags),
         incidents=seen("notifications.view_incident", _open_incidents),
         changes=seen("records.view_changerecord", lambda: list(visible_changes(request.user)[:ROWS])),
+        exchange=seen("exchange.view_exchangeprocess", lambda: build_panel(at=at)),
     )
 
 

@@ -12,21 +12,31 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from config.common.correlation import PATTERN
-from config.records.models import ChangeRecord
+from config.records.models import ChangeRecord, LogEntry
 from config.records.tracing import Step, trace
+from messaging.models import Message
 from notifications.models import Alert, Delivery
+from processes.exchange.models import ExchangeProcess
 
 KINDS: dict[str, Promise] = {
     "change": _("registry change"),
+    "log": _("log entry"),
     "event": _("event"),
     "delivery": _("delivery"),
     "attempt": _("attempt"),
     "alert": _("alert"),
+    "message": _("message"),
+    "reply": _("reply"),
+    "process": _("exchange process"),
 }
 OUTCOMES: dict[str, dict[str, Any]] = {
     "change": dict(ChangeRecord.Action.choices),
+    "log": dict(LogEntry.Level.choices),
     "delivery": dict(Delivery.Status.choices),
     "alert": dict(Alert.Status.choices),
+    "message": dict(Message.Status.choices),
+    "reply": dict(Message.Status.choices),
+    "process": dict(ExchangeProcess.Status.choices),
 }
 
 

@@ -10,10 +10,11 @@ class RecordsConfig(AppConfig):
 
     def ready(self) -> None:
         from config.records.groups import keep_groups
-        from config.records.selectors import trace_changes, trace_changes_of_keys
+        from config.records.selectors import trace_changes, trace_changes_of_keys, trace_log
         from config.records.tracing import Tracing, register_tracing
 
         # Connected after auth's own receiver, which makes the permissions of the same app.
         post_migrate.connect(keep_groups, dispatch_uid="records.keep_groups")
         register_tracing(Tracing("records.view_changerecord", trace_changes))
         register_tracing(Tracing("records.view_accesskey", trace_changes_of_keys))
+        register_tracing(Tracing("records.view_logentry", trace_log))

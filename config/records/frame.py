@@ -8,12 +8,14 @@ from typing import Any, ClassVar
 from django.conf import settings
 from django.http import HttpRequest
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 
 from config.common.rates import configured_rates, seconds_to_wait
 from config.records.idempotency import answer_once
 from config.records.models import AccessKey
+from config.records.refusals import note_answer
 from config.records.scopes import Scope
 
 
@@ -57,6 +59,11 @@ class ApiView(APIView):
         super().initial(request, *args, **kwargs)
         if request.method == "POST" and self.idempotent and hasattr(self, "post"):
             setattr(self, "post", partial(self._post_once, self.post))  # noqa: B010 (a handler of this request alone)
+
+    def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
+        answer = super().finalize_response(request, response, *args, **kwargs)
+        note_answer(request, answer)
+        return answer
 
     def _post_once(self, post: Any, request: Request, *args: Any, **kwargs: Any) -> Any:
         return answer_once(request, partial(post, request, *args, **kwargs))

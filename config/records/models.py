@@ -1,10 +1,14 @@
-"""The tables everyone leans on: keys, idempotency records, the change log, failed sign-ins."""
+"""The tables everyone leans on: keys, idempotency records, the change log, failed sign-ins, the log of operations."""
 
-from django.db import models
+import re
+
+from django.db import connection, models
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
+from config.common.wording import fill
 from config.records.scopes import Scope, permission
 
 
@@ -127,3 +131,72 @@ class SignInAttempt(models.Model):
             # The hourly upkeep deletes windows that have ended.
             models.Index(name="sign_in_window", fields=["window_ends_at"]),
         ]
+
+
+class LogEntryQuerySet(models.QuerySet["LogEntry"]):
+    def saying(self, text: str) -> "LogEntryQuerySet":
+        """Select the entries whose English text holds these words, whatever their case."""
+        if connection.vendor == "sqlite":  # its LIKE knows the case of ASCII alone
+            return self.filter(text__iregex=re.escape(text))
+        return self.filter(text__icontains=text)
+
+
+class LogEntry(models.Model):
+    """What operators look up afterwards: steps of exchange processes, file errors, refused calls, alerts."""
+
+    class Level(models.TextChoices):
+        INFO = "info", pgettext_lazy("log", "info")
+        WARNING = "warning", pgettext_lazy("log", "warning")
+        ERROR = "error", pgettext_lazy("log", "error")
+
+    class Kind(models.TextChoices):
+        EXCHANGE = "exchange", _("exchange")
+        FILE = "file", _("file")
+        REFUSED = "refused", _("refused call")
+        ALERT = "alert", _("alert")
+
+    # The services always set it: pages go by it, and SQLite's own clock writes a time as another text.
+    at = models.DateTimeField(_("time"), db_default=Now())
+    level = models.CharField(_("level"), max_length=7, choices=Level.choices)
+    kind = models.CharField(_("kind"), max_length=20, choices=Kind.choices)
+    subject = models.CharField(_("subject"), max_length=120, blank=True)
+    """What it is about: `process/<id>`, `message/<id>`, `alert/<id>`, `call/<method> <route>`."""
+    template = models.CharField(max_length=300)
+    """In English, with the names of its data as `%(name)s`: `words` has it in the reader's language."""
+    data = models.JSONField(_("details"), default=dict)
+    text = models.TextField(_("text"))
+    """The English words, for the search."""
+    count = models.PositiveIntegerField(_("times"), default=1)
+    correlation_id = models.CharField(_("correlation id"), max_length=64, blank=True)
+    """Of the first of them, where an entry counts several."""
+    fold = models.CharField(max_length=64, blank=True, editable=False)
+    """Entries of the same fold are one, counted; without a fold each stands alone."""
+
+    objects = LogEntryQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("log entry")
+        verbose_name_plural = _("log")
+        ordering = ["-at", "-id"]
+        constraints = [
+            # Counting: whoever writes a fold finds the row that is there, also when two write at once.
+            models.UniqueConstraint(name="log_once_per_fold", fields=["fold"], condition=~Q(fold="")),
+            models.CheckConstraint(name="log_level_is_known", condition=Q(level__in=["info", "warning", "error"])),
+        ]
+        indexes = [
+            # `GET /log/` and the admin's list read the newest first, page by page.
+            models.Index(name="log_newest", fields=["-at", "-id"]),
+            # The page and the calls of one process, message or alert read its own entries in order.
+            models.Index(name="log_subject", fields=["subject", "id"]),
+            # The trace collects what one call caused.
+            models.Index(name="log_correlation", fields=["correlation_id"], condition=~Q(correlation_id="")),
+            # The daily upkeep deletes what is old; entries of exchange processes stay with them.
+            models.Index(name="log_age", fields=["at"], condition=~Q(kind="exchange")),
+        ]
+
+    def __str__(self) -> str:
+        return self.words
+
+    @property
+    def words(self) -> str:
+        return fill(self.template, self.data)

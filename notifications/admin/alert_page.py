@@ -10,10 +10,10 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
+from config.common.wording import fill
 from config.records.admin.pages import badge
 from notifications.models import Alert, Delivery, Event
 from notifications.services.alerts import subject_of
-from notifications.wording import fill
 
 ROWS = 50
 

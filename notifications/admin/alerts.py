@@ -15,13 +15,13 @@ from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from config.common.errors import Conflict
+from config.common.wording import fill
 from config.records.admin.pages import BigTableAdmin, Question, actor_of, ask_then_act, badge, get_subject, trace_link
 from config.records.admin.theme import DropdownFilter, action, display
 from config.records.scopes import Scope, permission
 from notifications.admin.alert_page import build_alert_page
 from notifications.models import Alert
 from notifications.services.alerts import acknowledge, mute, resolve
-from notifications.wording import fill
 
 COLOURS = {Alert.Status.OPEN: "danger", Alert.Status.ACKNOWLEDGED: "warning", Alert.Status.RESOLVED: "success"}
 

@@ -14,6 +14,7 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from config.common.errors import ApplicationError
+from config.common.wording import fill
 from config.records.admin.pages import BigTableAdmin, Question, actor_of, ask_then_act, badge, get_subject, trace_link
 from config.records.admin.theme import DropdownFilter, action, display
 from config.records.scopes import Scope, permission
@@ -24,7 +25,6 @@ from notifications.models import Delivery, Endpoint
 from notifications.naming import Named, find_endpoints, find_subjects, name_endpoints, name_subject
 from notifications.selectors import first_delivery_since, newest_about
 from notifications.services.resending import resend
-from notifications.wording import fill
 
 COLOURS = {
     Delivery.Status.PENDING: "info",

@@ -4,7 +4,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
-from notifications.wording import fill
+from config.common.wording import fill
 
 
 class Alert(models.Model):

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import translation
 from django.utils.translation import gettext
 
-from notifications.wording import fill, on_one_line
+from config.common.wording import fill, on_one_line
 
 LONGEST_SUBJECT = 200
 LONGEST_SMS = 300

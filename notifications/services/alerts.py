@@ -8,21 +8,25 @@ from django.db import connection, transaction
 from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from config.common.correlation import correlation_id
 from config.common.moments import cut_to_milliseconds, format_moment
 from config.common.ring import ring
 from config.common.sql import load_for_engine
-from config.records.models import ChangeRecord
+from config.common.wording import on_one_line, text_within
+from config.records.models import ChangeRecord, LogEntry
 from config.records.services.changes import record_change
+from config.records.services.log import write_entry
 from notifications.errors import AlertAcknowledged, AlertNotFound, AlertResolved
 from notifications.models import Alert
 from notifications.services.alert_messages import CLOSED, owe_to_those_told
 from notifications.services.events import Fact, record_event
-from notifications.wording import on_one_line
 
 ALERTS = "alerts"
 KIND = "alert"
+OVER = gettext_noop("Over: %(alert)s. %(reason)s")
+RESOLVED = gettext_noop("Resolved by %(by)s: %(alert)s. %(reason)s")
 
 
 def subject_of(alert_id: int) -> str:
@@ -49,6 +53,7 @@ def raise_alert(kind: str, subject: str, title: str, detail: dict[str, Any] | No
         if count == 1:
             payload = {"kind": kind, "about": subject, "title": values["title"], "detail": detail or {}}
             record_event(Fact("alert.raised", subject_of(alert_id), timezone.now(), payload))
+            _log(LogEntry.Level.ERROR, alert_id, values["title"], detail or {})
             ring(ALERTS)
     return int(alert_id)
 
@@ -118,6 +123,12 @@ def _close(alert: Alert, *, by: str, resolution: str) -> None:
     _write(alert, "status", "resolved_by", "resolved_at", "resolution")
     payload = {"kind": alert.kind, "about": alert.subject, "by": by, "resolution": alert.resolution}
     record_event(Fact("alert.resolved", subject_of(alert.pk), timezone.now(), payload))
+    told = {"alert": text_within(alert.title, alert.detail), "by": by, "reason": alert.resolution}
+    _log(LogEntry.Level.INFO, alert.pk, RESOLVED if by else OVER, told)
+
+
+def _log(level: LogEntry.Level, alert_id: int, template: str, data: dict[str, Any]) -> None:
+    write_entry(level=level, kind=LogEntry.Kind.ALERT, subject=subject_of(alert_id), template=template, data=data)
 
 
 def _write(alert: Alert, *names: str) -> None:

@@ -11,17 +11,26 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.paginator import InfinitePaginator
 
-from config.records.admin.pages import Question, actor_of, ask_then_act, badge, get_subject, page_of
+from config.records.admin.pages import (
+    OnceForm,
+    Question,
+    active_badge,
+    actor_of,
+    ask_then_act,
+    badge,
+    get_subject,
+    page_of,
+)
 from config.records.admin.theme import ModelAdmin, action, display
 from config.records.models import AccessKey
 from config.records.services.keys import create_key
+from config.records.services.once import claim_form
 from notifications.errors import PingFailed
 from notifications.sending.policy import is_success
 from notifications.services.pinging import begin_ping, finish_ping
 from sensors.admin.client_page import build_client_page
 from sensors.admin.filters import ActiveFilter
-from sensors.admin.forms import ClientForm, OnceForm
-from sensors.admin.words import active_badge
+from sensors.admin.forms import ClientForm
 from sensors.models import Client
 from sensors.services.clients import (
     create_client,
@@ -30,7 +39,6 @@ from sensors.services.clients import (
     rotate_secret,
     update_client,
 )
-from sensors.services.once import claim_form
 
 
 @admin.register(Client)

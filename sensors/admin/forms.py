@@ -87,12 +87,6 @@ class UploadForm(forms.Form):
     )
 
 
-class OnceForm(forms.Form):
-    """A question whose answer must not count twice."""
-
-    form_id = forms.UUIDField(initial=uuid.uuid4, widget=forms.HiddenInput)
-
-
 def _add_faults(form: Any, faults: dict[str, list[str]]) -> None:
     for field, rules in faults.items():
         form.add_error(field, rules)

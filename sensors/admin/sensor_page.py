@@ -8,8 +8,8 @@ from typing import TypeVar
 from django.http import HttpRequest
 from django.utils import timezone
 
+from config.records.admin.pages import recent_changes
 from config.records.models import ChangeRecord
-from config.records.selectors import visible_changes
 from notifications.models import Delivery, Event
 from notifications.selectors import newest_about
 from sensors.admin.chart import PERIODS, Chart, draw_chart
@@ -88,8 +88,3 @@ def _attempts(sensor_id: str, period: str) -> list[tuple[PastAttempt, datetime, 
 
 def _newest_about(subject: str) -> list[int]:
     return newest_about(Delivery.objects.all(), subject, limit=ROWS)
-
-
-def recent_changes(request: HttpRequest, kind: str, object_id: str) -> list[ChangeRecord]:
-    changes = visible_changes(request.user).filter(kind=kind, object_id=object_id)
-    return list(changes.select_related("reverted_by")[:ROWS])

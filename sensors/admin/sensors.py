@@ -9,14 +9,14 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
-from config.records.admin.pages import Question, actor_of
+from config.records.admin.pages import Question, active_badge, actor_of
 from config.records.admin.theme import ModelAdmin, action, display
 from sensors.admin.bulk import InfinitePaginator, ask_about_many
 from sensors.admin.filters import ActiveFilter, ConnectionFilter, StateFilter
 from sensors.admin.forms import LinkForm, SensorForm
 from sensors.admin.importing import import_page
 from sensors.admin.sensor_page import build_sensor_page
-from sensors.admin.words import active_badge, ago, connection_badge, duration_since, state_word
+from sensors.admin.words import ago, connection_badge, duration_since, state_word
 from sensors.api.tables import answer_table
 from sensors.heartbeat.hearing import is_deaf
 from sensors.models import Sensor

@@ -65,7 +65,3 @@ def attempt_badge(status: int | None) -> SafeString:
     if status is None:
         return badge(gettext("no answer"), "danger")
     return badge(str(status), "success" if is_success(status) else "danger")
-
-
-def active_badge(active: bool) -> SafeString:
-    return badge(gettext("active"), "success") if active else badge(gettext("inactive"), "default")

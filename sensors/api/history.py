@@ -13,6 +13,7 @@ from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 
 from config.common.errors import Invalid
+from config.common.fields import PeriodQuery
 from config.common.pages import next_address, read_cursor, read_limit
 from config.records.frame import ApiView
 from config.records.models import AccessKey
@@ -23,7 +24,6 @@ from sensors.api.history_shapes import (
     EventListSerializer,
     HistoryListSerializer,
     HistoryQuery,
-    PeriodQuery,
     TableOrJson,
     present_event,
     present_signals,

@@ -4,13 +4,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.renderers import BaseRenderer
 
-from config.common.fields import MomentField
+from config.common.fields import MomentField, PeriodQuery
 from notifications.models import Delivery
 from sensors.history.reading import PastSignal
 from sensors.history.values import KINDS, PastEvent, format_milliseconds
@@ -38,18 +37,6 @@ class TableOrJson(DefaultContentNegotiation):
 
     def filter_renderers(self, renderers: Any, format: str) -> list[Any]:
         return [renderer for renderer in renderers if renderer.format == format] or list(renderers)
-
-
-class PeriodQuery(serializers.Serializer[Any]):
-    to = MomentField(required=False, help_text=_("up to, not including"))
-
-    def get_fields(self) -> Any:
-        return {"from": MomentField(required=False), **super().get_fields()}  # a word that Python keeps for itself
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        if "from" in attrs and "to" in attrs and attrs["from"] > attrs["to"]:
-            raise serializers.ValidationError({"to": [gettext("Must not be before `from`.")]})
-        return attrs
 
 
 class HistoryQuery(PeriodQuery):

@@ -7,19 +7,10 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from config.common.fields import MomentField
+from config.common.serializers import StrictSerializer
 from sensors.models.registry import LONGEST_TIMEOUT, SENSOR_ID
 from sensors.selectors import Connection
 from sensors.services.rules import LONGEST_ADDRESS, LONGEST_NAME, LONGEST_NOTES, LONGEST_URL
-
-
-class StrictSerializer(serializers.Serializer[Any]):
-    """Names a field that it does not know, instead of passing over a slip of the pen."""
-
-    def to_internal_value(self, data: Any) -> Any:
-        unknown = sorted(set(data) - set(self.fields)) if isinstance(data, dict) else []
-        if unknown:
-            raise serializers.ValidationError({name: [gettext("There is no such field.")] for name in unknown})
-        return super().to_internal_value(data)
 
 
 class SensorSerializer(StrictSerializer):

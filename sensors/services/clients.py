@@ -12,11 +12,10 @@ from django.utils import timezone
 from config.common.encryption import encrypt
 from config.common.errors import Invalid
 from config.common.moments import cut_to_milliseconds, parse_moment
-from config.records.models import ChangeRecord
-from config.records.services.changes import NotRevertible, Tracked, Values, record_change, snapshot, track
+from config.records.services.changes import NotRevertible, Tracked, Values, snapshot, track
 from notifications.models import Endpoint
 from notifications.services.endpoints import welcome
-from notifications.services.events import Fact, record_event
+from notifications.services.registry import RegistryChange, tell_registry_changes
 from sensors.errors import ClientNotFound
 from sensors.models import Client
 from sensors.services.cancelling import cancel_of_client
@@ -150,16 +149,9 @@ def _write(client: Client, wanted: ClientValues, *, actor: str) -> None:
 
 
 def _tell(client_id: int, before: ClientValues | None, after: ClientValues, *, actor: str) -> None:
-    """Write the line of the log and the event; a client that is deactivated counts as deleted."""
     old = None if before is None else snapshot(KIND, before)
-    new = snapshot(KIND, after)
-    action = ChangeRecord.Action.CREATED if old is None else ChangeRecord.Action.CHANGED
-    record_change(kind=KIND, object_id=str(client_id), action=action, before=old, after=new, actor=actor)
-    is_deactivation = before is not None and before.active and not after.active
-    verb = "created" if before is None else "deleted" if is_deactivation else "changed"
-    touched = [name for name, value in new.items() if old is None or old[name] != value]
-    payload = {"kind": KIND, "id": client_id, "changed": touched, "values": new}
-    record_event(Fact(f"registry.{verb}", f"client/{client_id}", timezone.now(), payload))
+    change = RegistryChange(KIND, client_id, old, snapshot(KIND, after))
+    tell_registry_changes([change], actor=actor, now=timezone.now())
 
 
 def _find(client_id: str) -> ClientValues | None:

@@ -11,13 +11,11 @@ from typing import Any
 from django.utils import timezone
 
 from config.common.sql import among_numbers, run_for_rows
-from config.records.models import ChangeRecord
-from config.records.services.changes import Change, record_changes, snapshot
-from notifications.services.events import Fact, record_events
+from config.records.services.changes import snapshot
+from notifications.services.registry import RegistryChange, tell_registry_changes
 from sensors.models import Client
 from sensors.services.cancelling import cancel_of_links, cancel_of_sensors
 from sensors.services.holding import HeldSensor
-from sensors.services.telling import subject_of
 from sensors.services.values import SensorValues
 
 KIND = "sensor"
@@ -60,9 +58,7 @@ def _write(changes: Sequence[SensorChange], *, actor: str, now: datetime) -> Non
     _link(changes)
     _set_deadlines(changes, now)
     cancel_of_sensors([change.id for change in changes if change.is_deactivation])
-    records = [_record(change) for change in changes]
-    record_changes(records, actor=actor)
-    record_events(_fact(change, record, now) for change, record in zip(changes, records, strict=True))
+    tell_registry_changes([_told(change) for change in changes], actor=actor, now=now)
 
 
 def _row(values: SensorValues) -> list[Any]:
@@ -119,16 +115,6 @@ def _deadline(held: HeldSensor, after: SensorValues, now: datetime) -> datetime 
     return (held.seen_at if held.values.active else now) + timedelta(seconds=after.heartbeat_timeout)
 
 
-def _record(change: SensorChange) -> Change:
+def _told(change: SensorChange) -> RegistryChange:
     before = None if change.before is None else snapshot(KIND, change.before)
-    action = ChangeRecord.Action.CREATED if before is None else ChangeRecord.Action.CHANGED
-    return Change(kind=KIND, object_id=change.id, action=action, before=before, after=snapshot(KIND, change.after))
-
-
-def _fact(change: SensorChange, record: Change, now: datetime) -> Fact:
-    """Word the event: a sensor that is deactivated counts as deleted."""
-    before, after = record.before or {}, record.after or {}
-    touched = [name for name, value in after.items() if name not in before or before[name] != value]
-    verb = "created" if record.before is None else "deleted" if change.is_deactivation else "changed"
-    payload = {"kind": KIND, "id": change.id, "changed": touched, "values": after}
-    return Fact(type=f"registry.{verb}", subject=subject_of(change.id), at=now, payload=payload)
+    return RegistryChange(KIND, change.id, before, snapshot(KIND, change.after))

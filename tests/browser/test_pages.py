@@ -28,6 +28,7 @@ PAGES = (
     "/admin/records/accesskey/add/",
     "/admin/records/changerecord/",
     "/admin/records/changerecord/1/change/",
+    "/admin/records/logentry/",
     "/admin/django_celery_beat/periodictask/",
     "/admin/django_celery_beat/periodictask/1/change/",
     "/admin/django_celery_beat/crontabschedule/add/?_popup=1",

@@ -58,6 +58,7 @@ class TestRead:
             ("WEBHOOK_ALLOWED_NETWORKS", "10.0.0.0/8,intranet"),
             ("MESSAGE_MAX_MB", "0"),
             ("EVENT_DAYS", "0"),
+            ("RETENTION_DAYS", "3651"),
             ("LOG_LEVEL", "loud"),
             ("DATA_DIR", __file__),
         ],

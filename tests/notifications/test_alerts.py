@@ -6,9 +6,9 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import override
 
+from config.common import wording
 from config.common.correlation import correlated
-from config.records.models import ChangeRecord
-from notifications import wording
+from config.records.models import ChangeRecord, LogEntry
 from notifications.errors import AlertAcknowledged, AlertNotFound, AlertResolved
 from notifications.models import Alert, Delivery, Event
 from notifications.services.alerts import acknowledge, heal, mute, raise_alert, resolve
@@ -74,12 +74,42 @@ class TestRaiseAlert:
         assert raised().words == "Redis не отвечает"
 
 
+class TestLog:
+    def logged(self) -> list[tuple[str, str]]:
+        return [(entry.level, entry.words) for entry in LogEntry.objects.filter(kind="alert").order_by("id")]
+
+    def test_a_new_alert_is_one_entry_and_its_repeats_are_none(self) -> None:
+        with correlated("call-0001"):
+            alert = raised()
+        raised()
+        entry = LogEntry.objects.get()
+        assert (entry.subject, entry.correlation_id) == (f"alert/{alert.pk}", "call-0001")
+        assert self.logged() == [("error", "Redis does not answer")]
+
+    def test_one_that_heals_is_another(self) -> None:
+        raised()
+        heal("engine.down", "engine/redis", "it answers again")
+        heal("engine.down", "engine/redis", "it answers again")
+        assert self.logged()[1:] == [("info", "Over: Redis does not answer. it answers again")]
+
+    def test_one_that_is_resolved_names_who_did_it(self) -> None:
+        resolve(raised().pk, "staff:olga")
+        assert self.logged()[1:] == [("info", "Resolved by staff:olga: Redis does not answer.")]
+
+    def test_goes_with_the_transaction_of_the_alert(self) -> None:
+        with transaction.atomic():
+            raised()
+            transaction.set_rollback(True)
+        assert self.logged() == []
+
+
 @pytest.mark.django_db(transaction=True)
 def test_eight_that_raise_at_once_are_one_alert(in_threads: Callable[..., list[int]]) -> None:
     ids = in_threads(lambda _: [raise_alert("k", "s", "t") for _ in range(5)][-1], 8)
     assert len(set(ids)) == 1
     assert Alert.objects.get().count == 40
     assert Event.objects.filter(type="alert.raised").count() == 1
+    assert LogEntry.objects.count() == 1
 
 
 class TestHeal:

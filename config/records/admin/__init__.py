@@ -1,5 +1,5 @@
-"""Registers the admin pages of keys, registry changes, accounts and the schedule."""
+"""Registers the admin pages of keys, registry changes, the log, accounts and the schedule."""
 
-from config.records.admin import accounts, changes, keys, schedule
+from config.records.admin import accounts, changes, keys, log, schedule
 
-__all__ = ["accounts", "changes", "keys", "schedule"]
+__all__ = ["accounts", "changes", "keys", "log", "schedule"]

@@ -22,8 +22,9 @@ from config.records.admin.pages import Question, ReadOnlyAdmin, actor_of, add_er
 from config.records.admin.theme import DropdownFilter, action, display
 from config.records.models import AccessKey
 from config.records.scopes import Scope
-from config.records.services.key_form import FormSentTwice, create_key_once
+from config.records.services.key_form import create_key_once
 from config.records.services.keys import end_key
+from config.records.services.once import SentTwice
 
 LONGEST = timedelta(days=3653)
 ACTIVE, EXPIRED, ENDED = _("active"), _("expired"), _("ended")
@@ -102,7 +103,7 @@ class AccessKeyAdmin(ReadOnlyAdmin[AccessKey]):
         if form.is_valid():
             try:
                 key, text = create_key_once(**form.cleaned_data, actor=actor_of(request))
-            except FormSentTwice as error:
+            except SentTwice as error:
                 messages.error(request, error.message)
                 return redirect("admin:records_accesskey_changelist")
             except Invalid as error:

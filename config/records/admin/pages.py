@@ -1,5 +1,6 @@
 """What the admin pages of every app share: read-only lists, pages without a full count, questions before an action."""
 
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -14,11 +15,15 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 from unfold.paginator import InfinitePaginator
 
 from config.common.errors import ApplicationError, Invalid
 from config.records.admin.theme import ModelAdmin
+from config.records.models import ChangeRecord
+from config.records.selectors import visible_changes
 
+CHANGES_SHOWN = 10
 M = TypeVar("M", bound=Model)
 
 
@@ -52,6 +57,12 @@ class Question:
     dangerous: bool = False
 
 
+class OnceForm(forms.Form):
+    """A question whose answer must not count twice."""
+
+    form_id = forms.UUIDField(initial=uuid.uuid4, widget=forms.HiddenInput)
+
+
 def ask_then_act(
     model_admin: ModelAdmin[M],
     request: HttpRequest,
@@ -60,15 +71,20 @@ def ask_then_act(
     question: Question,
     act: Callable[[dict[str, Any]], str],
     form: forms.Form | None = None,
+    after: str = "",
 ) -> HttpResponse:
-    """Ask on GET; on POST do it, tell the outcome as a message and return to the page of the subject."""
+    """Ask on GET; on POST do it, tell the outcome as a message and return to the page of the subject.
+
+    Where the act takes the subject away, `after` is the page to go to once that is done.
+    """
     if request.method != "POST" or (form is not None and not form.is_valid()):
         return _ask(model_admin, request, subject, question, form)
     try:
         messages.success(request, act(form.cleaned_data if form is not None else {}))
     except ApplicationError as error:
         messages.error(request, explain(error))
-    return HttpResponseRedirect(page_of(model_admin, subject))
+        return HttpResponseRedirect(page_of(model_admin, subject))
+    return HttpResponseRedirect(after or page_of(model_admin, subject))
 
 
 def _ask(
@@ -113,6 +129,16 @@ def add_errors(form: forms.Form, error: Invalid) -> None:
 def badge(text: Any, colour: str) -> SafeString:
     """Render a word on a colour of the theme: success, info, warning, danger."""
     return SafeString(render_to_string("unfold/helpers/label.html", {"text": text, "type": colour}))
+
+
+def active_badge(active: bool) -> SafeString:
+    return badge(gettext("active"), "success") if active else badge(gettext("inactive"), "default")
+
+
+def recent_changes(request: HttpRequest, kind: str, object_id: str) -> list[ChangeRecord]:
+    """Return the newest changes of one object, for the card of its page."""
+    changes = visible_changes(request.user).filter(kind=kind, object_id=object_id)
+    return list(changes.select_related("reverted_by")[:CHANGES_SHOWN])
 
 
 def trace_link(correlation_id: str) -> SafeString | str:

@@ -14,7 +14,7 @@ from config.common.files import DRAFT, delete_durably, make_folder, move_durably
 
 
 def failing(number: int) -> object:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise OSError(number, os.strerror(number))
 
     return fail
@@ -111,7 +111,7 @@ class TestMoveDurably:
 
     def test_a_full_disk_is_an_error_of_ours(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         write_durably(tmp_path / "a", [b"x"])
-        monkeypatch.setattr(os, "rename", failing(errno.ENOSPC))
+        monkeypatch.setattr(os, "link", failing(errno.ENOSPC))
         with pytest.raises(DiskFull):
             move_durably(tmp_path / "a", tmp_path / "b")
         assert os.listdir(tmp_path) == ["a"]
@@ -119,6 +119,70 @@ class TestMoveDurably:
     def test_a_missing_source_stays_pythons_own_error(self, tmp_path: Path) -> None:
         with pytest.raises(FileNotFoundError):
             move_durably(tmp_path / "a", tmp_path / "b")
+
+    def test_a_disk_that_fails_between_leaves_the_old_name(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        write_durably(tmp_path / "a", [b"x"])
+        monkeypatch.setattr(os, "fsync", failing(errno.EIO))
+        with pytest.raises(DiskFailed):
+            move_durably(tmp_path / "a", tmp_path / "b")
+        assert (tmp_path / "a").read_bytes() == b"x"
+
+    @pytest.mark.parametrize(("source", "target"), [("a", "b"), ("b", "a")])
+    def test_a_move_that_was_stopped_is_finished_there_or_back(self, tmp_path: Path, source: str, target: str) -> None:
+        write_durably(tmp_path / "a", [b"x"])
+        os.link(tmp_path / "a", tmp_path / "b")
+        move_durably(tmp_path / source, tmp_path / target)
+        assert os.listdir(tmp_path) == [target]
+        assert (tmp_path / target).read_bytes() == b"x"
+
+    def test_another_file_in_the_target_is_replaced(self, tmp_path: Path) -> None:
+        write_durably(tmp_path / "a", [b"new"])
+        write_durably(tmp_path / "b", [b"old"])
+        move_durably(tmp_path / "a", tmp_path / "b")
+        assert os.listdir(tmp_path) == ["b"]
+        assert (tmp_path / "b").read_bytes() == b"new"
+
+    def test_a_file_moved_to_itself_stays(self, tmp_path: Path) -> None:
+        write_durably(tmp_path / "a", [b"x"])
+        (tmp_path / "alias").symlink_to(tmp_path)
+        move_durably(tmp_path / "a", tmp_path / "a")
+        move_durably(tmp_path / "a", tmp_path / "alias" / "a")
+        assert (tmp_path / "a").read_bytes() == b"x"
+
+    @pytest.mark.parametrize("number", [errno.EPERM, errno.EOPNOTSUPP])
+    def test_renames_where_a_file_may_have_one_name_only(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+    ) -> None:
+        write_durably(tmp_path / "a", [b"x"])
+        monkeypatch.setattr(os, "link", failing(number))
+        move_durably(tmp_path / "a", tmp_path / "b")
+        assert os.listdir(tmp_path) == ["b"]
+
+    @pytest.mark.parametrize("elsewhere", ["b", "c"])
+    def test_who_comes_late_leaves_the_file_where_the_other_put_it(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, elsewhere: str
+    ) -> None:
+        write_durably(tmp_path / "a", [b"x"])
+        link = os.link
+
+        def link_and_be_overtaken(*paths: Path, follow_symlinks: bool) -> None:
+            link(*paths)
+            monkeypatch.undo()
+            move_durably(tmp_path / "a", tmp_path / elsewhere)
+
+        monkeypatch.setattr(os, "link", link_and_be_overtaken)
+        with pytest.raises(FileNotFoundError):
+            move_durably(tmp_path / "a", tmp_path / "b")
+        assert os.listdir(tmp_path) == [elsewhere]
+
+    def test_a_symlink_is_moved_and_not_followed(self, tmp_path: Path) -> None:
+        write_durably(tmp_path / "secret", [b"x"])
+        (tmp_path / "a").symlink_to(tmp_path / "secret")
+        move_durably(tmp_path / "a", tmp_path / "b")
+        assert (tmp_path / "b").is_symlink()
+        assert sorted(os.listdir(tmp_path)) == ["b", "secret"]
 
 
 class TestDeleteDurably:
@@ -129,6 +193,36 @@ class TestDeleteDurably:
         assert os.listdir(tmp_path) == []
 
 
+class TestMakeFolder:
+    def test_makes_what_is_missing_and_may_be_repeated(self, tmp_path: Path) -> None:
+        make_folder(tmp_path / "a" / "b" / "c")
+        make_folder(tmp_path / "a" / "b" / "c")
+        assert (tmp_path / "a" / "b" / "c").is_dir()
+
+    def test_a_folder_that_somebody_else_makes_meanwhile_is_taken(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        mkdir = os.mkdir
+
+        def come_second(path: Path) -> None:
+            mkdir(path)
+            mkdir(path)
+
+        monkeypatch.setattr(os, "mkdir", come_second)
+        make_folder(tmp_path / "a" / "b")
+        assert (tmp_path / "a" / "b").is_dir()
+
+    def test_a_file_of_that_name_is_an_error(self, tmp_path: Path) -> None:
+        write_durably(tmp_path / "a", [b"x"])
+        with pytest.raises(NotADirectoryError):
+            make_folder(tmp_path / "a")
+
+    def test_a_full_disk_is_an_error_of_ours(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(os, "mkdir", failing(errno.ENOSPC))
+        with pytest.raises(DiskFull):
+            make_folder(tmp_path / "a")
+
+
 class TestSweepDrafts:
     def test_takes_old_drafts_and_nothing_else(self, tmp_path: Path) -> None:
         for name in (f"{DRAFT}old", f"{DRAFT}young", "message.json"):
@@ -137,3 +231,33 @@ class TestSweepDrafts:
         os.utime(tmp_path / f"{DRAFT}old", (hour_ago, hour_ago))
         assert sweep_drafts(tmp_path, older_than_seconds=600) == 1
         assert sorted(os.listdir(tmp_path)) == [f"{DRAFT}young", "message.json"]
+
+    def test_follows_no_link_and_opens_nothing(self, tmp_path: Path) -> None:
+        outside, folder = tmp_path / "outside", tmp_path / "folder"
+        make_folder(folder)
+        write_durably(outside, [b"x"])
+        (folder / f"{DRAFT}link").symlink_to(outside)
+        (folder / f"{DRAFT}broken").symlink_to(tmp_path / "nowhere")
+        os.mkfifo(folder / f"{DRAFT}pipe")
+        assert sweep_drafts(folder, older_than_seconds=-60) == 3
+        assert os.listdir(folder) == []
+        assert outside.read_bytes() == b"x"
+
+    def test_a_link_is_as_old_as_itself_and_not_as_its_target(self, tmp_path: Path) -> None:
+        write_durably(tmp_path / "old", [b"x"])
+        os.utime(tmp_path / "old", (0, 0))
+        (tmp_path / f"{DRAFT}link").symlink_to(tmp_path / "old")
+        assert sweep_drafts(tmp_path, older_than_seconds=600) == 0
+
+    def test_a_folder_is_nobodys_draft(self, tmp_path: Path) -> None:
+        make_folder(tmp_path / f"{DRAFT}folder")
+        write_durably(tmp_path / f"{DRAFT}file", [b"x"])
+        assert sweep_drafts(tmp_path, older_than_seconds=-60) == 1
+        assert os.listdir(tmp_path) == [f"{DRAFT}folder"]
+
+    def test_a_draft_that_goes_meanwhile_is_no_error(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(os, "listdir", lambda folder: [f"{DRAFT}gone"])
+        assert sweep_drafts(tmp_path, older_than_seconds=-60) == 0
+
+    def test_a_missing_folder_has_no_drafts(self, tmp_path: Path) -> None:
+        assert sweep_drafts(tmp_path / "missing", older_than_seconds=0) == 0

@@ -74,7 +74,7 @@ async def reading(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": b"%d" % size})
 
 
-def limited(app: Callable[[Any, Any, Any], Awaitable[None]], **patience: float) -> Limits:
+def limited(app: Callable[[Any, Any, Any], Awaitable[None]], **patience: Any) -> Limits:
     return Limits(app, body_limits=LIMITS, **patience)
 
 
@@ -101,6 +101,15 @@ class TestBodyLimit:
         await caller.call(limited(app))
         assert seen == ["http.request", "http.disconnect", "http.disconnect"]
         assert caller.status == 413, "what the app says afterwards is not sent"
+
+    async def test_what_is_refused_is_passed_on_and_nothing_else(self) -> None:
+        seen: list[tuple[str, str]] = []
+        app = Limits(
+            reading, body_limits=LIMITS, on_refusal=lambda scope, refusal: seen.append((scope["path"], refusal.code))
+        )
+        await Caller(b"1234567890").call(app)
+        await Caller(b"12345678901", path="/small/").call(app)
+        assert seen == [("/small/", "too_large")]
 
     @pytest.mark.parametrize("length", ["11", "99999999999999999999999999"])
     async def test_refuses_an_announced_length_before_a_byte_of_it(self, length: str) -> None:

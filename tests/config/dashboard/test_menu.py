@@ -31,10 +31,10 @@ class TestNavigation:
 
     def test_an_administrator_sees_the_whole_system_group(self) -> None:
         menu = menu_of(member_of("administrator"))
-        assert menu["System"] == ["Access keys", "Registry changes", "Schedule", "Users", "Groups"]
+        assert menu["System"] == ["Access keys", "Registry changes", "Log", "Schedule", "Users", "Groups"]
 
     def test_a_viewer_sees_neither_keys_nor_accounts(self) -> None:
-        assert menu_of(member_of("viewer"))["System"] == ["Registry changes", "Schedule"]
+        assert menu_of(member_of("viewer"))["System"] == ["Registry changes", "Log", "Schedule"]
 
     def test_who_may_nothing_sees_the_start_page_alone(self) -> None:
         assert menu_of(User.objects.create_user("olga", is_staff=True)) == {"": ["Start page"]}

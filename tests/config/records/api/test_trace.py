@@ -4,6 +4,7 @@ import pytest
 
 from config.common.correlation import correlated
 from config.records.services.keys import create_key
+from config.records.services.log import write_entry
 from config.records.tracing import trace
 from notifications.services.alerts import acknowledge
 from tests.notifications.alerts import raised
@@ -80,6 +81,13 @@ class TestTrace:
             answer(*claim(), status=500)
         assert kinds(operator) == ["delivery", "attempt", "alert", "event"]
 
+    def test_tells_what_the_log_says_of_the_call(self, operator: Caller) -> None:
+        with correlated(CHAIN):
+            write_entry(level="error", kind="exchange", subject="process/1", template="Step %(n)s", data={"n": 4})
+        [step] = steps(operator)
+        assert (step["kind"], step["summary"], step["outcome"]) == ("log", "Step 4", "error")
+        assert step["data"] == {"kind": "exchange", "subject": "process/1", "count": 1, "data": {"n": 4}}
+
     def test_tells_nothing_of_other_calls(self, operator: Caller) -> None:
         with correlated("call-0002"):
             tell(1)
@@ -104,7 +112,7 @@ class TestTrace:
                 owe_state(endpoint, f"thing/{number}")
                 raised(subject=f"s{number}")
         answer(*claim())
-        with django_assert_max_num_queries(10):
+        with django_assert_max_num_queries(16):
             operator("GET", f"/trace/{CHAIN}/")
 
 

@@ -2,8 +2,12 @@
 
 from uuid import UUID
 
+from config.common.errors import Conflict
 from config.records.models import IdempotencyRecord
-from sensors.errors import SentTwice
+
+
+class SentTwice(Conflict):
+    """This form has been sent before, and the key or secret it made was shown then. If it is lost, make a new one."""
 
 
 def claim_form(form_id: UUID, *, purpose: str) -> None:

@@ -1,0 +1,93 @@
+"""The socket of the live page, `/ws/dashboard/`: it speaks and does not listen."""
+
+import asyncio
+from time import monotonic
+from typing import Any
+
+import structlog
+from channels.generic.websocket import AsyncWebsocketConsumer
+from django.db import Error as DatabaseError
+
+from config.dashboard.live.admission import Audience, Ticket, admit, ticket_of
+from config.dashboard.live.pulse import BEAT_SECONDS, Closed, Line, pulse
+
+SEND_SECONDS = 10.0
+
+log = structlog.get_logger(__name__)
+
+
+class DashboardConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels has no types
+    # The pulse sends to its own sockets: no layer, so that Redis may be away.
+    channel_layer_alias = None
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Run until the other side hangs up, or has stopped reading: the server itself would wait for it for ever."""
+        self._cut = asyncio.Event()
+        self._line: Line | None = None
+        self._writer: asyncio.Task[None] | None = None
+
+        async def receive_unless_cut() -> Any:
+            return await _first(receive(), self._cut)
+
+        try:
+            await super().__call__(scope, receive_unless_cut, send)
+        finally:
+            await self._hang_up()
+
+    async def connect(self) -> None:
+        ticket = ticket_of(self.scope)
+        audience = await _admit(ticket)
+        if audience is None:
+            await self.close()
+            return
+        await self.accept()
+        self._line = Line(ticket, audience)
+        self._writer = asyncio.create_task(self._write(self._line))
+        pulse.join(self._line)
+
+    async def _write(self, line: Line) -> None:
+        try:
+            await self._speak(line)
+        except Closed as closed:
+            await self.close(code=closed.code)
+        except TimeoutError:
+            log.info("live.reader_stalled")
+            self._cut.set()
+        except OSError:
+            self._cut.set()  # it has gone while something was sent
+
+    async def _speak(self, line: Line) -> None:
+        """Send what the line holds, no more often than the pulse beats: what comes meanwhile is put together."""
+        sent_at = monotonic() - BEAT_SECONDS
+        while True:
+            await asyncio.sleep(sent_at + BEAT_SECONDS - monotonic())
+            text = await line.take(pulse)
+            sent_at = monotonic()
+            async with asyncio.timeout(SEND_SECONDS):
+                await self.send(text_data=text)
+
+    async def _hang_up(self) -> None:
+        if self._line is None or self._writer is None:
+            return
+        pulse.leave(self._line)
+        self._writer.cancel()
+        await asyncio.wait([self._writer])
+
+
+async def _admit(ticket: Ticket) -> Audience | None:
+    try:
+        return await pulse.in_thread(admit, ticket)
+    except DatabaseError as error:
+        log.info("live.not_admitted", error=str(error))
+        return None
+
+
+async def _first(message: Any, cut: asyncio.Event) -> Any:
+    """Wait for a message, or for the cut, which reads as the end."""
+    arrived, ended = asyncio.ensure_future(message), asyncio.ensure_future(cut.wait())
+    try:
+        await asyncio.wait((arrived, ended), return_when=asyncio.FIRST_COMPLETED)
+        return await arrived if arrived.done() else {"type": "websocket.disconnect", "code": 1006}
+    finally:
+        arrived.cancel()
+        ended.cancel()

@@ -1,0 +1,73 @@
+"""The log of operations: what operators look up afterwards, written in the transaction of what it tells."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from django.db import transaction
+from django.utils import timezone, translation
+
+from config.common.correlation import correlation_id
+from config.common.moments import cut_to_milliseconds
+from config.common.sql import run_for_rows
+from config.common.wording import fill
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry to be written; `template` is a source text of `gettext` that names keys of `data` as `%(name)s`."""
+
+    level: str
+    kind: str
+    template: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+    subject: str = ""
+    at: datetime | None = None
+    """Now, if it is not given."""
+    correlation_id: str | None = None
+    """That of the running call or job, if it is not given."""
+    fold: str = ""
+    """Entries of one fold are counted on one row, which keeps the time and the words of the first."""
+    count: int = 1
+
+
+def write_entry(
+    *,
+    level: str,
+    kind: str,
+    template: str,
+    subject: str = "",
+    data: Mapping[str, Any] | None = None,
+    at: datetime | None = None,
+) -> None:
+    """Write one entry in the caller's transaction; see `Entry` for its words."""
+    write_entries([Entry(level, kind, template, data or {}, subject, at)])
+
+
+def write_entries(entries: Iterable[Entry]) -> None:
+    """Write entries in one statement, in the caller's transaction. A fold may stand among them once.
+
+    Whoever writes folds sorts by them: two that write the same ones at once would otherwise wait in a circle.
+    """
+    now, chain = timezone.now(), correlation_id()
+    with translation.override("en"):
+        rows = [_row(entry, now, chain) for entry in entries]
+    with transaction.atomic(savepoint=False):  # for SQLite, which writes row by row
+        run_for_rows("config.records", "write_log", rows)
+
+
+def _row(entry: Entry, now: datetime, chain: str) -> tuple[Any, ...]:
+    return (
+        cut_to_milliseconds(entry.at or now),
+        str(entry.level),
+        str(entry.kind),
+        entry.subject,
+        entry.template,
+        msgspec.json.encode(entry.data).decode(),
+        fill(entry.template, entry.data),
+        chain if entry.correlation_id is None else entry.correlation_id,
+        entry.fold,
+        entry.count,
+    )

@@ -1,0 +1,78 @@
+"""What the page of a message tells beside its fields: its content, where it has been, what answers it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from django.http import HttpRequest
+from django.utils.formats import date_format
+from django.utils.safestring import SafeString
+from django.utils.timezone import localtime
+from django.utils.translation import gettext
+
+from config.common.errors import ApplicationError
+from config.records.admin.pages import explain
+from config.records.models import LogEntry
+from messaging.admin.words import status_badge
+from messaging.files.showing import Content, read_content
+from messaging.journeys import Stage, stages_of
+from messaging.models import Message
+
+ROWS = 50
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class MessagePage:
+    content: Content | None
+    problem: str
+    """Why there is no content."""
+    stages: list[Stage]
+    asked: tuple[Message, SafeString] | None
+    """What this one replies to, each with the badge of its status."""
+    replies: list[tuple[Message, SafeString]]
+    log: list[LogEntry] | None
+    """None to those who may not see it."""
+
+
+def build_message_page(request: HttpRequest, message: Message) -> MessagePage:
+    def seen(permission: str, read: Callable[[], T]) -> T | None:
+        return read() if request.user.has_perm(permission) else None
+
+    content, problem = _content(message)
+    return MessagePage(
+        content=content,
+        problem=problem,
+        stages=stages_of(message, may=request.user.has_perm, most=ROWS),
+        asked=_asked(message),
+        replies=_replies(message),
+        log=seen("records.view_logentry", lambda: _log(message)),
+    )
+
+
+def _content(message: Message) -> tuple[Content | None, str]:
+    if message.file_gone_at is not None:
+        at = date_format(localtime(message.file_gone_at), "DATETIME_FORMAT")
+        return None, gettext("There is no file since %(at)s.") % {"at": at}
+    try:
+        return read_content(message), ""
+    except ApplicationError as error:
+        return None, explain(error)
+
+
+def _asked(message: Message) -> tuple[Message, SafeString] | None:
+    if not message.reply_to:
+        return None
+    asked = Message.objects.filter(enterprise=message.enterprise_id, public_id=message.reply_to).first()
+    return None if asked is None else (asked, status_badge(asked))
+
+
+def _replies(message: Message) -> list[tuple[Message, SafeString]]:
+    replies = Message.objects.filter(enterprise=message.enterprise_id, reply_to=message.public_id)
+    return [(reply, status_badge(reply)) for reply in replies.order_by("created_at", "id")[:ROWS]]
+
+
+def _log(message: Message) -> list[LogEntry]:
+    """Return what was logged of this message; another enterprise may have one with the same id."""
+    entries = LogEntry.objects.filter(subject=f"message/{message.public_id}").order_by("-id")[:ROWS]
+    return [entry for entry in entries if entry.data.get("database") == message.database_id]

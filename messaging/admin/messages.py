@@ -1,0 +1,177 @@
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.template.defaultfilters import filesizeformat
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import AutocompleteSelectFilter
+
+from config.common.errors import ApplicationError
+from config.common.streaming import stream
+from config.records.admin.pages import (
+    BigTableAdmin,
+    Question,
+    actor_of,
+    ask_then_act,
+    explain,
+    get_subject,
+    page_of,
+    trace_link,
+)
+from config.records.admin.theme import action, display
+from config.records.scopes import Scope, permission
+from messaging.admin.message_filters import DirectionFilter, FolderFilter, StatusFilter, matching
+from messaging.admin.message_page import build_message_page
+from messaging.admin.reasons import ReasonForm
+from messaging.admin.requeueing import requeue_many
+from messaging.admin.words import nowrap, place_of, route_of, status_badge, waiting_of
+from messaging.files.names import name_of
+from messaging.files.showing import open_file
+from messaging.models import Message
+from messaging.services.requeueing import is_requeuable, requeue_message
+
+
+@admin.register(Message)
+class MessageAdmin(BigTableAdmin[Message]):
+    list_display = ("public_id", "route", "subsystem", "state", "place", "volume", "created_at", "waiting")
+    list_filter = (
+        ("database", AutocompleteSelectFilter),
+        FolderFilter,
+        StatusFilter,
+        DirectionFilter,
+        ("subsystem", AutocompleteSelectFilter),
+        ("enterprise", AutocompleteSelectFilter),
+    )
+    list_filter_submit = True
+    list_select_related = ("device", "database", "subsystem")
+    search_fields = ("public_id",)
+    search_help_text = _("Message id or its beginning; device id or name")
+    fields = (
+        "public_id",
+        "route",
+        "state",
+        "error",
+        "place",
+        "file_name",
+        "volume",
+        "subsystem",
+        "enterprise",
+        "created_at",
+        "accepted_at",
+        "settled_at",
+        "waiting",
+        "tries",
+        "chain",
+    )
+    actions = ("requeue_chosen",)
+    actions_detail = ("requeue", "download")
+    change_form_outer_after_template = "admin/messaging/message/page.html"
+
+    class Media:
+        css = {"all": ["postern/sensors.css", "postern/deliveries.css", "postern/messaging.css"]}
+
+    @display(description=_("from → to"))
+    def route(self, message: Message) -> SafeString:
+        return route_of(message)
+
+    @display(description=_("status"))
+    def state(self, message: Message) -> SafeString:
+        return status_badge(message)
+
+    @display(description=_("folder"))
+    def place(self, message: Message) -> SafeString:
+        return nowrap(place_of(message))
+
+    @display(description=_("size"))
+    def volume(self, message: Message) -> SafeString:
+        return nowrap(filesizeformat(message.size))
+
+    @display(description=_("waiting time"))
+    def waiting(self, message: Message) -> SafeString:
+        return nowrap(waiting_of(message))
+
+    @display(description=_("error"))
+    def error(self, message: Message) -> str:
+        return " ".join(part for part in (message.error_code, message.error_text) if part) or "–"
+
+    @display(description=_("file"))
+    def file_name(self, message: Message) -> SafeString:
+        return format_html('<code class="pst-url">{}</code>', name_of(message))
+
+    @display(description=_("setbacks running"))
+    def tries(self, message: Message) -> str:
+        words = gettext("%(count)s, offered after the others") if message.is_postponed else "%(count)s"
+        return words % {"count": message.setbacks}
+
+    @display(description=_("correlation id"))
+    def chain(self, message: Message) -> SafeString | str:
+        return trace_link(message.correlation_id)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Message], search_term: str
+    ) -> tuple[QuerySet[Message], bool]:
+        text = search_term.strip()
+        return (queryset.filter(matching(text)) if text else queryset), False
+
+    def has_requeue_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        """Offer the way back to operators, for what has ended in Error."""
+        if not request.user.has_perm(f"records.{permission(Scope.OPERATIONS)}"):
+            return False
+        message = None if object_id is None else self.get_object(request, object_id)
+        return message is None or is_requeuable(message)
+
+    def has_download_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        message = None if object_id is None else self.get_object(request, object_id)
+        return self.has_view_permission(request) and (message is None or message.file_gone_at is None)
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        message = self.get_object(request, object_id) if self.has_view_permission(request) else None
+        page = None if message is None else build_message_page(request, message)
+        return super().change_view(request, object_id, form_url, {**(extra_context or {}), "page": page})
+
+    @admin.action(description=_("Put back into the queue"), permissions=["requeue"])
+    def requeue_chosen(self, request: HttpRequest, chosen: QuerySet[Message]) -> HttpResponse | None:
+        return requeue_many(self, request, chosen)
+
+    @action(description=_("Put back into the queue"), permissions=["requeue"], url_path="requeue", icon="undo")
+    def requeue(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        message = get_subject(self, request, object_id)
+        question = Question(
+            title=gettext("Put this message back into the queue?"),
+            text=gettext(
+                "The database is offered it again, in its old place by time. What the ERP may have done with it "
+                "before stays done: make sure that it can be processed once more."
+            ),
+            button=gettext("Put back"),
+        )
+
+        def act(answers: dict[str, Any]) -> str:
+            requeue_message(message_id=message.pk, reason=answers["reason"], actor=actor_of(request))
+            return gettext("The message is back in the queue.")
+
+        form = ReasonForm(request.POST if request.method == "POST" else None)
+        return ask_then_act(self, request, message, question=question, act=act, form=form)
+
+    @action(description=_("Download"), permissions=["download"], url_path="download", icon="download")
+    def download(self, request: HttpRequest, object_id: str) -> HttpResponseBase:
+        message = get_subject(self, request, object_id)
+        try:
+            size, chunks = open_file(message)
+        except ApplicationError as error:
+            messages.error(request, explain(error))
+            return HttpResponseRedirect(page_of(self, message))
+        headers = {
+            "Content-Disposition": f'attachment; filename="{name_of(message)}"',
+            "Content-Length": str(size),
+            # Should a browser show it all the same, it must not act in our name.
+            "Content-Security-Policy": "sandbox; default-src 'none'",
+            "X-Content-Type-Options": "nosniff",
+        }
+        return StreamingHttpResponse(stream(chunks), content_type="application/json", headers=headers)

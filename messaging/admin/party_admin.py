@@ -1,0 +1,197 @@
+"""What the admin pages of all parties share: lists without full counts, forms written by services, keys shown once."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, TypeVar
+
+from django.db import transaction
+from django.db.models import Model
+from django.forms import Script
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils.functional import Promise
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from unfold.paginator import InfinitePaginator
+
+from config.records.admin.pages import (
+    OnceForm,
+    Question,
+    active_badge,
+    actor_of,
+    ask_then_act,
+    get_subject,
+    page_of,
+)
+from config.records.admin.theme import ModelAdmin, action, display
+from config.records.services.once import claim_form
+from messaging.admin.party_page import Fact, build_party_page
+from messaging.services.party_keys import NewKey
+
+M = TypeVar("M", bound=Model)
+
+
+class PartyAdmin(ModelAdmin[M]):
+    list_filter_submit = True
+    list_per_page = 50
+    paginator = InfinitePaginator
+    show_full_result_count = False
+    list_max_show_all = 0
+    sortable_by = ()
+    ordering = ("id",)
+    search_fields = ("id", "name")
+    search_help_text = _("Part of an id or a name")
+    actions = None
+    change_form_outer_before_template = "admin/messaging/overview.html"
+    change_form_outer_after_template = "admin/messaging/past.html"
+    kind: ClassVar[str]
+    """What the change log calls it."""
+    fixed: ClassVar[tuple[str, ...]] = ("id",)
+    """Fields that are said once, when the party is registered."""
+
+    class Media:
+        css = {"all": ["postern/sensors.css"]}
+        js = [Script("postern/copy.js", defer=True)]
+
+    def create(self, party_id: str | None, actor: str, values: dict[str, Any]) -> Any:
+        """Register the party by its service; return its id, or its key with it."""
+        raise NotImplementedError
+
+    def update(self, party_id: str, actor: str, edits: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+    def facts(self, request: HttpRequest, party: M) -> Sequence[Fact]:
+        raise NotImplementedError
+
+    def has_delete_permission(self, request: HttpRequest, obj: M | None = None) -> bool:
+        """What has a history is deactivated, and services do it."""
+        return False
+
+    def get_readonly_fields(self, request: HttpRequest, obj: M | None = None) -> tuple[str, ...]:
+        return () if obj is None else self.fixed
+
+    def get_fields(self, request: HttpRequest, obj: M | None = None) -> Any:
+        """The hidden mark of a form is there for those who can send it."""
+        names = self.form.Meta.fields  # type: ignore[attr-defined]
+        return [*names, "form_id"] if obj is None else names
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        party = self.get_object(request, object_id)
+        page = None if party is None else build_party_page(request, self.kind, party, self.facts(request, party))
+        return super().change_view(request, object_id, form_url, {**(extra_context or {}), "page": page})
+
+    def save_model(self, request: HttpRequest, obj: M, form: Any, change: bool) -> None:
+        """Hand what was filled in to the service; of a known party only what this person changed."""
+        values = {name: _plain(form.cleaned_data[name]) for name in form.Meta.fields if name in form.cleaned_data}
+        party_id = values.pop("id", "") or None
+        if change:
+            edits = {name: value for name, value in values.items() if name in form.changed_data}
+            self.update(str(obj.pk), actor_of(request), edits)
+            return
+        with transaction.atomic():
+            claim_form(form.cleaned_data["form_id"], purpose=self.kind)
+            made = self.create(party_id, actor_of(request), values)
+        obj.pk = made.party_id if isinstance(made, NewKey) else made
+        setattr(obj, "new_key", made)  # noqa: B010 (rides along to `response_add`)
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        """There is nothing beside the party itself."""
+
+    def show_page(self, request: HttpRequest, template: str, party: M, title: str, **context: Any) -> HttpResponse:
+        frame = self.admin_site.each_context(request)
+        shared = {"opts": self.opts, "title": title, "original": party, "back": page_of(self, party)}
+        return TemplateResponse(request, template, {**frame, **shared, **context})
+
+
+class SwitchableAdmin(PartyAdmin[M]):
+    """A party that is switched off and on again."""
+
+    off_words: ClassVar[Promise]
+    """What deactivating it means."""
+
+    @display(description=_("state"))
+    def activity(self, party: M) -> SafeString:
+        return active_badge(_is_active(party))
+
+    def has_deactivate_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        return self.has_change_permission(request) and self._is_active(request, object_id) is not False
+
+    def has_activate_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        return self.has_change_permission(request) and self._is_active(request, object_id) is not True
+
+    def _is_active(self, request: HttpRequest, object_id: str | None) -> bool | None:
+        party = None if object_id is None else self.get_object(request, object_id)
+        return None if party is None else _is_active(party)
+
+    @action(
+        description=_("Deactivate"), permissions=["deactivate"], url_path="deactivate", icon="block", dangerous=True
+    )
+    def deactivate(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        party = get_subject(self, request, object_id)
+        title = gettext("Deactivate “%(name)s”?") % {"name": party}
+        question = Question(title, str(self.off_words), gettext("Deactivate"), dangerous=True)
+
+        def act(answers: dict[str, Any]) -> str:
+            self.update(str(party.pk), actor_of(request), {"active": False})
+            return gettext("“%(name)s” is inactive.") % {"name": party}
+
+        return ask_then_act(self, request, party, question=question, act=act)
+
+    @action(description=_("Activate"), permissions=["activate"], url_path="activate", icon="check_circle")
+    def activate(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        party = get_subject(self, request, object_id)
+        title = gettext("Activate “%(name)s”?") % {"name": party}
+        question = Question(title, gettext("Keys that have not ended work again at once."), gettext("Activate"))
+
+        def act(answers: dict[str, Any]) -> str:
+            self.update(str(party.pk), actor_of(request), {"active": True})
+            return gettext("“%(name)s” is active.") % {"name": party}
+
+        return ask_then_act(self, request, party, question=question, act=act)
+
+
+class KeyedAdmin(SwitchableAdmin[M]):
+    """A party with a key, which is shown when it is made."""
+
+    actions_detail = ("rotate", "deactivate", "activate")
+
+    def rotate_key(self, party_id: str, actor: str) -> NewKey:
+        raise NotImplementedError
+
+    def has_rotate_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        return self.has_change_permission(request)
+
+    def response_add(self, request: HttpRequest, obj: M, post_url_continue: str | None = None) -> HttpResponse:
+        made: NewKey = getattr(obj, "new_key")  # noqa: B009
+        return self._show_key(request, obj, made)
+
+    @action(description=_("Rotate key"), permissions=["rotate"], url_path="rotate", icon="autorenew")
+    def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        party = get_subject(self, request, object_id)
+        form = OnceForm(request.POST or None)
+        if form.is_valid():
+            with transaction.atomic():
+                claim_form(form.cleaned_data["form_id"], purpose=f"{self.kind}-key")
+                made = self.rotate_key(str(party.pk), actor_of(request))
+            return self._show_key(request, party, made)
+        title = gettext("Rotate the key of “%(name)s”?") % {"name": party}
+        words = gettext(
+            "A new key is made and shown. All older ones end at once: until it has the new one, it is refused."
+        )
+        question = Question(title, words, gettext("Rotate"), dangerous=True)
+        return self.show_page(request, "records/question.html", party, title, question=question, form=form)
+
+    def _show_key(self, request: HttpRequest, party: M, made: NewKey) -> HttpResponse:
+        title = gettext("Your new key")
+        return self.show_page(request, "records/key_created.html", party, title, key=made.row, text=made.text)
+
+
+def _plain(value: Any) -> Any:
+    """Name a party by its id, as the services do."""
+    return value.pk if isinstance(value, Model) else value
+
+
+def _is_active(party: Any) -> bool:
+    return bool(party.active)

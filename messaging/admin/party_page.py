@@ -1,0 +1,69 @@
+"""What the page of a party tells beside its form: what it belongs to, what it has, who changed it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models import Model
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext, ngettext
+
+from config.records.admin.pages import active_badge, badge, recent_changes
+from config.records.models import AccessKey, ChangeRecord
+from messaging.models import Enterprise
+
+
+@dataclass(frozen=True)
+class Fact:
+    label: str
+    value: object
+    link: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class PartyPage:
+    party_id: str
+    facts: Sequence[Fact]
+    changes: list[ChangeRecord] | None
+    """None for those who may not see them."""
+
+
+def build_party_page(request: HttpRequest, kind: str, party: Model, facts: Sequence[Fact]) -> PartyPage:
+    may_see = request.user.has_perm("records.view_changerecord")
+    changes = recent_changes(request, kind, str(party.pk)) if may_see else None
+    return PartyPage(str(party.pk), facts, changes)
+
+
+def state_badge(active: bool, enterprise: Enterprise) -> str:
+    """Word whether the keys of a device or database are let in."""
+    if active and not enterprise.active:
+        return badge(gettext("enterprise inactive"), "warning")
+    return active_badge(active)
+
+
+def state_fact(active: bool, enterprise: Enterprise | None = None) -> Fact:
+    shown = active_badge(active) if enterprise is None else state_badge(active, enterprise)
+    return Fact(gettext("State"), shown)
+
+
+def party_fact(label: str, party: Model) -> Fact:
+    """Name what a party belongs to, with a link to its page."""
+    page = f"admin:{party._meta.app_label}_{party._meta.model_name}_change"
+    return Fact(label, party, reverse(page, args=[party.pk]), note=str(party.pk))
+
+
+def number_fact(label: str, number: int, model: type[Model], *, narrowed: str) -> Fact:
+    """Count what belongs to a party, with a link to the list of just these."""
+    page = f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist"
+    return Fact(label, number, f"{reverse(page)}?{narrowed}")
+
+
+def key_fact(request: HttpRequest, kind: str, party_id: str) -> Fact:
+    """Say how many keys of a device or database work."""
+    keys = AccessKey.objects.filter(kind=kind, subject=party_id, ended_at=None).exclude(expires_at__lte=timezone.now())
+    number = keys.count()
+    words = ngettext("%(number)d works", "%(number)d work", number) % {"number": number}
+    link = f"{reverse('admin:records_accesskey_changelist')}?q={party_id}"
+    return Fact(gettext("Keys"), words, link if request.user.has_perm("records.view_accesskey") else "")

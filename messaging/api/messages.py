@@ -1,0 +1,165 @@
+"""`/messages/`: what devices send, fetch and confirm, and what became of it."""
+
+from typing import Any, cast
+
+from django.conf import settings
+from django.http import StreamingHttpResponse
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from config.common.errors import NotFound
+from config.common.fields import MomentField
+from config.common.moments import cut_to_milliseconds, format_moment
+from config.common.streaming import stream
+from config.records.authentication import Principal, principal_of
+from config.records.frame import ApiView
+from config.records.models import AccessKey
+from messaging.files.envelope import VERSION
+from messaging.files.names import name_of
+from messaging.models import Device, ExchangeDatabase, Message
+from messaging.protocol import Body, megabytes, read_body
+from messaging.selectors import get_receipt
+from messaging.services.fetching import confirm_message, fetch_messages
+from messaging.services.sending import NewMessage, send_message
+from messaging.services.values import Limits
+
+DEVICE = {AccessKey.Kind.DEVICE}
+
+
+class NewMessageSerializer(serializers.Serializer[Any]):
+    version = serializers.IntegerField(min_value=1, max_value=1)
+    id = serializers.RegexField("^[A-Za-z0-9-]{1,36}$", required=False, help_text=_("unique within the enterprise"))
+    to = serializers.RegexField("^[A-Za-z0-9-]{1,36}$", help_text=_("the id of a database"))
+    created_at = MomentField(required=False, help_text=_("by default the time of receipt"))
+    payload = serializers.JSONField(help_text=_("anything"))
+
+
+class AcceptedSerializer(serializers.Serializer[Any]):
+    version = serializers.IntegerField()
+    id = serializers.CharField()
+    name = serializers.CharField(help_text=_("the name of its file"))
+    accepted_at = MomentField()
+
+
+class MessageSerializer(serializers.Serializer[Any]):
+    version = serializers.IntegerField()
+    id = serializers.CharField()
+    name = serializers.CharField()
+    to = serializers.CharField()
+    subsystem = serializers.CharField()
+    created_at = MomentField()
+    reply_to = serializers.CharField(required=False)
+    correlation_id = serializers.CharField()
+    payload = serializers.JSONField()
+
+    def get_fields(self) -> "dict[str, serializers.Field[Any, Any, Any, Any]]":
+        return {**super().get_fields(), "from": serializers.CharField()}
+
+
+class MessagesSerializer(serializers.Serializer[Any]):
+    version = serializers.IntegerField()
+    messages = MessageSerializer(many=True)
+
+
+class FetchQuery(serializers.Serializer[Any]):
+    limit = serializers.IntegerField(min_value=1, max_value=1000, default=100)
+    max_mb = serializers.FloatField(min_value=1, max_value=1024, required=False)
+
+
+class ReceiptSerializer(serializers.Serializer[Any]):
+    version = serializers.IntegerField()
+    status = serializers.ChoiceField(Message.Status.choices)
+    error_text = serializers.CharField(allow_null=True)
+    error_code = serializers.JSONField(allow_null=True, help_text=_("a number of the ERP's, or a word of ours"))
+    replies = serializers.ListField(child=serializers.CharField())
+    updated_at = MomentField()
+    correlation_id = serializers.CharField()
+
+
+class MessagesView(ApiView):
+    key_kinds = {"GET": DEVICE, "POST": DEVICE}
+    idempotent = False  # messages have ids of their own
+    parser_classes = []
+
+    @extend_schema(
+        operation_id="messages_fetch", tags=["messages"], parameters=[FetchQuery], responses=MessagesSerializer
+    )
+    def get(self, request: Request) -> StreamingHttpResponse:
+        """Fetch the oldest messages that are addressed to this device; they come again until they are confirmed."""
+        asked = FetchQuery(data=request.query_params)
+        asked.is_valid(raise_exception=True)
+        most = min(asked.validated_data.get("max_mb", settings.EXCHANGE_MAX_MB), settings.EXCHANGE_MAX_MB)
+        limits = Limits(asked.validated_data["limit"], megabytes(most))
+        chunks = fetch_messages(device=device_of(request), limits=limits)
+        return StreamingHttpResponse(stream(chunks), content_type="application/json")
+
+    @extend_schema(
+        operation_id="messages_send",
+        tags=["messages"],
+        request=NewMessageSerializer,
+        responses={201: AcceptedSerializer, 200: AcceptedSerializer},
+    )
+    def post(self, request: Request) -> Response:
+        """Send a message to a database. The same id with the same body is one message, however often it is sent."""
+        wanted = read_body(request._request.body, NewMessage)
+        at = cut_to_milliseconds(timezone.now())
+        accepted = send_message(device=device_of(request), wanted=wanted, at=at)
+        message = accepted.message
+        answer = {
+            "version": VERSION,
+            "id": message.public_id,
+            "name": name_of(message),
+            "accepted_at": format_moment(message.accepted_at),
+        }
+        return Response(answer, status=201 if accepted.is_new else 200)
+
+
+class ConfirmView(ApiView):
+    key_kinds = {"POST": DEVICE}
+    idempotent = False
+    parser_classes = []
+
+    @extend_schema(operation_id="messages_confirm", tags=["messages"], request=None, responses={204: None})
+    def post(self, request: Request, message_id: str) -> Response:
+        """Say that the device has kept a message: it goes to Log and is not offered again."""
+        if request._request.body:
+            read_body(request._request.body, Body)
+        confirm_message(device=device_of(request), public_id=message_id)
+        return Response(status=204)
+
+
+class ReceiptView(ApiView):
+    key_kinds = {"GET": {AccessKey.Kind.DEVICE, AccessKey.Kind.DATABASE}}
+
+    @extend_schema(operation_id="messages_receipt", tags=["messages"], responses=ReceiptSerializer)
+    def get(self, request: Request, message_id: str) -> Response:
+        """Tell what became of a message that the caller sent."""
+        caller = principal_of(request)
+        receipt = get_receipt(public_id=message_id, **_sender(caller))
+        return Response(
+            {
+                "version": VERSION,
+                "status": receipt.status,
+                "error_text": receipt.error_text or None,
+                "error_code": receipt.error_code,
+                "replies": receipt.replies,
+                "updated_at": receipt.updated_at,
+                "correlation_id": receipt.correlation_id,
+            }
+        )
+
+
+def device_of(request: Request) -> Device:
+    return cast(Device, principal_of(request).holder)
+
+
+def _sender(caller: Principal) -> dict[str, str]:
+    if isinstance(caller.holder, Device):
+        return {"enterprise_id": caller.holder.subsystem.enterprise_id, "device_id": caller.holder.pk}
+    if isinstance(caller.holder, ExchangeDatabase):
+        return {"enterprise_id": caller.holder.enterprise_id, "database_id": caller.holder.pk}
+    raise NotFound

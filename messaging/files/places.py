@@ -1,0 +1,49 @@
+"""Where message files lie: `DATA_DIR/messages/{database}/{folder}/{name}`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from django.conf import settings
+
+from config.common.files import DRAFT, make_folder
+from messaging.files.names import name_of
+from messaging.models.message import Message
+
+Folder = Message.Folder
+# Where a message of each kind is first written, hence where its draft may be.
+BIRTHPLACE = {Message.Direction.REQUEST: Folder.MESSAGES, Message.Direction.REPLY: Folder.PREPARED}
+
+
+def root() -> Path:
+    path: Path = settings.DATA_DIR / "messages"
+    return path
+
+
+def folder_path(database_id: str, folder: str) -> Path:
+    return root() / database_id / folder
+
+
+def ensure_folders(database_id: str) -> None:
+    """Make the five folders of a database. While one is missing all are made: one that is there may not be synced."""
+    folders = [folder_path(database_id, folder) for folder in Folder.values]
+    if not all(folder.is_dir() for folder in folders):
+        for folder in folders:
+            make_folder(folder)
+
+
+def path_of(message: Message, folder: str = "") -> Path:
+    return folder_path(message.database_id, folder or message.folder) / name_of(message)
+
+
+def draft_of(message: Message) -> Path:
+    """Return where the file is before it has its name."""
+    birthplace = BIRTHPLACE[Message.Direction(message.direction)]
+    return folder_path(message.database_id, birthplace) / f"{DRAFT}{message.token.hex}"
+
+
+def possible_paths(message: Message) -> Iterator[Path]:
+    """List where the file may be when it is not where it belongs, the likeliest first."""
+    if message.moving_from:
+        yield path_of(message, message.moving_from)
+    yield from (path_of(message, each) for each in Folder.values if each not in (message.folder, message.moving_from))
+    yield draft_of(message)

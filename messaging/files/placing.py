@@ -1,0 +1,83 @@
+"""Bring a file to where its row says it belongs. The caller holds the row's lock until it has committed."""
+
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+from config.common.files import delete_durably, move_durably, own_errors
+from messaging.files.places import draft_of, ensure_folders, path_of, possible_paths
+from messaging.models.message import Message
+
+LOOKS = 3
+
+
+class FileMissing(Exception):
+    """The file is in none of its folders."""
+
+
+class FileForeign(Exception):
+    """Something that is no file has the message's name."""
+
+
+def put_in_place(message: Message) -> None:
+    """Move the file to its folder from wherever it is; what a crash left of it elsewhere goes.
+
+    A file that is not where it was left is looked for in the other folders: a mover that lost its lock, or a crash,
+    may have put it there, and the row decides. Its sender holds no lock when the draft gets its name, which may be
+    between two looks: one round that does not find the file proves nothing.
+    """
+    for _ in range(LOOKS):
+        with suppress(FileNotFoundError):
+            if _bring(message):
+                return
+    raise FileMissing(path_of(message).name)
+
+
+def withdraw(message: Message) -> None:
+    """Take the file of a row that is about to be deleted back to its draft, from where no new message can have it."""
+    draft = draft_of(message)
+    for path in (path_of(message), *possible_paths(message)):
+        if path != draft and is_file(path):
+            move_durably(path, draft)
+
+
+def delete_file(message: Message) -> None:
+    """Delete the file for good, wherever it is."""
+    for path in (path_of(message), *possible_paths(message)):
+        if is_file(path):
+            delete_durably(path)
+
+
+def is_file(path: Path) -> bool:
+    with own_errors():
+        try:
+            mode = os.lstat(path).st_mode
+        except FileNotFoundError:
+            return False
+    if not stat.S_ISREG(mode):
+        raise FileForeign(path.name)
+    return True
+
+
+def _bring(message: Message) -> bool:
+    """Return whether the file is in its place now."""
+    target = path_of(message)
+    if is_file(target):
+        _delete_copies(message)
+        return True
+    source = next((path for path in possible_paths(message) if is_file(path)), None)
+    if source is None:
+        return False
+    ensure_folders(message.database_id)
+    move_durably(source, target)
+    return True
+
+
+def _delete_copies(message: Message) -> None:
+    """Delete what a crash between the two halves of a rename may have left behind."""
+    if not message.moving_from:
+        return
+    source = path_of(message, message.moving_from)
+    if is_file(source):
+        delete_durably(source)

@@ -1,0 +1,89 @@
+"""Read a message file as it lies there, for people: also one that is still to be moved, or is not as it was written."""
+
+import copy
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
+
+import msgspec
+from django.utils.translation import gettext
+
+from config.common.errors import NotFound
+from messaging.files.places import path_of
+from messaging.files.placing import FileForeign, FileMissing, is_file
+from messaging.files.reading import Unreadable, read_chunks
+from messaging.models.message import Message
+
+MOST_SHOWN = 65_536
+MOST_INDENTED = 4 * MOST_SHOWN
+# Browsers drop control characters; their pictures show that they are there.
+_PICTURES = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {127: 0x2421}
+
+
+class FileUnavailable(NotFound):
+    """The file of this message cannot be read."""
+
+
+@dataclass(frozen=True)
+class Content:
+    text: str
+    size: int
+    is_whole: bool
+    is_formatted: bool
+
+
+def open_file(message: Message) -> tuple[int, Iterator[bytes]]:
+    """Return the size of the file and its bytes; what keeps it from being read is raised before the first of them."""
+    with _as_unavailable():
+        found = _as_it_lies(message)
+        chunks = read_chunks(found)
+        first = next(chunks, b"")
+    return found.size, chain([first], chunks)
+
+
+def read_content(message: Message) -> Content:
+    """Return the beginning of the file as text: indented where it is small and JSON, else as it is."""
+    size, chunks = open_file(message)
+    beginning = b""
+    with _as_unavailable():
+        while len(beginning) < MOST_SHOWN and (chunk := next(chunks, b"")):
+            beginning += chunk
+    beginning = beginning[:MOST_SHOWN]
+    is_whole = len(beginning) == size
+    indented = _indent(beginning) if is_whole else None
+    text = (indented or beginning).decode(errors="replace").translate(_PICTURES)
+    return Content(text, size, is_whole, is_formatted=indented is not None)
+
+
+def _as_it_lies(message: Message) -> Message:
+    """Return a copy of the row that agrees with the disk: while a move is owed the file may lie in either folder."""
+    found = copy.copy(message)
+    for folder in filter(None, (message.folder, message.moving_from)):
+        path = path_of(message, folder)
+        if is_file(path):
+            found.folder, found.size = folder, os.stat(path, follow_symlinks=False).st_size
+            return found
+    raise FileMissing
+
+
+@contextmanager
+def _as_unavailable() -> Iterator[None]:
+    try:
+        yield
+    except (FileMissing, FileNotFoundError) as error:
+        reason = gettext("It is not in its folder: it may be on its way to another one, or someone has taken it away.")
+        raise FileUnavailable(reason=reason) from error
+    except FileForeign as error:
+        raise FileUnavailable(reason=gettext("Something that is no file has its name.")) from error
+    except (Unreadable, OSError) as error:
+        raise FileUnavailable(reason=str(error)) from error
+
+
+def _indent(text: bytes) -> bytes | None:
+    try:
+        indented = msgspec.json.format(text, indent=2)
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+    return indented if len(indented) <= MOST_INDENTED else None

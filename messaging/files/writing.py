@@ -1,0 +1,54 @@
+"""Write the files of new messages: drafts first, their rows next, their names last.
+
+A draft is on the disk, name and all, before the row that speaks of it is committed; after the commit a rename gives it
+its name. Killed before the commit: a draft that no row knows, swept an hour later. Killed after it: the row's token
+finds the draft, and whoever wants the file first puts it in its place. The rename is not synced: within one folder it
+is done or not done, and either way the file is found.
+"""
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from config.common.files import own_errors, sync_folder, write_draft
+from messaging.files.envelope import content_of
+from messaging.files.places import draft_of, ensure_folders, path_of
+from messaging.files.reading import told
+from messaging.models.message import Message
+
+
+def write_drafts(messages: Sequence[tuple[Message, bytes]]) -> None:
+    """Bring the files of messages of one database and direction to the disk, all or none."""
+    if not messages:
+        return
+    drafts = [draft_of(message) for message, _ in messages]
+    try:
+        with own_errors():
+            ensure_folders(messages[0][0].database_id)
+            for (message, payload), draft in zip(messages, drafts, strict=True):
+                write_draft(draft, content_of(message, payload))
+            sync_folder(drafts[0].parent)
+    except BaseException as error:
+        _delete(drafts)
+        if isinstance(error, OSError):
+            raise told(error) from error
+        raise
+
+
+def drop_drafts(messages: Sequence[Message]) -> None:
+    """Delete the drafts of messages that were not accepted after all."""
+    _delete([draft_of(message) for message in messages])
+
+
+def name_drafts(messages: Sequence[Message]) -> None:
+    """Give the files of committed rows their names; where that fails, the next who wants the file does it."""
+    for message in messages:
+        with suppress(OSError):  # somebody was first, or the disk fails: the row's token still finds the draft
+            os.rename(draft_of(message), path_of(message))
+
+
+def _delete(drafts: Sequence[Path]) -> None:
+    for draft in drafts:
+        with suppress(OSError):  # what is left is swept
+            draft.unlink(missing_ok=True)

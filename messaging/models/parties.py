@@ -1,0 +1,86 @@
+"""Who exchanges messages. What a device belongs to follows from its subsystem, so the two can never disagree."""
+
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
+
+PARTY_ID = r"[A-Za-z0-9-]{1,36}"
+
+_is_party_id = RegexValidator(rf"^{PARTY_ID}\Z", _("Enter 1 to 36 letters, digits and hyphens."))
+
+
+class Enterprise(models.Model):
+    """An organisation; nobody of one enterprise sees another's."""
+
+    id = models.CharField(_("id"), max_length=36, primary_key=True, validators=[_is_party_id])
+    name = models.CharField(_("name"), max_length=200)
+    active = models.BooleanField(_("active"), default=True)
+    created_at = models.DateTimeField(_("created"), db_default=Now(), editable=False)
+
+    class Meta:
+        verbose_name = _("enterprise")
+        verbose_name_plural = _("enterprises")
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Subsystem(models.Model):
+    """A mobile solution of an enterprise."""
+
+    id = models.CharField(_("id"), max_length=36, primary_key=True, validators=[_is_party_id])
+    enterprise = models.ForeignKey(
+        Enterprise, verbose_name=_("enterprise"), on_delete=models.PROTECT, related_name="subsystems"
+    )
+    name = models.CharField(_("name"), max_length=200)
+    created_at = models.DateTimeField(_("created"), db_default=Now(), editable=False)
+
+    class Meta:
+        verbose_name = _("subsystem")
+        verbose_name_plural = _("subsystems")
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Device(models.Model):
+    """The account of a mobile device, bound to one subsystem and through it to one enterprise."""
+
+    id = models.CharField(_("id"), max_length=36, primary_key=True, validators=[_is_party_id])
+    subsystem = models.ForeignKey(
+        Subsystem, verbose_name=_("subsystem"), on_delete=models.PROTECT, related_name="devices"
+    )
+    name = models.CharField(_("name"), max_length=200)
+    active = models.BooleanField(_("active"), default=True)
+    created_at = models.DateTimeField(_("created"), db_default=Now(), editable=False)
+
+    class Meta:
+        verbose_name = _("device")
+        verbose_name_plural = _("devices")
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ExchangeDatabase(models.Model):
+    """An ERP database. Its id is stable, unlike one that a restore changes, and names its folder."""
+
+    id = models.CharField(_("id"), max_length=36, primary_key=True, validators=[_is_party_id])
+    enterprise = models.ForeignKey(
+        Enterprise, verbose_name=_("enterprise"), on_delete=models.PROTECT, related_name="databases"
+    )
+    name = models.CharField(_("name"), max_length=200)
+    active = models.BooleanField(_("active"), default=True)
+    created_at = models.DateTimeField(_("created"), db_default=Now(), editable=False)
+
+    class Meta:
+        verbose_name = _("database")
+        verbose_name_plural = _("databases")
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,86 @@
+"""Bodies of the messaging and exchange calls: version first, then the shape; payloads stay the bytes they came as."""
+
+import re
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+from django.conf import settings
+from django.utils.translation import gettext
+
+from config.common.api import DEEPEST, BadJson, decode
+from config.common.errors import ApplicationError, Invalid
+from messaging.files.envelope import VERSION
+from messaging.models.parties import PARTY_ID
+
+Id = Annotated[str, msgspec.Meta(pattern=rf"^{PARTY_ID}\Z")]
+Error = Annotated[str, msgspec.Meta(max_length=10_000)]
+BodyT = TypeVar("BodyT", bound=msgspec.Struct)
+
+_PLACE = re.compile(r" - at `(.*)`$")
+# A number that no double can hold has three digits in its exponent, or hundreds before it. All digits are made alike,
+# so that these are plain strings to look for: a pattern takes seconds for what somebody has made to be slow.
+_DIGITS = bytes.maketrans(b"012345678E", b"999999999e")
+_HUGE_NUMBERS = (b"9e999", b"9e+999", b"9" * 300)
+
+
+class UnsupportedVersion(ApplicationError):
+    """The body must say "version": 1."""
+
+
+class _Versioned(msgspec.Struct):
+    version: Any = None
+
+
+class Body(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """What every body has."""
+
+    version: int
+
+
+def read_body(text: bytes, shape: type[BodyT]) -> BodyT:
+    """Read a body of the given shape; a wrong one is refused by field and rule."""
+    _check_text(text)
+    if b"\\u0000" in text:
+        decode(text)  # tells the escape of NUL, which no database keeps, from an escaped backslash
+    version = _decode(text or b"{}", _Versioned).version
+    if version != VERSION or type(version) is not int:
+        raise UnsupportedVersion(supported=[VERSION])
+    return _decode(text, shape)
+
+
+def check_payload(payload: bytes) -> None:
+    """Refuse a payload that some reader could not take: what looks odd is parsed, the rest is not."""
+    brackets = payload.count(b"[") + payload.count(b"{")
+    alike = payload.translate(_DIGITS)
+    if brackets > DEEPEST or any(number in alike for number in _HUGE_NUMBERS):
+        decode(payload)
+
+
+def megabytes(count: float) -> int:
+    return int(count * settings.MB)
+
+
+def _decode(text: bytes, shape: type[BodyT]) -> BodyT:
+    try:
+        return msgspec.json.decode(text, type=shape)
+    except msgspec.ValidationError as error:
+        message = str(error)
+        place = _PLACE.search(message)
+        field = place[1].removeprefix("$").removeprefix(".") if place else ""
+        raise Invalid({field or _named(message): [_PLACE.sub("", message)]}) from error
+    except (msgspec.MsgspecError, RecursionError):
+        decode(text)  # words the error with its line and column
+        raise
+
+
+def _named(message: str) -> str:
+    """Find the field that a message about the whole object names."""
+    found = re.search(r"field `([^`]*)`", message)
+    return found[1] if found else "body"
+
+
+def _check_text(text: bytes) -> None:
+    try:
+        text.decode()
+    except UnicodeDecodeError as error:
+        raise BadJson(gettext("The body is not UTF-8.")) from error

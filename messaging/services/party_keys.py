@@ -1,0 +1,28 @@
+"""The keys of devices and databases."""
+
+from dataclasses import dataclass, field
+
+from config.records.models import AccessKey
+from config.records.services.keys import create_key, end_key
+
+
+@dataclass(frozen=True)
+class NewKey:
+    """A key on its way out: its text leaves through this value and is kept nowhere."""
+
+    party_id: str
+    row: AccessKey
+    text: str = field(repr=False)
+
+
+def make_party_key(kind: AccessKey.Kind, party_id: str, *, actor: str) -> NewKey:
+    """Make a key of a device or database; it goes by the id, since a name may change."""
+    row, text = create_key(name=f"{kind} {party_id}", kind=kind, subject=party_id, actor=actor)
+    return NewKey(party_id, row, text)
+
+
+def replace_party_keys(kind: AccessKey.Kind, party_id: str, *, actor: str) -> NewKey:
+    """End all keys of a device or database and make a new one; the caller holds its row."""
+    for key in AccessKey.objects.filter(kind=kind, subject=party_id, ended_at=None).order_by("pk"):
+        end_key(key=key, actor=actor)
+    return make_party_key(kind, party_id, actor=actor)

@@ -1,0 +1,52 @@
+"""The rules of the parties, written once: REST, the admin and the revert all pass through them."""
+
+import re
+
+from django.utils.translation import gettext
+
+from config.common.errors import Invalid
+from messaging.models import Enterprise, Subsystem
+from messaging.models.parties import PARTY_ID
+
+LONGEST_NAME = 200
+
+_PARTY_ID = re.compile(PARTY_ID)
+
+Faults = dict[str, list[str]]
+
+
+def refuse(faults: Faults) -> None:
+    """Refuse what breaks a rule, naming each field; without faults it is good."""
+    if faults:
+        raise Invalid(faults)
+
+
+def is_party_id(text: str) -> bool:
+    return _PARTY_ID.fullmatch(text) is not None
+
+
+def id_faults(party_id: str) -> Faults:
+    return {} if is_party_id(party_id) else {"id": [gettext("Must be 1 to 36 letters, digits and hyphens.")]}
+
+
+def name_faults(name: str) -> Faults:
+    if 1 <= len(name) <= LONGEST_NAME and "\0" not in name:
+        return {}
+    return {"name": [gettext("Must have 1 to 200 characters.")]}
+
+
+def enterprise_faults(enterprise_id: str, *, was: str = "") -> Faults:
+    """Look for the enterprise; whoever has one keeps it."""
+    if was and enterprise_id != was:
+        return {"enterprise": [gettext("The enterprise cannot be changed.")]}
+    if was or (is_party_id(enterprise_id) and Enterprise.objects.filter(pk=enterprise_id).exists()):
+        return {}
+    return {"enterprise": [gettext("There is no such enterprise.")]}
+
+
+def subsystem_faults(subsystem: Subsystem | None, *, enterprise_id: str) -> Faults:
+    if subsystem is None:
+        return {"subsystem": [gettext("There is no such subsystem.")]}
+    if subsystem.enterprise_id != enterprise_id:
+        return {"subsystem": [gettext("This subsystem belongs to another enterprise.")]}
+    return {}

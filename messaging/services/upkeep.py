@@ -1,0 +1,94 @@
+"""What is done to message files on schedule: drafts that crashes left, files whose time is over, what is not ours."""
+
+import time
+import uuid
+from datetime import timedelta
+from pathlib import Path
+
+import structlog
+from django.conf import settings
+from django.db import transaction
+from django.db.models.functions import Now
+from django.utils.translation import gettext_noop
+
+from config.common.files import DRAFT, own_errors
+from config.records.models import LogEntry
+from config.records.services.log import write_entry
+from messaging.files.placing import FileForeign, FileMissing, delete_file
+from messaging.files.scanning import FoundFile, scan_drafts, scan_files
+from messaging.models import Message
+from messaging.services.moving import place
+from notifications.services.alerts import heal, raise_alert
+
+DRAFT_LIFE_SECONDS = 3600.0
+BATCH = 500
+FOREIGN = "message.foreign_files"
+MOST_NAMES = 20
+
+log = structlog.get_logger(__name__)
+
+
+def sweep_drafts() -> None:
+    """Delete the drafts that no row knows; give those that a row knows their names."""
+    for draft in scan_drafts(older_than_seconds=DRAFT_LIFE_SECONDS, now=time.time()):
+        with transaction.atomic():
+            message = _hold_by_token(draft)
+            if message is not None and message.file_gone_at is None and not _is_settled(message):
+                continue
+            with own_errors():
+                draft.unlink(missing_ok=True)
+
+
+def forget_old_files() -> None:
+    """Delete the files that have lain in Log, Error, Unknown or Prepared for RETENTION_DAYS; their rows stay.
+
+    What a process still holds is none of them, nor is anything that waits.
+    """
+    over = Message.objects.filter(
+        process=None, file_gone_at=None, arrived_at__lt=Now() - timedelta(days=settings.RETENTION_DAYS)
+    ).exclude(folder=Message.Folder.MESSAGES)
+    while keys := list(over.order_by("arrived_at").values_list("pk", flat=True)[:BATCH]):
+        for message_id in keys:
+            with transaction.atomic():
+                message = over.select_for_update(no_key=True).filter(pk=message_id).first()
+                if message is not None:
+                    delete_file(message)
+                    Message.objects.filter(pk=message_id).update(file_gone_at=Now(), moving_from="")
+
+
+def report_foreign_files() -> None:
+    """Tell staff of what lies in the message folders and is no message file; it is left alone."""
+    foreign = [found for found in scan_files() if found.name is None]
+    if not foreign:
+        heal(FOREIGN, "messages", gettext_noop("nothing foreign lies in the message folders"))
+        return
+    names = sorted(_shown(found) for found in foreign)
+    detail = {"count": len(names), "names": ", ".join(names[:MOST_NAMES])}
+    title = gettext_noop("%(count)s foreign files lie in the message folders: %(names)s")
+    with transaction.atomic():
+        raise_alert(FOREIGN, "messages", title, detail)
+        write_entry(level=LogEntry.Level.WARNING, kind="file", subject="messages", template=title, data=detail)
+
+
+def _hold_by_token(draft: Path) -> Message | None:
+    try:
+        token = uuid.UUID(draft.name.removeprefix(DRAFT))
+    except ValueError:
+        return None
+    return Message.objects.select_for_update(no_key=True).filter(token=token).first()
+
+
+def _is_settled(message: Message) -> bool:
+    """Put the file in its place, if the draft is all there is of it; say whether it lies there now."""
+    try:
+        place(message)
+    except (FileMissing, FileForeign) as error:
+        log.warning("message.draft_unsettled", message=message.public_id, error=repr(error))
+        return False
+    return True
+
+
+def _shown(found: FoundFile) -> str:
+    """Name a file so that it can be read: what it is called may hold anything."""
+    name = "".join(letter if letter.isprintable() else "?" for letter in found.path.name[:60])
+    return f"{found.database_id}/{found.folder}/{name}"

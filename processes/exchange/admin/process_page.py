@@ -1,0 +1,111 @@
+"""What the page of a process tells: its way, its messages and replies with their files, its log, its alerts."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+from uuid import UUID
+
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+
+from config.records.models import LogEntry
+from messaging.admin.words import place_of
+from messaging.admin.words import status_badge as message_badge
+from messaging.models import Message
+from notifications.models import Alert
+from processes.exchange.admin.words import Step, result_badge, way_of
+from processes.exchange.models import ExchangeProcess, ProcessMessage
+from processes.exchange.services.telling import CONTRADICTION, FAILED, IN_DOUBT, subject_of
+
+ROWS = 200
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Carried:
+    entry: ProcessMessage
+    badge: SafeString | str
+    place: str
+
+
+@dataclass(frozen=True)
+class Written:
+    """A reply; its row is gone when it was taken back."""
+
+    id: str
+    message: Message | None
+    badge: SafeString | str
+    place: str
+
+
+@dataclass(frozen=True)
+class Cargo:
+    """What a process carries to the ERP and back."""
+
+    messages: list[Carried]
+    replies: list[Written]
+
+    @property
+    def moves(self) -> int:
+        """Count the files that are still to be moved."""
+        rows = [carried.entry.message for carried in self.messages if not carried.entry.is_left_out]
+        rows += [written.message for written in self.replies if written.message is not None]
+        return sum(bool(row.moving_from) for row in rows)
+
+
+@dataclass(frozen=True)
+class ProcessPage:
+    """What a person may not see is None."""
+
+    way: list[Step]
+    cargo: Cargo
+    log: list[LogEntry] | None
+    alerts: list[Alert] | None
+
+
+def build_process_page(request: HttpRequest, process: ExchangeProcess) -> ProcessPage:
+    def seen(permission: str, read: Callable[[], T]) -> T | None:
+        return read() if request.user.has_perm(permission) else None
+
+    return ProcessPage(
+        way=way_of(process),
+        cargo=cargo_of([process])[process.pk],
+        log=seen("records.view_logentry", lambda: logs_of([process])[process.pk]),
+        alerts=seen("notifications.view_alert", lambda: _alerts(process)),
+    )
+
+
+def cargo_of(processes: Sequence[ExchangeProcess]) -> dict[UUID, Cargo]:
+    """Collect messages and replies, in two queries for any number of processes."""
+    keys = [process.pk for process in processes]
+    entries = ProcessMessage.objects.filter(process__in=keys).select_related("message__device", "message__database")
+    carried: dict[UUID, list[Carried]] = {key: [] for key in keys}
+    for entry in entries.order_by("process", "place")[: ROWS * len(keys)]:
+        carried[entry.process_id].append(Carried(entry, result_badge(entry), place_of(entry.message)))
+    rows = Message.objects.filter(written_by__in=keys).select_related("device", "database")[: ROWS * len(keys)]
+    written = {(row.written_by, row.public_id): row for row in rows}
+    return {
+        process.pk: Cargo(
+            carried[process.pk], [_written(id, written.get((process.pk, id))) for id in process.replies[:ROWS]]
+        )
+        for process in processes
+    }
+
+
+def logs_of(processes: Sequence[ExchangeProcess]) -> dict[UUID, list[LogEntry]]:
+    subjects = {subject_of(process): process.pk for process in processes}
+    found: dict[UUID, list[LogEntry]] = {process.pk: [] for process in processes}
+    for entry in LogEntry.objects.filter(subject__in=subjects).order_by("id")[: ROWS * len(subjects)]:
+        found[subjects[entry.subject]].append(entry)
+    return found
+
+
+def _written(id: str, row: Message | None) -> Written:
+    if row is None:
+        return Written(id, None, "", "")
+    return Written(id, row, message_badge(row), place_of(row))
+
+
+def _alerts(process: ExchangeProcess) -> list[Alert]:
+    raised = Alert.objects.filter(kind__in=[IN_DOUBT, FAILED, CONTRADICTION], subject=subject_of(process))
+    return list(raised.order_by("-id")[:ROWS])

@@ -1,0 +1,195 @@
+from typing import Any
+from uuid import UUID
+
+from django.contrib import admin
+from django.db.models import Count, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import AutocompleteSelectFilter
+
+from config.records.admin.pages import BigTableAdmin, Question, actor_of, ask_then_act, get_subject, trace_link
+from config.records.admin.theme import DropdownFilter, action, display
+from config.records.scopes import Scope, permission
+from messaging.admin.reasons import ReasonForm
+from messaging.admin.words import nowrap
+from processes.exchange.admin.doubt_page import doubt_view
+from processes.exchange.admin.process_page import build_process_page
+from processes.exchange.admin.statistics_page import statistics_view
+from processes.exchange.admin.words import duration_of, progress_of, status_badge
+from processes.exchange.models import ExchangeProcess, ProcessMessage
+from processes.exchange.services.cleanup import retry_process
+from processes.exchange.services.operating import resolve_by_operator
+from processes.exchange.transitions import LIVE
+
+Status = ExchangeProcess.Status
+
+
+class StatusFilter(DropdownFilter):
+    title = _("status")
+    parameter_name = "status"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [("live", _("under way")), *Status.choices]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[ExchangeProcess]) -> QuerySet[ExchangeProcess]:
+        wanted = self.value()
+        if wanted == "live":
+            return queryset.filter(status__in=LIVE)
+        return queryset.filter(status=wanted) if wanted in Status.values else queryset
+
+
+@admin.register(ExchangeProcess)
+class ExchangeProcessAdmin(BigTableAdmin[ExchangeProcess]):
+    list_display = ("database", "state", "started_at", "message_count", "reply_count", "duration")
+    list_filter = (StatusFilter, ("database", AutocompleteSelectFilter))
+    list_filter_submit = True
+    list_select_related = ("database",)
+    search_fields = ("=id", "=correlation_id")
+    search_help_text = _("Exact process id or correlation id")
+    fields = ("id", "database", "subsystems", "decision", "started_at", "ready_at", "ended_at", "duration", "chain")
+    actions_detail = ("committed", "not_committed", "retry")
+    change_form_outer_before_template = "admin/exchange/way.html"
+    change_form_outer_after_template = "admin/exchange/page.html"
+
+    class Media:
+        css = {"all": ["postern/sensors.css", "postern/deliveries.css", "postern/messaging.css"]}
+
+    @display(description=_("status"))
+    def state(self, process: ExchangeProcess) -> SafeString:
+        return format_html('<span class="pst-nowrap">{}{}</span>', status_badge(process), progress_of(process))
+
+    @display(description=_("messages"))
+    def message_count(self, process: ExchangeProcess) -> int:
+        return int(getattr(process, "number_of_messages", 0))
+
+    @display(description=_("replies"))
+    def reply_count(self, process: ExchangeProcess) -> int:
+        return len(process.replies)
+
+    @display(description=_("duration"))
+    def duration(self, process: ExchangeProcess) -> SafeString:
+        return nowrap(duration_of(process))
+
+    @display(description=_("subsystems"))
+    def subsystems(self, process: ExchangeProcess) -> str:
+        return ", ".join(process.lane) or gettext("all")
+
+    @display(description=_("correlation id"))
+    def chain(self, process: ExchangeProcess) -> SafeString | str:
+        return trace_link(process.correlation_id)
+
+    def get_urls(self) -> list[URLPattern]:
+        guard = self.admin_site.admin_view
+        return [
+            path("doubt/", guard(lambda request: doubt_view(self, request)), name="exchange_doubt"),
+            path("statistics/", guard(lambda request: statistics_view(self, request)), name="exchange_statistics"),
+            *super().get_urls(),
+        ]
+
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        """Count the messages of a whole page at once."""
+        changes = super().get_changelist_instance(request)
+        keys = [row.pk for row in changes.result_list]
+        counted = ProcessMessage.objects.filter(process__in=keys).order_by().values("process")
+        numbers = dict(counted.annotate(number=Count("pk")).values_list("process", "number"))
+        for row in changes.result_list:
+            setattr(row, "number_of_messages", numbers.get(row.pk, 0))  # noqa: B010 (rides along to the column)
+        return changes
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[ExchangeProcess], search_term: str
+    ) -> tuple[QuerySet[ExchangeProcess], bool]:
+        text = search_term.strip()
+        if not text:
+            return queryset, False
+        named = queryset.filter(pk=text) if _is_uuid(text) else queryset.none()
+        return (named if named.exists() else queryset.filter(correlation_id=text)), False
+
+    def has_retry_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        return self._may_operate_on(request, object_id, Status.FAILED)
+
+    def has_resolve_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        return self._may_operate_on(request, object_id, Status.IN_DOUBT)
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        process = self.get_object(request, object_id) if self.has_view_permission(request) else None
+        page = None if process is None else build_process_page(request, process)
+        return super().change_view(request, object_id, form_url, {**(extra_context or {}), "page": page})
+
+    @action(description=_("Try again"), permissions=["retry"], url_path="retry", icon="refresh")
+    def retry(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        process = get_subject(self, request, object_id)
+        question = Question(
+            title=gettext("Move the files again?"),
+            text=gettext(
+                "The ERP has committed; what is left is to bring its files to their folders. Put right what kept "
+                "them from it first: the log says what that was. Files that have been moved stay where they are."
+            ),
+            button=gettext("Try again"),
+        )
+
+        def act(answers: dict[str, Any]) -> str:
+            retry_process(process_id=process.pk, actor=actor_of(request))
+            return gettext("The files are being moved.")
+
+        return ask_then_act(self, request, process, question=question, act=act)
+
+    @action(description=_("It was committed"), permissions=["resolve"], url_path="committed", icon="check_circle")
+    def committed(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        question = Question(
+            title=gettext("The ERP has committed this process?"),
+            text=gettext(
+                "Messages it processed go to Log, incorrect ones to Error, deadlocked ones are offered again, and "
+                "the replies are handed to their devices. If it had not committed, its work on them is lost: "
+                "look into the ERP first."
+            ),
+            button=gettext("It was committed"),
+        )
+        return self._resolve(request, object_id, question, committed=True)
+
+    @action(
+        description=_("It was not"), permissions=["resolve"], url_path="not-committed", icon="cancel", dangerous=True
+    )
+    def not_committed(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        question = Question(
+            title=gettext("The ERP has not committed this process?"),
+            text=gettext(
+                "All its messages are offered again and its replies are deleted. If it had committed after all, it "
+                "would process them a second time: look into the ERP first."
+            ),
+            button=gettext("It was not"),
+            dangerous=True,
+        )
+        return self._resolve(request, object_id, question, committed=False)
+
+    def _resolve(self, request: HttpRequest, object_id: str, question: Question, *, committed: bool) -> HttpResponse:
+        process = get_subject(self, request, object_id)
+
+        def act(answers: dict[str, Any]) -> str:
+            reason, actor = answers["reason"], actor_of(request)
+            resolve_by_operator(process_id=process.pk, committed=committed, reason=reason, actor=actor)
+            return gettext("The process is settled.")
+
+        form = ReasonForm(request.POST if request.method == "POST" else None)
+        after = reverse("admin:exchange_doubt")
+        return ask_then_act(self, request, process, question=question, act=act, form=form, after=after)
+
+    def _may_operate_on(self, request: HttpRequest, object_id: str | None, status: str) -> bool:
+        if not request.user.has_perm(f"records.{permission(Scope.OPERATIONS)}"):
+            return False
+        process = None if object_id is None else self.get_object(request, object_id)
+        return process is None or process.status == status
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        UUID(text)
+    except ValueError:
+        return False
+    return True

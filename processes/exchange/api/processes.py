@@ -1,0 +1,217 @@
+"""`/exchange/processes/`: API_1 to API_7, and what became of the processes."""
+
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+from typing import Any, TypeVar, cast
+from uuid import UUID
+
+import msgspec
+from django.http import StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from config.common.moments import cut_to_milliseconds
+from config.common.pages import page
+from config.common.streaming import stream
+from config.records.authentication import Principal, principal_of
+from config.records.frame import ApiView
+from config.records.models import AccessKey
+from config.records.schema import PAGE_PARAMETERS
+from config.records.scopes import Scope
+from messaging.files.envelope import VERSION
+from messaging.files.joining import join_files
+from messaging.models import ExchangeDatabase
+from messaging.protocol import Body, read_body
+from processes.exchange.api import shapes
+from processes.exchange.models import ExchangeProcess
+from processes.exchange.selectors import get_process, present_processes
+from processes.exchange.services.accepting import Accept, accept_messages
+from processes.exchange.services.deciding import (
+    Interrupt,
+    Resolve,
+    RollBack,
+    commit_process,
+    interrupt_process,
+    resolve_process,
+    roll_back_process,
+)
+from processes.exchange.services.preparing import Prepare, prepare_process
+from processes.exchange.services.starting import Busy, Start, Started, start_process
+
+DATABASE = {AccessKey.Kind.DATABASE}
+BodyT = TypeVar("BodyT", bound=Body)
+
+
+class ProcessesView(ApiView):
+    key_kinds = {"GET": DATABASE, "POST": DATABASE}
+    scopes = {"GET": Scope.OPERATIONS}
+    idempotent = False  # a process has an id of its own, and its answer is streamed
+    parser_classes = []
+
+    @extend_schema(
+        operation_id="exchange_list",
+        tags=["exchange"],
+        parameters=PAGE_PARAMETERS,
+        responses=shapes.ProcessListSerializer,
+    )
+    def get(self, request: Request) -> Response:
+        """List processes, newest first: a database's own, or with `operations` all."""
+        database = _own_database(request)
+        rows = ExchangeProcess.objects.all() if database is None else ExchangeProcess.objects.filter(database=database)
+        found = page(request, rows, order=["-started_at"])
+        return Response({"results": present_processes(found.results), "next": found.next})
+
+    @extend_schema(
+        operation_id="exchange_start",
+        tags=["exchange"],
+        request=shapes.StartSerializer,
+        responses=shapes.StartedSerializer,
+    )
+    def post(self, request: Request) -> HttpResponseBase:
+        """API_1: begin a process with the oldest messages; IDLE when none waits, BUSY while the lane is held."""
+        wanted = read_body(request._request.body, Start)
+        database = database_of(request)
+        outcome = start_process(database=database, wanted=wanted, at=_now())
+        if isinstance(outcome, Started):
+            return _answer_messages(database, outcome)
+        if isinstance(outcome, Busy):
+            return Response({"version": VERSION, "status": "BUSY", "process_id": str(outcome.process_id)})
+        return Response({"version": VERSION, "status": "IDLE"})
+
+
+class ProcessView(ApiView):
+    key_kinds = {"GET": DATABASE}
+    scopes = {"GET": Scope.OPERATIONS}
+
+    @extend_schema(operation_id="exchange_get", tags=["exchange"], responses=shapes.ProcessSerializer)
+    def get(self, request: Request, process_id: UUID) -> Response:
+        process = get_process(process_id, database=_own_database(request))
+        return Response(present_processes([process])[0])
+
+
+class _StepView(ApiView):
+    """A call about a process that is under way: the outcome is a status, whatever it is."""
+
+    key_kinds = {"POST": DATABASE}
+    idempotent = False  # each call may be repeated as it is
+    parser_classes = []
+
+
+class AcceptView(_StepView):
+    @extend_schema(
+        operation_id="exchange_accept",
+        tags=["exchange"],
+        request=shapes.AcceptSerializer,
+        responses=shapes.OutcomeSerializer,
+    )
+    def post(self, request: Request, process_id: UUID) -> Response:
+        """API_2: name the messages that will be processed; the others are free at once."""
+        return _step(request, Accept, process_id, accept_messages)
+
+
+class PrepareView(_StepView):
+    @extend_schema(
+        operation_id="exchange_prepare",
+        tags=["exchange"],
+        request=shapes.PrepareSerializer,
+        responses=shapes.OutcomeSerializer,
+    )
+    def post(self, request: Request, process_id: UUID) -> Response:
+        """API_3: give the result of each message, and the replies; commit only after OK."""
+        return _step(request, Prepare, process_id, partial(prepare_process, text=request._request.body))
+
+
+class CommitView(_StepView):
+    @extend_schema(
+        operation_id="exchange_commit",
+        tags=["exchange"],
+        request=shapes.VersionSerializer,
+        responses=shapes.OutcomeSerializer,
+    )
+    def post(self, request: Request, process_id: UUID) -> Response:
+        """API_4: the transaction has been committed."""
+        read_body(request._request.body, Body)
+        return _outcome(commit_process(database=database_of(request), process_id=process_id, at=_now()))
+
+
+class RollBackView(_StepView):
+    @extend_schema(
+        operation_id="exchange_rollback",
+        tags=["exchange"],
+        request=shapes.RollBackSerializer,
+        responses=shapes.OutcomeSerializer,
+    )
+    def post(self, request: Request, process_id: UUID) -> Response:
+        """API_5: the transaction could not be committed; the messages are offered again."""
+        wanted = read_body(request._request.body, RollBack)
+        back = partial(roll_back_process, database=database_of(request), process_id=process_id, at=_now())
+        return _outcome(back(error_text=wanted.error_text))
+
+
+class InterruptView(_StepView):
+    @extend_schema(
+        operation_id="exchange_interrupt",
+        tags=["exchange"],
+        request=shapes.InterruptSerializer,
+        responses=shapes.OutcomeSerializer,
+    )
+    def post(self, request: Request, process_id: UUID) -> Response:
+        """API_6: stop before anything has been prepared; the messages are offered again."""
+        wanted = read_body(request._request.body, Interrupt)
+        stop = partial(interrupt_process, database=database_of(request), process_id=process_id, at=_now())
+        return _outcome(stop(text=wanted.text))
+
+
+class ResolveView(_StepView):
+    @extend_schema(
+        operation_id="exchange_resolve",
+        tags=["exchange"],
+        request=shapes.ResolveSerializer,
+        responses=shapes.OutcomeSerializer,
+    )
+    def post(self, request: Request, process_id: UUID) -> Response:
+        """API_7: say whether the transaction of a process in doubt was committed."""
+        wanted = read_body(request._request.body, Resolve)
+        resolve = partial(resolve_process, database=database_of(request), process_id=process_id, at=_now())
+        return _outcome(resolve(committed=wanted.committed))
+
+
+def database_of(request: Request) -> ExchangeDatabase:
+    return cast(ExchangeDatabase, principal_of(request).holder)
+
+
+def _own_database(request: Request) -> ExchangeDatabase | None:
+    """Return the database that calls; operators see every database's processes."""
+    caller: Any = request.user
+    holder = caller.holder if isinstance(caller, Principal) else None
+    return holder if isinstance(holder, ExchangeDatabase) else None
+
+
+def _answer_messages(database: ExchangeDatabase, started: Started) -> StreamingHttpResponse:
+    """Stream the files. An answer that the ERP did not get whole ends the process: it cannot go on from a part."""
+    process_id = started.process.pk
+    head = {"version": VERSION, "status": "OK", "process_id": str(process_id)}
+    chunks = join_files(msgspec.json.encode(head)[:-1] + b',"messages":[', started.messages, b"]}")
+
+    def interrupt() -> None:
+        text = "its answer was not delivered whole"
+        interrupt_process(database=database, process_id=process_id, text=text, at=_now())
+
+    return StreamingHttpResponse(stream(chunks, interrupt), content_type="application/json")
+
+
+def _step(request: Request, shape: type[BodyT], process_id: UUID, service: Callable[..., bool]) -> Response:
+    wanted = read_body(request._request.body, shape)
+    return _outcome(service(database=database_of(request), process_id=process_id, wanted=wanted, at=_now()))
+
+
+def _outcome(is_ok: bool) -> Response:
+    return Response({"version": VERSION, "status": "OK" if is_ok else "CANCELLED"})
+
+
+def _now() -> datetime:
+    return cut_to_milliseconds(timezone.now())

@@ -1,0 +1,100 @@
+"""The shapes of the exchange calls as the schema shows them; bodies are read by the structs of the services."""
+
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+from rest_framework import serializers
+
+from config.common.fields import MomentField
+from messaging.api.messages import MessageSerializer
+from processes.exchange.models import ExchangeProcess, ProcessMessage
+
+_RESULTS = [choice for choice in ProcessMessage.Result.choices if choice[0]]
+
+
+class VersionSerializer(serializers.Serializer[Any]):
+    version = serializers.IntegerField(min_value=1, max_value=1)
+
+
+class StartSerializer(VersionSerializer):
+    subsystems = serializers.ListField(child=serializers.CharField(), required=False, help_text=_("none means all"))
+    senders = serializers.ListField(child=serializers.CharField(), required=False)
+    max_files = serializers.IntegerField(min_value=1, required=False)
+    max_mb = serializers.FloatField(min_value=1, required=False)
+    committed = serializers.ListField(
+        child=serializers.CharField(), required=False, help_text=_("processes that the ERP found committed")
+    )
+
+
+class StartedSerializer(VersionSerializer):
+    status = serializers.ChoiceField(["OK", "IDLE", "BUSY"])
+    process_id = serializers.UUIDField(required=False)
+    messages = MessageSerializer(many=True, required=False)
+
+
+class AcceptSerializer(VersionSerializer):
+    messages = serializers.ListField(child=serializers.CharField())
+
+
+class ResultSerializer(serializers.Serializer[Any]):
+    message = serializers.CharField()
+    status = serializers.ChoiceField(_RESULTS)
+    error_text = serializers.CharField(required=False, help_text=_("required with PROCESSED_INCORRECT"))
+    error_code = serializers.IntegerField(required=False)
+
+
+class ReplySerializer(serializers.Serializer[Any]):
+    to = serializers.CharField(help_text=_("the id of a device"))
+    reply_to = serializers.CharField(required=False)
+    payload = serializers.JSONField()
+    created_at = MomentField(required=False)
+    id = serializers.CharField(required=False)
+
+
+class PrepareSerializer(VersionSerializer):
+    results = ResultSerializer(many=True)
+    replies = ReplySerializer(many=True, required=False)
+
+
+class RollBackSerializer(VersionSerializer):
+    error_text = serializers.CharField()
+
+
+class InterruptSerializer(VersionSerializer):
+    text = serializers.CharField()
+
+
+class ResolveSerializer(VersionSerializer):
+    committed = serializers.BooleanField()
+
+
+class OutcomeSerializer(VersionSerializer):
+    status = serializers.ChoiceField(["OK", "CANCELLED"])
+
+
+class EntrySerializer(serializers.Serializer[Any]):
+    id = serializers.CharField()
+    status = serializers.ChoiceField(_RESULTS, allow_null=True)
+
+
+class LineSerializer(serializers.Serializer[Any]):
+    at = MomentField()
+    text = serializers.CharField()
+
+
+class ProcessSerializer(VersionSerializer):
+    id = serializers.UUIDField()
+    database = serializers.CharField()
+    status = serializers.ChoiceField(ExchangeProcess.Status.choices)
+    started_at = MomentField()
+    ready_at = MomentField(allow_null=True)
+    ended_at = MomentField(allow_null=True)
+    messages = EntrySerializer(many=True)
+    replies = serializers.ListField(child=serializers.CharField())
+    log = LineSerializer(many=True)
+    correlation_id = serializers.CharField()
+
+
+class ProcessListSerializer(serializers.Serializer[Any]):
+    results = ProcessSerializer(many=True)
+    next = serializers.CharField(allow_null=True)

@@ -1,0 +1,24 @@
+from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
+
+
+class ExchangeConfig(AppConfig):
+    name = "processes.exchange"
+    label = "exchange"
+    verbose_name = _("Exchange")
+
+    def ready(self) -> None:
+        from config.common.work import Work, register_work
+        from config.records.statistics import register_statistics
+        from config.records.tracing import Tracing, register_tracing
+        from processes.exchange.services.cleanup import move_files_once
+        from processes.exchange.services.settling import MOVES
+        from processes.exchange.services.timeouts import time_out_once
+        from processes.exchange.statistics import PARTIES, count_by
+        from processes.exchange.tracing import trace_processes
+
+        register_work(Work(name=MOVES, run_once=move_files_once, every=5.0, on_workers=True))
+        register_work(Work(name="exchange.timeouts", run_once=time_out_once, every=2.0))
+        register_tracing(Tracing("exchange.view_exchangeprocess", trace_processes))
+        for by in PARTIES:
+            register_statistics(by, count_by(by))

@@ -1,0 +1,39 @@
+import sys
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from config.common.correlation import correlated
+from processes.exchange.reindexing.reindex import Report, reindex
+
+
+class Command(BaseCommand):
+    help = "Bring the rows of messages and their files together again, from the names of the files."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--after-restore",
+            action="store_true",
+            help="the database was restored older than the disk: Log, Error and Unknown win over the rows",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        with correlated():
+            report = reindex(after_restore=options["after_restore"], progress=self._show)
+        self._tell(report)
+
+    def _show(self, files: int) -> None:
+        """Count where somebody watches; how many there will be is not known before the end."""
+        if sys.stderr.isatty():
+            self.stderr.write(f"\r{files} files", ending="")
+
+    def _tell(self, report: Report) -> None:
+        for line in report.foreign:
+            self.stderr.write(f"left alone: {line}")
+        for line in report.missing:
+            self.stderr.write(f"missing: {line}")
+        self.stdout.write(
+            f"{report.files} files: {report.added} rows added, {report.corrected} rows corrected, "
+            f"{report.moved} files moved, {len(report.foreign)} left alone, {len(report.missing)} missing"
+        )

@@ -1,0 +1,3 @@
+from processes.exchange.models.process import ExchangeProcess, ProcessMessage
+
+__all__ = ["ExchangeProcess", "ProcessMessage"]

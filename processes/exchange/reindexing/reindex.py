@@ -1,0 +1,145 @@
+"""Bring rows and files together again, from the names of the files.
+
+Always: a file without a row gets one, a file that is not where its row says is brought there, foreign files are told
+and left alone. After a database was restored older than the disk, Log, Error and Unknown on the disk win over the row:
+what lies there has been processed, and must not be processed again.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext
+
+from config.common.files import delete_durably
+from messaging.files.names import name_of
+from messaging.files.places import path_of
+from messaging.files.placing import FileForeign, FileMissing, is_file
+from messaging.files.scanning import FoundFile, scan_files
+from messaging.models import Message
+from messaging.services.moving import owe_move, place
+from processes.exchange.reindexing.doubts import Doubts
+from processes.exchange.reindexing.reading import STATUS_IN, Folder, NotOurs, Parties, Status, row_of
+from processes.exchange.reindexing.restored import settle_restored, take_back_lost_replies
+
+BATCH = 200
+# The strongest witness first: what lies in Log has been processed, whatever lies elsewhere.
+ORDER = (Folder.LOG, Folder.ERROR, Folder.UNKNOWN, Folder.PREPARED, Folder.MESSAGES)
+WINNING = (Folder.LOG, Folder.ERROR, Folder.UNKNOWN)
+
+
+@dataclass
+class Report:
+    files: int = 0
+    added: int = 0
+    corrected: int = 0
+    moved: int = 0
+    foreign: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+
+
+def reindex(*, after_restore: bool = False, progress: Callable[[int], None] = lambda files: None) -> Report:
+    """Walk through every folder and put right what disagrees; safe to run twice and to be interrupted."""
+    if after_restore:
+        take_back_lost_replies()
+    walk = _Walk(after_restore=after_restore)
+    for batch in _batches(scan_files(ORDER)):
+        with transaction.atomic():
+            for found in batch:
+                walk.take(found)
+        progress(walk.report.files)
+    if after_restore:
+        settle_restored(committed=walk.committed, at=timezone.now())
+    with transaction.atomic():
+        walk.doubts.hold_answered()
+        owe_move()
+    _look_for_missing(walk.report)
+    return walk.report
+
+
+def _batches(files: Iterator[FoundFile]) -> Iterator[list[FoundFile]]:
+    while batch := list(islice(files, BATCH)):
+        yield batch
+
+
+class _Walk:
+    """What is found on the way."""
+
+    def __init__(self, *, after_restore: bool) -> None:
+        self._after_restore = after_restore
+        self._parties = Parties()
+        self.doubts = Doubts(timezone.now())
+        self.report = Report()
+        self.committed: set[str] = set()
+        """Processes of which a file lies as only a commit puts it."""
+
+    def take(self, found: FoundFile) -> None:
+        self.report.files += 1
+        try:
+            self._take(found)
+        except (NotOurs, FileForeign) as error:
+            self.report.foreign.append(f"{found.database_id}/{found.folder}/{found.path.name!r}: {error}")
+
+    def _take(self, found: FoundFile) -> None:
+        database, name = self._parties.check(found)
+        rows = Message.objects.select_for_update().filter(enterprise=database.enterprise_id, public_id=name.id)
+        known = rows.first()
+        if known is None:
+            self._add(row_of(found, database, name))
+        elif name_of(known) != found.path.name:
+            raise NotOurs("another message has its id")
+        elif found.folder not in (known.folder, known.moving_from):
+            self._agree(known, found)
+
+    def _add(self, message: Message) -> None:
+        self.report.added += 1
+        if message.status == Status.IN_DOUBT:
+            self.doubts.hold(message)
+            return
+        if message.status == Status.INCORRECT:
+            message.error_text = gettext("Found in Error; why is no longer known.")
+        message.save(force_insert=True)
+
+    def _agree(self, message: Message, found: FoundFile) -> None:
+        """The row and the disk disagree: decide which of them is right."""
+        if message.folder == Folder.PREPARED and found.folder in (Folder.MESSAGES, Folder.LOG):
+            self.committed.add(str(message.process))
+        if self._after_restore and found.folder in WINNING and message.folder not in WINNING:
+            self._believe(message, found.folder)
+            self.report.corrected += 1
+        elif is_file(path_of(message)):
+            delete_durably(found.path)  # a crash in a rename left two of it
+        else:
+            place(message)
+            self.report.moved += 1
+
+    def _believe(self, message: Message, folder: str) -> None:
+        """Let the disk win."""
+        message.moving_from = ""
+        if folder == Folder.UNKNOWN:
+            if message.process is None:
+                message.folder = folder
+                self.doubts.hold(message)
+            return  # its process is settled when every file has been seen
+        message.folder, message.status, message.process = folder, STATUS_IN[Folder(folder)], None
+        message.settled_at = timezone.now()
+        if folder == Folder.ERROR:
+            message.error_text = message.error_text or gettext("Found in Error; why is no longer known.")
+        message.save()
+
+
+def _look_for_missing(report: Report) -> None:
+    """Name the rows whose files are nowhere."""
+    for message in Message.objects.filter(file_gone_at=None).order_by("pk").iterator(chunk_size=BATCH):
+        if is_file(path_of(message)):
+            continue
+        with transaction.atomic():
+            held = Message.objects.select_for_update().filter(pk=message.pk).first()
+            if held is None:
+                continue
+            try:
+                place(held)
+            except (FileMissing, FileForeign) as error:
+                report.missing.append(f"{held.database_id}/{held.folder}: {error}")

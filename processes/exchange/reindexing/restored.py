@@ -1,0 +1,47 @@
+"""Processes of a database that was restored: they went on after the copy was made, and the disk tells how."""
+
+from datetime import datetime
+
+from django.db import transaction
+from django.utils.translation import gettext_noop
+
+from messaging.files.places import path_of, possible_paths
+from messaging.files.placing import is_file
+from messaging.models import Message
+from processes.exchange.models import ExchangeProcess
+from processes.exchange.services.settling import commit, doubt, give_up
+
+Status = ExchangeProcess.Status
+SETTLED = (Message.Status.PROCESSED, Message.Status.INCORRECT)
+
+
+def take_back_lost_replies() -> None:
+    """Delete the rows of replies that were taken back after the copy was made: their files are nowhere."""
+    unsettled = [Message.Status.IN_PROCESS, Message.Status.IN_DOUBT]
+    for reply in Message.objects.filter(direction=Message.Direction.REPLY, status__in=unsettled).iterator():
+        if not any(is_file(path) for path in (path_of(reply), *possible_paths(reply))):
+            reply.delete()
+
+
+def settle_restored(*, committed: set[str], at: datetime) -> None:
+    """End the processes that the copy shows as under way.
+
+    Where a file lies as only a commit puts it, the ERP has committed. One that was merely started is over. Of the
+    others nobody knows.
+    """
+    for key in ExchangeProcess.objects.filter(
+        status__in=[Status.STARTED, Status.READY_TO_COMMIT, Status.IN_DOUBT]
+    ).values_list("pk", flat=True):
+        with transaction.atomic():
+            process = ExchangeProcess.objects.select_for_update(no_key=True).get(pk=key)
+            _settle(process, str(key) in committed, at=at)
+
+
+def _settle(process: ExchangeProcess, is_committed: bool, *, at: datetime) -> None:
+    if process.status == Status.STARTED:
+        text = gettext_noop("The database was restored: the messages are offered again")
+        give_up(process, Status.TIMED_OUT, at=at, template=text)
+    elif is_committed or process.entries.filter(message__status__in=SETTLED, is_left_out=False).exists():
+        commit(process, at=at, how="restored")
+    elif process.status == Status.READY_TO_COMMIT:
+        doubt(process, at=at)

@@ -1,0 +1,77 @@
+"""API_4 to API_7: the ERP says what became of its transaction, or stops. Answers are durable before they are given."""
+
+from collections.abc import Callable
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
+from django.utils.translation import gettext_noop
+
+from messaging.models import ExchangeDatabase
+from messaging.protocol import Body, Error
+from processes.exchange.models import ExchangeProcess
+from processes.exchange.services.holding import hold_process, judge_call
+from processes.exchange.services.settling import commit, give_up, roll_back
+from processes.exchange.services.telling import tell_contradiction
+from processes.exchange.transitions import Call, Verdict
+
+
+class RollBack(Body):
+    error_text: Error
+
+
+class Interrupt(Body):
+    text: Error
+
+
+class Resolve(Body):
+    committed: bool
+
+
+def commit_process(*, database: ExchangeDatabase, process_id: UUID, at: datetime) -> bool:
+    """API_4: the ERP has committed."""
+    return _decide(Call.COMMIT, process_id, database, lambda process: commit(process, at=at, how="API_4"))
+
+
+def roll_back_process(*, database: ExchangeDatabase, process_id: UUID, error_text: str, at: datetime) -> bool:
+    """API_5: the ERP could not commit."""
+
+    def back(process: ExchangeProcess) -> None:
+        roll_back(process, at=at, how="API_5", error_text=error_text)
+
+    return _decide(Call.ROLL_BACK, process_id, database, back)
+
+
+def interrupt_process(*, database: ExchangeDatabase, process_id: UUID, text: str, at: datetime) -> bool:
+    """API_6: the ERP stops before it has prepared anything."""
+
+    def stop(process: ExchangeProcess) -> None:
+        status, template = ExchangeProcess.Status.INTERRUPTED, gettext_noop("Interrupted by the ERP: %(text)s")
+        give_up(process, status, at=at, template=template, text=text)
+
+    return _decide(Call.INTERRUPT, process_id, database, stop)
+
+
+def resolve_process(
+    *, process_id: UUID, committed: bool, at: datetime, database: ExchangeDatabase | None = None, how: str = "API_7"
+) -> bool:
+    """API_7, and the operator's two buttons: what became of the transaction is known after all."""
+    if committed:
+        call, settle = Call.RESOLVE_COMMITTED, commit
+    else:
+        call, settle = Call.RESOLVE_NOT_COMMITTED, roll_back
+    return _decide(call, process_id, database, lambda process: settle(process, at=at, how=how))
+
+
+def _decide(
+    call: Call, process_id: UUID, database: ExchangeDatabase | None, settle: Callable[[ExchangeProcess], None]
+) -> bool:
+    """Settle the process if the call finds it waiting for that; return whether the ERP hears OK."""
+    with transaction.atomic():
+        process = hold_process(process_id, database=database)
+        verdict = judge_call(call, process)
+        if verdict == Verdict.DO:
+            settle(process)
+        elif verdict == Verdict.CONTRADICT:
+            tell_contradiction(process, call=call)
+    return verdict in (Verdict.DO, Verdict.REPEAT)

@@ -1,0 +1,66 @@
+"""Give messages of a process back to the queue, or say where their files now belong. Statements, no rows in memory."""
+
+from typing import Any
+
+from django.db.models import Case, CharField, F, OuterRef, QuerySet, Subquery, Value, When
+from django.db.models.functions import Cast, Coalesce, Now
+from django.utils.translation import gettext_noop
+
+from messaging.models import Message
+from notifications.services.alerts import raise_alert
+from processes.exchange.models import ExchangeProcess, ProcessMessage
+
+Folder, Status, Result = Message.Folder, Message.Status, ProcessMessage.Result
+PATIENCE = 5
+"""So many setbacks running, and a message is offered after the others."""
+SETBACKS = "message.setbacks"
+
+
+def requests_of(process: ExchangeProcess, *results: str) -> QuerySet[Message]:
+    """Return the requests that the process holds, of these results alone if any are named."""
+    held = Message.objects.filter(process=process.pk, direction=Message.Direction.REQUEST)
+    if not results:
+        return held
+    named = ProcessMessage.objects.filter(process=process, result__in=results, is_left_out=False)
+    return held.filter(pk__in=named.values("message"))
+
+
+def replies_of(process: ExchangeProcess) -> QuerySet[Message]:
+    return Message.objects.filter(process=process.pk, direction=Message.Direction.REPLY)
+
+
+def send_to(folder: str, messages: QuerySet[Message], **changes: Any) -> None:
+    """Say where the files belong from now on; where that is another place, a move is owed."""
+    lies_in = Case(When(moving_from="", then=F("folder")), default=F("moving_from"))
+    owed = Case(When(_lies_in=Value(folder), then=Value("")), default=F("_lies_in"))
+    messages.annotate(_lies_in=lies_in).update(
+        moving_from=owed, folder=folder, arrived_at=Now(), updated_at=Now(), **changes
+    )
+
+
+def give_back(messages: QuerySet[Message], *, error_text: str = "") -> None:
+    """Offer the messages again."""
+    send_to(Folder.MESSAGES, messages, status=Status.WAITING, process=None, error_text=error_text)
+
+
+def give_back_after_setback(messages: QuerySet[Message]) -> None:
+    """Offer messages again that were left out or deadlocked; at the fifth time running they stand behind the others."""
+    keys = list(messages.values_list("pk", flat=True))
+    Message.objects.filter(pk__in=keys).update(
+        status=Status.WAITING,
+        process=None,
+        setbacks=F("setbacks") + 1,
+        is_postponed=Case(When(setbacks__gte=PATIENCE - 1, then=Value(True)), default=F("is_postponed")),
+        updated_at=Now(),
+    )
+    for message in Message.objects.filter(pk__in=keys, setbacks__gte=PATIENCE):
+        title = gettext_noop("Message %(message)s to %(database)s was left out or deadlocked %(times)s times running")
+        detail = {"message": message.public_id, "database": message.database_id, "times": message.setbacks}
+        raise_alert(SETBACKS, f"message/{message.public_id}", title, detail)
+
+
+def said_of(process: ExchangeProcess, column: str) -> Any:
+    """Return what the ERP said of each message in this process, as a column for an update."""
+    entry = ProcessMessage.objects.filter(process=process, message=OuterRef("pk"))
+    said = Cast(Subquery(entry.values(column)[:1]), CharField())
+    return Coalesce(said, Value(""))

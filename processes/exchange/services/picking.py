@@ -1,0 +1,41 @@
+"""Choose the messages of a process: the longest run of the oldest that fits both limits, at any length of queue."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from django.db import connection
+
+from config.common.sql import load_for_engine
+from messaging.models import ExchangeDatabase, Message, Subsystem
+from messaging.services.checking import keep_readable
+from messaging.services.fetching import cut_to
+from messaging.services.values import Limits
+
+
+def pick_messages(
+    database: ExchangeDatabase, *, lane: Sequence[str], senders: Sequence[str], limits: Limits
+) -> list[Message]:
+    """Return what the next process is to have; what cannot be read goes to Error, and others take its place."""
+    subsystems = list(lane) or list(
+        Subsystem.objects.filter(enterprise=database.enterprise_id).values_list("pk", flat=True)
+    )
+    while True:
+        chosen = cut_to(_oldest(database, subsystems, senders, limits.files), limits)
+        readable = keep_readable(chosen)
+        if len(readable) == len(chosen):
+            return chosen
+
+
+def _oldest(database: ExchangeDatabase, subsystems: Sequence[str], senders: Sequence[str], most: int) -> list[Message]:
+    by = "senders" if senders else "subsystems"
+    values = {"database": database.pk, "keys": senders or subsystems, "lane": subsystems, "most": most}
+    if connection.vendor != "postgresql":
+        values |= {name: _json(values[name]) for name in ("keys", "lane")}
+    else:
+        values |= {name: list(values[name]) for name in ("keys", "lane")}  # type: ignore[call-overload]
+    return list(Message.objects.raw(load_for_engine("processes.exchange", f"pick_of_{by}"), values))
+
+
+def _json(values: Any) -> str:
+    return msgspec.json.encode(list(values)).decode()

@@ -1,0 +1,122 @@
+"""Settle a process: committed, rolled back, in doubt, given up. Each runs in a transaction that holds the process."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models.functions import Now
+from django.utils.translation import gettext_noop
+
+from config.common.errors import ApplicationError
+from config.common.ring import ring
+from config.records.models import LogEntry
+from messaging.files.placing import FileForeign, withdraw
+from messaging.files.writing import drop_drafts
+from messaging.models import Message
+from messaging.services.file_errors import tell_file_error
+from messaging.services.moving import owe_move
+from processes.exchange.models import ExchangeProcess
+from processes.exchange.services.freeing import (
+    Folder,
+    Result,
+    Status,
+    give_back,
+    give_back_after_setback,
+    replies_of,
+    requests_of,
+    said_of,
+    send_to,
+)
+from processes.exchange.services.telling import IN_DOUBT, alert, heal_alerts, log, tell
+
+MOVES = "exchange.moves"
+Decision, ProcessStatus = ExchangeProcess.Decision, ExchangeProcess.Status
+
+
+def commit(process: ExchangeProcess, *, at: datetime, how: str) -> None:
+    """The ERP has committed: say where each file belongs, and let the movers bring it there."""
+    send_to(
+        Folder.LOG,
+        requests_of(process, Result.PROCESSED),
+        status=Status.PROCESSED,
+        settled_at=at,
+        setbacks=0,
+        is_postponed=False,
+        error_text="",
+        error_code="",
+    )
+    send_to(
+        Folder.ERROR,
+        requests_of(process, Result.INCORRECT),
+        status=Status.INCORRECT,
+        settled_at=at,
+        error_text=said_of(process, "error_text"),
+        error_code=said_of(process, "error_code"),
+    )
+    give_back_after_setback(requests_of(process, Result.DEADLOCK))
+    send_to(Folder.MESSAGES, replies_of(process), status=Status.WAITING)
+    heal_alerts(process)
+    process.ended_at = None
+    _write(process, ProcessStatus.CLEANUP, decision=Decision.COMMITTED, due_at=Now())
+    log(process, gettext_noop("The ERP has committed (%(how)s); the files are moved"), how=how)
+    ring(MOVES)
+
+
+def roll_back(process: ExchangeProcess, *, at: datetime, how: str, error_text: str = "") -> None:
+    """The ERP has not committed: offer the messages again and take the replies back."""
+    give_back(requests_of(process), error_text=error_text)
+    _take_back(list(replies_of(process).select_for_update()))
+    heal_alerts(process)
+    process.ended_at = at
+    _write(process, ProcessStatus.ROLLED_BACK, decision=Decision.NOT_COMMITTED, due_at=None)
+    text = gettext_noop("The ERP has not committed (%(how)s): %(error)s")
+    log(process, text, level=LogEntry.Level.WARNING, how=how, error=error_text)
+    owe_move()
+
+
+def doubt(process: ExchangeProcess, *, at: datetime) -> None:
+    """Nobody knows whether the ERP has committed: put the files aside until it is known, and tell staff."""
+    send_to(Folder.UNKNOWN, requests_of(process, Result.PROCESSED), status=Status.IN_DOUBT)
+    send_to(
+        Folder.ERROR,
+        requests_of(process, Result.INCORRECT),
+        status=Status.IN_DOUBT,
+        error_text=said_of(process, "error_text"),
+        error_code=said_of(process, "error_code"),
+    )
+    give_back_after_setback(requests_of(process, Result.DEADLOCK))
+    send_to(Folder.UNKNOWN, replies_of(process), status=Status.IN_DOUBT)
+    process.ended_at = at
+    _write(process, ProcessStatus.IN_DOUBT, due_at=Now())
+    alert(
+        IN_DOUBT, process, gettext_noop("Did the ERP %(database)s commit process %(process)s? It did not say in time")
+    )
+    log(process, gettext_noop("No word from the ERP in time: the process is in doubt"), level=LogEntry.Level.ERROR)
+    tell(process, "in_doubt", at=at)
+    ring(MOVES)
+
+
+def give_up(process: ExchangeProcess, status: str, *, at: datetime, template: str, text: str = "") -> None:
+    """End a process that was never ready to commit; its messages are offered again."""
+    give_back(requests_of(process))
+    process.ended_at = at
+    _write(process, status, due_at=None)
+    log(process, template, level=LogEntry.Level.WARNING, text=text)
+
+
+def _write(process: ExchangeProcess, status: str, *, due_at: Now | None, decision: str = "") -> None:
+    process.status, process.decision = status, decision
+    process.due_at = due_at
+    process.fence += 1
+    process.save(update_fields=["status", "due_at", "decision", "ended_at", "fence"])
+
+
+def _take_back(replies: Sequence[Message]) -> None:
+    """Delete replies: their files become drafts while the rows are held, so that a new reply may have the same name."""
+    for reply in replies:
+        try:
+            withdraw(reply)
+        except (OSError, ApplicationError, FileForeign) as error:
+            tell_file_error(reply, gettext_noop("The file %(name)s cannot be deleted: %(reason)s"), str(error))
+    Message.objects.filter(pk__in=[reply.pk for reply in replies]).delete()
+    transaction.on_commit(lambda: drop_drafts(replies), robust=True)

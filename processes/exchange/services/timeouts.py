@@ -1,0 +1,40 @@
+"""Processes that the ERP has left: started and never prepared, or prepared and never decided."""
+
+from datetime import timedelta
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext_noop
+
+from config.common.leases import claim
+from processes.exchange.models import ExchangeProcess
+from processes.exchange.services.settling import doubt, give_up
+
+Status = ExchangeProcess.Status
+BATCH = 50
+LEASE = timedelta(seconds=30)
+
+
+def time_out_once() -> bool:
+    """End or doubt the processes whose time is over. A restart is no reason for either: the time runs on."""
+    waiting = ExchangeProcess.objects.filter(status__in=[Status.STARTED, Status.READY_TO_COMMIT])
+    claimed = claim(waiting, limit=BATCH, lease=LEASE)
+    for process in claimed:
+        _time_out(process.pk, fence=process.fence)
+    return len(claimed) == BATCH
+
+
+def _time_out(process_id: UUID, *, fence: int) -> None:
+    """Decide under the lock: whatever the ERP has said since the claim has raised the fence."""
+    with transaction.atomic():
+        held = ExchangeProcess.objects.select_for_update(no_key=True).filter(pk=process_id, fence=fence)
+        process = held.first()
+        if process is None:
+            return
+        at = timezone.now()
+        if process.status == Status.STARTED:
+            text = gettext_noop("No word from the ERP in time: the messages are offered again")
+            give_up(process, Status.TIMED_OUT, at=at, template=text)
+        elif process.status == Status.READY_TO_COMMIT:
+            doubt(process, at=at)

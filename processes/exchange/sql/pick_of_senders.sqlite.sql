@@ -1,0 +1,13 @@
+SELECT message.*
+FROM json_each(%(keys)s) AS wanted
+JOIN messaging_message AS message ON message.id IN (
+    SELECT id
+    FROM messaging_message
+    WHERE database_id = %(database)s AND device_id = wanted.value
+      AND subsystem_id IN (SELECT value FROM json_each(%(lane)s))
+      AND direction = 'request' AND status = 'waiting' AND moving_from = ''
+    ORDER BY is_postponed, created_at, id
+    LIMIT %(most)s
+)
+ORDER BY message.is_postponed, message.created_at, message.id
+LIMIT %(most)s

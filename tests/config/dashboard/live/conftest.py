@@ -1,0 +1,76 @@
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from uuid import UUID
+
+import pytest
+
+from config.dashboard.live import consumer as consuming
+from config.dashboard.live import pulse as pulsing
+from config.dashboard.live.admission import PERMISSIONS, Audience, Ticket
+from config.dashboard.live.facts import Facts, Mark, Parts
+from config.dashboard.live.processes import ProcessRow
+from tests.config.dashboard.live.socket import Socket
+
+AT = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
+EVERYTHING = Audience(frozenset(PERMISSIONS) | {"engines"}, "en")
+Open = Callable[..., Awaitable[Socket]]
+
+
+@pytest.fixture
+async def open_socket() -> AsyncIterator[Open]:
+    """Open sockets that are left at the end of the test."""
+    opened: list[Socket] = []
+
+    async def open_one(session: str = "") -> Socket:
+        socket = Socket(session)
+        opened.append(socket)
+        assert await socket.open() == "websocket.accept"
+        return socket
+
+    yield open_one
+    for socket in opened:
+        await socket.leave()
+
+
+class Source:
+    """What the pulse reads, without a database."""
+
+    def __init__(self) -> None:
+        self.facts = Facts(Parts({}, {}, {}, {}, {}), Mark(0, ()), read_at=0.0)
+        self.error: Exception | None = None
+        self.reads = 0
+        self.is_restless = False
+        self.audience: Audience | None = EVERYTHING
+        self.refusal: Exception | None = None
+
+    def read(self, last: Facts | None, *, now: float) -> Facts:
+        self.reads += 1
+        if self.error is not None:
+            raise self.error
+        if self.is_restless:
+            self.move(messages=self.reads)
+        return self.facts
+
+    def move(self, *, messages: int = 1, status: str = "STARTED") -> None:
+        row = process_row(messages=messages, status=status)
+        self.facts = replace(self.facts, parts=replace(self.facts.parts, processes={row.id: row}))
+
+    def admit(self, ticket: Ticket) -> Audience | None:
+        if self.refusal is not None:
+            raise self.refusal
+        return self.audience
+
+
+@pytest.fixture
+def source(monkeypatch: pytest.MonkeyPatch) -> Source:
+    source = Source()
+    monkeypatch.setattr(pulsing, "read_news", source.read)
+    monkeypatch.setattr(pulsing, "engine_states", lambda: {"database": "ok"})
+    monkeypatch.setattr(pulsing, "admit", source.admit)
+    monkeypatch.setattr(consuming, "admit", source.admit)
+    return source
+
+
+def process_row(*, number: int = 1, status: str = "STARTED", messages: int = 1) -> ProcessRow:
+    return ProcessRow(UUID(int=number), "acme-erp", "ERP", status, AT, None, None, messages, 0, 0)

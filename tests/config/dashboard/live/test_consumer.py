@@ -1,0 +1,102 @@
+"""The socket over the whole application and the database, as a page opens it."""
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.contrib.sessions.models import Session
+from django.db import OperationalError
+from django.test import Client
+
+from config.dashboard.live import consumer as consuming
+from config.dashboard.live import pulse as pulsing
+from config.dashboard.live.pulse import pulse
+from processes.exchange.models import ExchangeProcess
+from tests.config.dashboard.live.conftest import Open
+from tests.config.dashboard.live.records import make_process, move
+from tests.config.dashboard.live.socket import Socket
+
+pytestmark = [pytest.mark.embedded, pytest.mark.django_db(transaction=True)]
+Status = ExchangeProcess.Status
+
+
+def session_of(name: str, **columns: bool) -> str:
+    person = User.objects.create_user(name, **columns)
+    client = Client()
+    client.force_login(person)
+    return str(client.cookies["sessionid"].value)
+
+
+@pytest.fixture
+def admin(transactional_db: None) -> str:
+    return session_of("olga", is_staff=True, is_superuser=True)
+
+
+@pytest.fixture
+def process(transactional_db: None) -> ExchangeProcess:
+    return make_process()
+
+
+class TestDashboardConsumer:
+    async def test_shows_a_process_on_its_way(self, admin: str, process: ExchangeProcess, open_socket: Open) -> None:
+        socket = await open_socket(admin)
+        snapshot = await socket.frame()
+        assert [row["status"] for row in snapshot["processes"]] == ["STARTED"]
+        assert set(snapshot) == {"type", "at", "processes", "sensors", "deliveries", "alerts", "engines"}
+        seen = []
+        for status in (Status.READY_TO_COMMIT, Status.CLEANUP, Status.DONE):
+            await pulse.in_thread(move, process, status)
+            frame = await socket.frame_with(lambda frame: bool(frame["processes"]))
+            seen.append((frame["type"], frame["processes"][0]["id"], frame["processes"][0]["status"]))
+        assert seen == [("delta", str(process.pk), status) for status in ("READY_TO_COMMIT", "CLEANUP", "DONE")]
+
+    async def test_shows_those_without_the_permission_no_processes(
+        self, process: ExchangeProcess, open_socket: Open
+    ) -> None:
+        socket = await open_socket(await pulse.in_thread(lambda: session_of("ivan", is_staff=True)))
+        snapshot = await socket.frame()
+        assert snapshot["engines"]["database"] == "ok"
+        assert [snapshot[part] for part in ("processes", "sensors", "deliveries", "alerts")] == [[], {}, {}, []]
+        await pulse.in_thread(move, process, Status.TIMED_OUT)
+        assert await socket.frames_of(1.0) == []
+
+    async def test_is_closed_to_the_signed_out(self, transactional_db: None) -> None:
+        assert await Socket().open() == "websocket.close"
+
+    async def test_is_closed_to_those_who_are_not_staff(self, transactional_db: None) -> None:
+        session = await pulse.in_thread(lambda: session_of("vasya"))
+        assert await Socket(session).open() == "websocket.close"
+        assert not pulse.is_running
+
+    @pytest.mark.parametrize("origin", ["http://example.org", "http://127.0.0.1.example.org", "null", None])
+    async def test_is_closed_to_pages_from_elsewhere(self, admin: str, origin: str | None) -> None:
+        assert await Socket(admin, origin=origin).open() == "websocket.close"
+
+    async def test_is_closed_while_the_database_is_away(self, admin: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        def fail(ticket: object) -> None:
+            raise OperationalError("gone")
+
+        monkeypatch.setattr(consuming, "admit", fail)
+        assert await Socket(admin).open() == "websocket.close"
+
+    async def test_is_closed_when_the_session_ends(
+        self, admin: str, open_socket: Open, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(pulsing, "CHECK_SECONDS", 0.3)
+        socket = await open_socket(admin)
+        await socket.frame()
+        await pulse.in_thread(Session.objects.all().delete)
+        assert await socket.closed() == pulsing.REFUSED
+
+    async def test_is_closed_when_a_permission_is_withdrawn(
+        self, transactional_db: None, open_socket: Open, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(pulsing, "CHECK_SECONDS", 0.3)
+        socket = await open_socket(await pulse.in_thread(_permitted))
+        await socket.frame()
+        await pulse.in_thread(User.user_permissions.through.objects.all().delete)
+        assert await socket.closed() == pulsing.CHANGED
+
+
+def _permitted() -> str:
+    session = session_of("ivan", is_staff=True)
+    User.objects.get().user_permissions.add(Permission.objects.get(codename="view_exchangeprocess"))
+    return session

@@ -1,0 +1,62 @@
+"""Fail at step N, for every N: each commit, fsync, rename, unlink, answer and task of one whole exchange goes wrong
+once, then everything starts again and the device and the ERP go on by the document."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from tests.faults.exchange_world import World
+from tests.faults.sabotage import Mode, Sabotage
+
+SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
+SHARES = 4
+pytestmark = [pytest.mark.embedded, pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
+
+
+@pytest.fixture(autouse=True)
+def _own_folders() -> Iterator[None]:
+    yield
+    shutil.rmtree(settings.DATA_DIR / "messages", ignore_errors=True)
+
+
+def run(name: str, folder: Path, sabotage: Sabotage) -> None:
+    world = World(name, folder, sabotage)
+    with sabotage.in_place():
+        world.run()
+    world.recover()
+    world.check()
+    world.close()
+
+
+def count_steps(folder: Path) -> int:
+    sabotage = Sabotage()
+    run("count", folder, sabotage)
+    assert {"fsync", "rename", "unlink", "commit", "answer", "task"} >= set(sabotage.steps)
+    return len(sabotage.steps)
+
+
+@pytest.mark.parametrize("share", range(SHARES))
+def test_nothing_is_lost_and_nothing_twice(share: int, tmp_path: Path) -> None:
+    steps = count_steps(tmp_path)
+    # In every run each step goes wrong in one way; at full size in all three.
+    modes = list(Mode)
+    plans = [
+        (at, mode)
+        for at in range(1 + share, steps + 1, SHARES)
+        for mode in (modes if SCALE >= 1 else [modes[at // SHARES % 3]])
+    ]
+    done = 0
+    for at, mode in plans:
+        sabotage = Sabotage(at, mode)
+        try:
+            run(f"w{at}{mode.name[-1]}", tmp_path, sabotage)
+        except BaseException as error:
+            error.add_note(f"step {at} ({sabotage.steps[at - 1 : at]}): {mode}")
+            raise
+        done += sabotage.is_done
+    print(f"{done} faults over {steps} steps")
+    assert done >= len(plans) - 3  # how often the last pieces of work look for more is not the same in every run
