@@ -4,11 +4,15 @@ VENV := .venv
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check -qq install --no-deps --no-input
 
 .DEFAULT_GOAL := run
-.PHONY: run venv
+.PHONY: run demo venv
 
 run: venv ## Prepare the data and serve http://127.0.0.1:8000 (PORT, DATA_DIR and the engine variables are honoured)
 	@$(VENV)/bin/python manage.py prepare
 	@exec $(VENV)/bin/python manage.py up --with-parent
+
+demo: venv ## The same with a simulated fleet, devices and an ERP, so that every page shows life
+	@$(VENV)/bin/python manage.py prepare
+	@exec $(VENV)/bin/python manage.py demo --with-parent
 
 venv: ## Create the virtual environment and install what is pinned
 	@$(call make_venv)

@@ -13,7 +13,7 @@ from typing import Any
 import structlog
 from celery import current_app
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 from prometheus_client import Counter
 
 from config.common.work import Work, get_work
@@ -170,8 +170,12 @@ def _notify_scheduler(name: str) -> None:
     if connection.vendor != "postgresql":
         return
     try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, name])
+        try:
+            _notify(name)
+        except OperationalError:
+            # Celery closes the pool at the end of each task, which is when its rings are passed on.
+            connection.close()
+            _notify(name)
     except Exception as error:  # noqa: BLE001  (a lost ring is no failure, whatever lost it)
         RINGS.labels("notify", "failed").inc()
         log.warning("ring.failed", way="notify", error=repr(error))
@@ -179,6 +183,11 @@ def _notify_scheduler(name: str) -> None:
         RINGS.labels("notify", "sent").inc()
     finally:
         connection.close()
+
+
+def _notify(name: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, name])
 
 
 def _start_anew() -> None:

@@ -2,20 +2,51 @@
 
 from collections.abc import AsyncIterator, Callable, Iterator
 
+import structlog
 from asgiref.sync import sync_to_async
 
+log = structlog.get_logger(__name__)
 
-async def stream(chunks: Iterator[bytes], when_cut: Callable[[], None] | None = None) -> AsyncIterator[bytes]:
+
+def stream(chunks: Iterator[bytes], when_cut: Callable[[], None] | None = None) -> "Stream":
     """Read each piece in the thread of the call.
 
     `when_cut` is called when the caller did not get all of it: it hung up, or reading failed, which cuts the line.
     """
-    read = sync_to_async(lambda: next(chunks, None))
-    is_whole = False
-    try:
+    return Stream(chunks, when_cut)
+
+
+class Stream:
+    """The content of a streamed answer.
+
+    A caller that hangs up leaves the iterator to the garbage collector, which ends it after the thread of the call
+    has been lent to another one. So it is `close` that tells of the cut: Django calls it before the call ends.
+    """
+
+    def __init__(self, chunks: Iterator[bytes], when_cut: Callable[[], None] | None) -> None:
+        self._chunks = chunks
+        self._when_cut = when_cut
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        read = sync_to_async(self._read)
         while (chunk := await read()) is not None:
             yield chunk
-        is_whole = True
-    finally:
-        if not is_whole and when_cut is not None:
-            await sync_to_async(when_cut)()
+
+    def close(self) -> None:
+        when_cut, self._when_cut = self._when_cut, None
+        if when_cut is None:
+            return
+        try:
+            when_cut()
+        except Exception as error:  # noqa: BLE001 (Django passes over whatever fails here, in silence)
+            log.error("stream.cut", exc_info=error)
+
+    def _read(self) -> bytes | None:
+        try:
+            chunk = next(self._chunks, None)
+        except BaseException:
+            self.close()  # Django does not close an answer that fails
+            raise
+        if chunk is None:
+            self._when_cut = None
+        return chunk

@@ -16,6 +16,7 @@ class Process:
     command: str
     """The command of `manage.py`."""
     is_needed: Callable[[Environment], bool] = _always
+    arguments: tuple[str, ...] = ()
 
 
 # In the order in which they are stopped: first what takes work in, last what does it.

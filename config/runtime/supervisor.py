@@ -75,7 +75,7 @@ class Child:
 
     def __init__(self, process: Process, environment: Mapping[str, str], descriptors: Sequence[int]) -> None:
         self.name = process.name
-        self._command = [sys.executable, str(MANAGE), process.command]
+        self._command = [sys.executable, str(MANAGE), process.command, *process.arguments]
         self._environment = {**environment, PROCESS_VARIABLE: process.name}
         self._descriptors = tuple(descriptors)
         self._running: subprocess.Popen[bytes] | None = None

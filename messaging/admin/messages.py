@@ -5,8 +5,10 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.template.defaultfilters import filesizeformat
+from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.timezone import localtime
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
@@ -38,7 +40,7 @@ from messaging.services.requeueing import is_requeuable, requeue_message
 
 @admin.register(Message)
 class MessageAdmin(BigTableAdmin[Message]):
-    list_display = ("public_id", "route", "subsystem", "state", "place", "volume", "created_at", "waiting")
+    list_display = ("name", "route_and_subsystem", "state", "place", "volume", "created", "waiting")
     list_filter = (
         ("database", AutocompleteSelectFilter),
         FolderFilter,
@@ -75,6 +77,20 @@ class MessageAdmin(BigTableAdmin[Message]):
     class Media:
         css = {"all": ["postern/sensors.css", "postern/deliveries.css", "postern/messaging.css"]}
 
+    @display(description=_("id"))
+    def name(self, message: Message) -> SafeString:
+        return format_html('<span class="pst-id">{}</span>', message.public_id)
+
+    @display(description=_("from → to"))
+    def route_and_subsystem(self, message: Message) -> SafeString:
+        parts = (route_of(message), message.subsystem.name)
+        return format_html('<div class="pst-route">{}<div class="pst-quiet">{}</div></div>', *parts)
+
+    @display(description=_("created"))
+    def created(self, message: Message) -> SafeString:
+        at = localtime(message.created_at)
+        return nowrap(f"{date_format(at, 'DATE_FORMAT')} {date_format(at, 'H:i')}")
+
     @display(description=_("from → to"))
     def route(self, message: Message) -> SafeString:
         return route_of(message)
@@ -84,8 +100,8 @@ class MessageAdmin(BigTableAdmin[Message]):
         return status_badge(message)
 
     @display(description=_("folder"))
-    def place(self, message: Message) -> SafeString:
-        return nowrap(place_of(message))
+    def place(self, message: Message) -> str:
+        return place_of(message)
 
     @display(description=_("size"))
     def volume(self, message: Message) -> SafeString:

@@ -6,7 +6,7 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
+from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
@@ -17,6 +17,7 @@ from messaging.admin.party_admin import KeyedAdmin, PartyAdmin, SwitchableAdmin
 from messaging.admin.party_filters import ActiveFilter
 from messaging.admin.party_forms import DatabaseForm, DeviceForm, EnterpriseForm, SubsystemForm
 from messaging.admin.party_page import Fact, key_fact, number_fact, party_fact, state_badge, state_fact
+from messaging.admin.subsystem_choice import SubsystemChoices
 from messaging.models import Device, Enterprise, ExchangeDatabase, Subsystem
 from messaging.services.databases import create_database, rotate_database_key, update_database
 from messaging.services.devices import create_device, rotate_device_key, update_device
@@ -73,7 +74,6 @@ class SubsystemAdmin(PartyAdmin[Subsystem]):
     kind = "subsystem"
     list_display = ("id", "name", "enterprise", "device_count")
     list_filter = (("enterprise", AutocompleteSelectFilter),)
-    list_select_related = ("enterprise",)
     search_fields = ("id", "name", "enterprise__name")
     search_help_text = _("Part of an id, a name or the enterprise's name")
     actions_detail = ("remove",)
@@ -86,7 +86,12 @@ class SubsystemAdmin(PartyAdmin[Subsystem]):
         return int(getattr(subsystem, "number_of_devices", 0))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Subsystem]:
-        return super().get_queryset(request).annotate(number_of_devices=Count("devices"))
+        subsystems = super().get_queryset(request).select_related("enterprise")
+        return subsystems.annotate(number_of_devices=Count("devices"))
+
+    def get_urls(self) -> list[URLPattern]:
+        choices = self.admin_site.admin_view(SubsystemChoices.as_view(admin_site=self.admin_site))
+        return [path("choices/", choices, name="messaging_subsystem_choices"), *super().get_urls()]
 
     def has_remove_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
         return request.user.has_perm("messaging.delete_subsystem")
@@ -130,9 +135,7 @@ class DeviceAdmin(KeyedAdmin[Device]):
         ("subsystem", AutocompleteSelectFilter),
         ActiveFilter,
     )
-    list_select_related = ("subsystem__enterprise",)
     form = DeviceForm
-    autocomplete_fields = ("subsystem",)
     off_words = _("Its keys are refused from now on; its messages stay. Activate it to let it in again.")
 
     @display(description=_("enterprise"))
@@ -171,7 +174,6 @@ class DatabaseAdmin(KeyedAdmin[ExchangeDatabase]):
     kind = "database"
     list_display = ("id", "name", "enterprise", "activity")
     list_filter = (("enterprise", AutocompleteSelectFilter), ActiveFilter)
-    list_select_related = ("enterprise",)
     form = DatabaseForm
     fixed = ("id", "enterprise")
     autocomplete_fields = ("enterprise",)

@@ -39,11 +39,11 @@ class PartyAdmin(ModelAdmin[M]):
     list_max_show_all = 0
     sortable_by = ()
     ordering = ("id",)
-    search_fields = ("id", "name")
+    search_fields: ClassVar[tuple[str, ...]] = ("id", "name")
     search_help_text = _("Part of an id or a name")
     actions = None
-    change_form_outer_before_template = "admin/messaging/overview.html"
-    change_form_outer_after_template = "admin/messaging/past.html"
+    change_form_outer_before_template = "admin/messaging/party/overview.html"
+    change_form_outer_after_template = "admin/messaging/party/past.html"
     kind: ClassVar[str]
     """What the change log calls it."""
     fixed: ClassVar[tuple[str, ...]] = ("id",)
@@ -71,9 +71,9 @@ class PartyAdmin(ModelAdmin[M]):
         return () if obj is None else self.fixed
 
     def get_fields(self, request: HttpRequest, obj: M | None = None) -> Any:
-        """The hidden mark of a form is there for those who can send it."""
+        """Ask for all of a new party; of a known one the page tells above the form what cannot be changed."""
         names = self.form.Meta.fields  # type: ignore[attr-defined]
-        return [*names, "form_id"] if obj is None else names
+        return [*names, "form_id"] if obj is None else [name for name in names if name not in self.fixed]
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -84,17 +84,18 @@ class PartyAdmin(ModelAdmin[M]):
 
     def save_model(self, request: HttpRequest, obj: M, form: Any, change: bool) -> None:
         """Hand what was filled in to the service; of a known party only what this person changed."""
-        values = {name: _plain(form.cleaned_data[name]) for name in form.Meta.fields if name in form.cleaned_data}
+        filled = form.cleaned_data
+        values = {name: _plain(filled[name]) for name in self.form.Meta.fields if name in filled}  # type: ignore[attr-defined]
         party_id = values.pop("id", "") or None
         if change:
             edits = {name: value for name, value in values.items() if name in form.changed_data}
             self.update(str(obj.pk), actor_of(request), edits)
             return
         with transaction.atomic():
-            claim_form(form.cleaned_data["form_id"], purpose=self.kind)
+            claim_form(filled["form_id"], purpose=self.kind)
             made = self.create(party_id, actor_of(request), values)
         obj.pk = made.party_id if isinstance(made, NewKey) else made
-        setattr(obj, "new_key", made)  # noqa: B010 (rides along to `response_add`)
+        setattr(obj, "made", made)  # noqa: B010 (rides along to `response_add`)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         """There is nothing beside the party itself."""
@@ -164,8 +165,7 @@ class KeyedAdmin(SwitchableAdmin[M]):
         return self.has_change_permission(request)
 
     def response_add(self, request: HttpRequest, obj: M, post_url_continue: str | None = None) -> HttpResponse:
-        made: NewKey = getattr(obj, "new_key")  # noqa: B009
-        return self._show_key(request, obj, made)
+        return self._show_key(request, obj, getattr(obj, "made"))  # noqa: B009
 
     @action(description=_("Rotate key"), permissions=["rotate"], url_path="rotate", icon="autorenew")
     def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:

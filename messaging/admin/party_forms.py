@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from config.common.errors import Conflict
+from messaging.admin.subsystem_choice import SubsystemField
 from messaging.errors import DatabaseExists, DeviceExists
 from messaging.models import Device, Enterprise, ExchangeDatabase, Subsystem
 from messaging.services.party_rules import id_faults, name_faults, subsystem_faults
@@ -57,6 +58,7 @@ class SubsystemForm(PartyForm):
 
 
 class DeviceForm(PartyForm):
+    subsystem = SubsystemField()
     rival = (ExchangeDatabase, DatabaseExists)
 
     class Meta:

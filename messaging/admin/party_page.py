@@ -7,7 +7,7 @@ from django.db.models import Model
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext
 
 from config.records.admin.pages import active_badge, badge, recent_changes
 from config.records.models import AccessKey, ChangeRecord
@@ -63,7 +63,5 @@ def number_fact(label: str, number: int, model: type[Model], *, narrowed: str) -
 def key_fact(request: HttpRequest, kind: str, party_id: str) -> Fact:
     """Say how many keys of a device or database work."""
     keys = AccessKey.objects.filter(kind=kind, subject=party_id, ended_at=None).exclude(expires_at__lte=timezone.now())
-    number = keys.count()
-    words = ngettext("%(number)d works", "%(number)d work", number) % {"number": number}
     link = f"{reverse('admin:records_accesskey_changelist')}?q={party_id}"
-    return Fact(gettext("Keys"), words, link if request.user.has_perm("records.view_accesskey") else "")
+    return Fact(gettext("Working keys"), keys.count(), link if request.user.has_perm("records.view_accesskey") else "")

@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 
 from django.utils import timezone
+from django.utils.formats import number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
@@ -29,7 +30,7 @@ def route_of(message: Message) -> SafeString:
     names = (message.device.name, message.database.name)
     if message.direction == Message.Direction.REPLY:
         names = names[::-1]
-    return format_html('<span class="pst-route">{} <span class="pst-arrow">→</span> {}</span>', *names)
+    return format_html('{} <span class="pst-arrow">→</span> {}', *names)
 
 
 def waiting_of(message: Message) -> str:
@@ -49,9 +50,9 @@ def place_of(message: Message) -> str:
 def say_duration(length: timedelta) -> str:
     seconds = max(0.0, length.total_seconds())
     if seconds < 60:
-        return gettext("%(seconds)s s") % {"seconds": f"{seconds:.1f}" if seconds < 10 else int(seconds)}
+        return gettext("%(seconds)s s") % {"seconds": number_format(seconds, 1 if seconds < 10 else 0)}
     now = datetime(2000, 1, 1)
-    return timesince(now - length, now, depth=2 if seconds < 3600 * 24 else 1)
+    return timesince(now - length, now, depth=1)
 
 
 def nowrap(text: str) -> SafeString:

@@ -81,7 +81,7 @@ def describe_parties(name: str, listed: type[Serializer[Any]], made: type[Serial
     """Describe a `PartiesView` in the OpenAPI document."""
 
     def decorate(view: type[PartiesView]) -> type[PartiesView]:
-        parameters: list[Any] = [view.query, *PAGE_PARAMETERS]
+        parameters: list[Any] = [*([] if view.query is NothingQuery else [view.query]), *PAGE_PARAMETERS]
         described = extend_schema_view(
             get=extend_schema(operation_id=f"{name}_list", tags=[name], parameters=parameters, responses=listed),
             post=extend_schema(

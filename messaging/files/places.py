@@ -24,11 +24,17 @@ def folder_path(database_id: str, folder: str) -> Path:
 
 
 def ensure_folders(database_id: str) -> None:
-    """Make the five folders of a database. While one is missing all are made: one that is there may not be synced."""
+    """Make the five folders of a database; it costs five looks once this process has seen to them."""
     folders = [folder_path(database_id, folder) for folder in Folder.values]
-    if not all(folder.is_dir() for folder in folders):
-        for folder in folders:
-            make_folder(folder)
+    if database_id in _ensured and all(folder.is_dir() for folder in folders):
+        return
+    for folder in folders:
+        make_folder(folder)
+    _ensured.add(database_id)
+
+
+# Whoever made a folder may have been killed before it was on the disk: each process sees to it once.
+_ensured: set[str] = set()
 
 
 def path_of(message: Message, folder: str = "") -> Path:

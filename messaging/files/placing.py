@@ -63,21 +63,10 @@ def is_file(path: Path) -> bool:
 def _bring(message: Message) -> bool:
     """Return whether the file is in its place now."""
     target = path_of(message)
-    if is_file(target):
-        _delete_copies(message)
-        return True
-    source = next((path for path in possible_paths(message) if is_file(path)), None)
-    if source is None:
-        return False
+    sources = [path for path in possible_paths(message) if is_file(path)]
+    if not sources:
+        return is_file(target)
     ensure_folders(message.database_id)
-    move_durably(source, target)
+    for source in sources:  # beside a file in its place there is what a stopped move left, and finishing it removes it
+        move_durably(source, target)
     return True
-
-
-def _delete_copies(message: Message) -> None:
-    """Delete what a crash between the two halves of a rename may have left behind."""
-    if not message.moving_from:
-        return
-    source = path_of(message, message.moving_from)
-    if is_file(source):
-        delete_durably(source)

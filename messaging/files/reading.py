@@ -31,21 +31,19 @@ def told(error: OSError) -> ApplicationError:
     return OutOfResources() if error.errno in _SCARCE else DiskFailed()
 
 
-def check_file(message: Message) -> None:
-    """Compare size and head with the row. A file that is not there raises `FileNotFoundError`.
+def check_file(message: Message, *, whole: bool = False) -> None:
+    """Compare size and head with the row, or read every byte. A file that is not there raises `FileNotFoundError`.
 
     A disk that fails once may be well again: it is asked twice before the message is given up.
     """
     try:
-        _compare(message)
+        _compare(message, whole)
     except OSError as error:
-        if error.errno != errno.EIO:
-            raise
+        _raise_unless_the_disk_fails(error)
         try:
-            _compare(message)
+            _compare(message, whole)
         except OSError as again:
-            if again.errno != errno.EIO:
-                raise
+            _raise_unless_the_disk_fails(again)
             raise Unreadable("the disk cannot read it") from again
 
 
@@ -64,7 +62,14 @@ def read_chunks(message: Message) -> Iterator[bytes]:
         os.close(descriptor)
 
 
-def _compare(message: Message) -> None:
+def _raise_unless_the_disk_fails(error: OSError) -> None:
+    if error.errno == errno.ENOENT:
+        raise error
+    if error.errno != errno.EIO:
+        raise told(error) from error
+
+
+def _compare(message: Message, whole: bool) -> None:
     head = head_of(message)
     descriptor = _open(message)
     try:
@@ -73,6 +78,8 @@ def _compare(message: Message) -> None:
             raise Unreadable(f"it has {size} bytes instead of {message.size}")
         if os.read(descriptor, len(head)) != head:
             raise Unreadable("it begins otherwise than it was written")
+        while whole and os.read(descriptor, CHUNK):
+            pass
     finally:
         os.close(descriptor)
 

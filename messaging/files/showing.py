@@ -2,6 +2,8 @@
 
 import copy
 import os
+import re
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +22,8 @@ MOST_SHOWN = 65_536
 MOST_INDENTED = 4 * MOST_SHOWN
 # Browsers drop control characters; their pictures show that they are there.
 _PICTURES = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {127: 0x2421}
+
+_ESCAPE = re.compile(r"\\(?:u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|u\w{4}|.)")
 
 
 class FileUnavailable(NotFound):
@@ -53,8 +57,9 @@ def read_content(message: Message) -> Content:
     beginning = beginning[:MOST_SHOWN]
     is_whole = len(beginning) == size
     indented = _indent(beginning) if is_whole else None
-    text = (indented or beginning).decode(errors="replace").translate(_PICTURES)
-    return Content(text, size, is_whole, is_formatted=indented is not None)
+    text = (indented or beginning).decode(errors="replace")
+    readable = text if indented is None else _ESCAPE.sub(_letter, text)
+    return Content(readable.translate(_PICTURES), size, is_whole, is_formatted=indented is not None)
 
 
 def _as_it_lies(message: Message) -> Message:
@@ -87,3 +92,12 @@ def _indent(text: bytes) -> bytes | None:
     except (msgspec.MsgspecError, RecursionError):
         return None
     return indented if len(indented) <= MOST_INDENTED else None
+
+
+def _letter(escape: re.Match[str]) -> str:
+    """Write a letter as itself; quotes, backslashes and what has no shape stay escaped."""
+    if not escape[0].startswith("\\u"):
+        return escape[0]
+    letter: str = msgspec.json.decode(f'"{escape[0]}"')
+    is_shown = unicodedata.category(letter)[0] not in "CZ" and letter not in '"\\'
+    return letter if is_shown else escape[0]

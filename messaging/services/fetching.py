@@ -8,11 +8,10 @@ from django.db.models.functions import Now
 
 from config.common.errors import ApplicationError
 from messaging.errors import MessageNotFound
-from messaging.files.joining import join_files
 from messaging.files.placing import FileForeign, FileMissing, put_in_place
 from messaging.files.reading import Unreadable, check_file
 from messaging.models import Device, Message
-from messaging.services.checking import keep_readable
+from messaging.services.checking import keep_readable, send_files
 from messaging.services.moving import owe_move
 from messaging.services.values import Limits
 
@@ -22,13 +21,17 @@ log = structlog.get_logger(__name__)
 
 
 def fetch_messages(*, device: Device, limits: Limits) -> Iterator[bytes]:
-    """Return the oldest messages for a device as one JSON answer, every file seen to be readable."""
+    """Return the oldest messages for a device as one JSON answer, every file seen to be readable.
+
+    What cannot be read leaves the queue, and others take its place: an empty answer says that nothing waits.
+    """
     waiting = Message.objects.filter(
         direction=Message.Direction.REPLY, device=device, status=Status.WAITING, moving_from=""
     )
-    oldest = cut_to(waiting.order_by("created_at", "id")[: limits.files], limits)
-    readable = [message for message in oldest if _can_be_sent(message)]
-    return join_files(b'{"version":1,"messages":[', readable, b"]}")
+    while True:
+        oldest = cut_to(waiting.order_by("created_at", "id")[: limits.files], limits)
+        if all([_can_be_sent(message) for message in oldest]):
+            return send_files(b'{"version":1,"messages":[', oldest, b"]}")
 
 
 def confirm_message(*, device: Device, public_id: str) -> None:

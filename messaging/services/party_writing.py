@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from config.common.errors import Conflict, NotFound
 from config.common.sql import load
+from config.records.scopes import Scope
 from config.records.services.changes import NotRevertible, Tracked, Values, snapshot, track
 from messaging.services.party_rules import Faults, id_faults, is_party_id, refuse
 from notifications.services.registry import RegistryChange, tell_registry_changes
@@ -88,7 +89,8 @@ class Kind(Generic[RowT, ValuesT]):
     def track(self, restore: Callable[[str, Values | None, str], None] | None = None) -> None:
         """Let the change log keep and take back the changes of this kind."""
         names = tuple(field.name for field in fields(self.values))
-        track(Tracked(kind=self.name, fields=names, find=self._find, restore=restore or self._restore))
+        restore = restore or self._restore
+        track(Tracked(kind=self.name, fields=names, find=self._find, restore=restore, scope=Scope.PARTIES_WRITE))
 
     def _find(self, party_id: str) -> ValuesT | None:
         row = self.find_held(party_id)

@@ -48,6 +48,7 @@ class Sabotage:
         with (
             patch.object(os, "fsync", self._watch("fsync", os.fsync)),
             patch.object(os, "rename", self._watch("rename", os.rename)),
+            patch.object(os, "link", self._watch("link", os.link)),
             patch.object(os, "unlink", self._watch("unlink", os.unlink)),
             patch.object(BaseDatabaseWrapper, "_commit", self._watch_commit(BaseDatabaseWrapper._commit)),
         ):

@@ -14,7 +14,8 @@ from tests.faults.sabotage import Mode, Sabotage
 
 SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
 SHARES = 4
-pytestmark = [pytest.mark.embedded, pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
+# On SQLite a share of the steps stands for all: it costs the time of the suite twice.
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(900)]
 
 
 @pytest.fixture(autouse=True)
@@ -35,11 +36,11 @@ def run(name: str, folder: Path, sabotage: Sabotage) -> None:
 def count_steps(folder: Path) -> int:
     sabotage = Sabotage()
     run("count", folder, sabotage)
-    assert {"fsync", "rename", "unlink", "commit", "answer", "task"} >= set(sabotage.steps)
+    assert set(sabotage.steps) == {"fsync", "rename", "link", "unlink", "commit", "answer", "task"}
     return len(sabotage.steps)
 
 
-@pytest.mark.parametrize("share", range(SHARES))
+@pytest.mark.parametrize("share", [pytest.param(0, marks=pytest.mark.embedded), *range(1, SHARES)])
 def test_nothing_is_lost_and_nothing_twice(share: int, tmp_path: Path) -> None:
     steps = count_steps(tmp_path)
     # In every run each step goes wrong in one way; at full size in all three.

@@ -12,9 +12,7 @@ from tests.processes.exchange.scene import Answer, Scene, gather, move_files
 def call_raw(scene: Scene, method: str, path: str, text: bytes = b"", *, of: str = "") -> tuple[int, bytes]:
     """Make a call and return the answer as it came over the line."""
     headers = {"Authorization": f"Bearer {scene.keys[of or scene.database.pk]}"}
-    response: Any = Client().generic(
-        method, f"/api/v1{path}", text, content_type="application/json", headers=headers
-    )
+    response: Any = Client().generic(method, f"/api/v1{path}", text, content_type="application/json", headers=headers)
     return response.status_code, gather(response.streaming_content) if response.streaming else response.content
 
 

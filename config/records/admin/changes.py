@@ -22,9 +22,10 @@ from config.records.admin.pages import (
 )
 from config.records.admin.theme import DropdownFilter, TextFilter, action, display
 from config.records.models import ChangeRecord
+from config.records.permissions import has_scope
 from config.records.scopes import Scope, permission
 from config.records.selectors import visible_changes
-from config.records.services.changes import revert_change, tracked_kinds
+from config.records.services.changes import revert_change, scope_of_kind, tracked_kinds
 from config.records.services.keys import KIND as KEY
 
 COLOURS = {"created": "success", "changed": "info", "deleted": "danger"}
@@ -101,7 +102,10 @@ class ChangeRecordAdmin(BigTableAdmin[ChangeRecord]):
         if not request.user.has_perm(f"records.{permission(Scope.REGISTRY_WRITE)}"):
             return False
         change = None if object_id is None else self.get_object(request, object_id)
-        return change is None or (change.kind in _revertible_kinds() and _find_revert(change) is None)
+        if change is None:
+            return True
+        is_allowed = has_scope(request.user, scope_of_kind(change.kind))
+        return is_allowed and change.kind in _revertible_kinds() and _find_revert(change) is None
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ChangeRecord]:
         return visible_changes(request.user)

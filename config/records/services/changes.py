@@ -20,6 +20,7 @@ from config.common.correlation import correlation_id
 from config.common.errors import Conflict, NotFound
 from config.common.sql import run_for_rows
 from config.records.models import ChangeRecord
+from config.records.scopes import Scope
 
 Values: TypeAlias = dict[str, Any]
 
@@ -52,6 +53,8 @@ class Tracked:
     """Find the object (or its values) by its id, locked for the rest of the transaction."""
     restore: Callable[[str, Values | None, str], None]
     """Bring the object to the values (None: let it be gone) by the app's own service, on behalf of an actor."""
+    scope: Scope = Scope.REGISTRY_WRITE
+    """What it takes to change such an object; to take a change back takes no less."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,10 @@ def track(tracked: Tracked) -> None:
 
 def tracked_kinds() -> list[str]:
     return sorted(_tracked)
+
+
+def scope_of_kind(kind: str) -> Scope:
+    return _tracked[kind].scope if kind in _tracked else Scope.REGISTRY_WRITE
 
 
 def snapshot(kind: str, subject: object) -> Values:

@@ -14,6 +14,7 @@ WIDTH, HEIGHT = 1000.0, 180.0
 GAP = 0.18
 """The share of a stretch that stays empty."""
 TICKS = 6
+DAYS_OF_WEEK = 7
 
 
 @dataclass(frozen=True)
@@ -76,5 +77,7 @@ def _title(bucket: Bucket) -> str:
 
 def _ticks(buckets: Sequence[Bucket], end: datetime) -> list[str]:
     start = buckets[0].at
-    form = "H:i" if end - start <= timedelta(days=1) else "MONTH_DAY_FORMAT"
-    return [date_format(localtime(start + (end - start) * step / TICKS), form) for step in range(TICKS + 1)]
+    length = end - start
+    form = "H:i" if length <= timedelta(days=1) else "MONTH_DAY_FORMAT"
+    count = DAYS_OF_WEEK if length == timedelta(days=DAYS_OF_WEEK) else TICKS
+    return [date_format(localtime(start + length * step / count), form) for step in range(count + 1)]

@@ -23,9 +23,9 @@ from config.records.models import AccessKey
 from config.records.schema import PAGE_PARAMETERS
 from config.records.scopes import Scope
 from messaging.files.envelope import VERSION
-from messaging.files.joining import join_files
 from messaging.models import ExchangeDatabase
 from messaging.protocol import Body, read_body
+from messaging.services.checking import send_files
 from processes.exchange.api import shapes
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.selectors import get_process, present_processes
@@ -195,12 +195,13 @@ def _answer_messages(database: ExchangeDatabase, started: Started) -> StreamingH
     """Stream the files. An answer that the ERP did not get whole ends the process: it cannot go on from a part."""
     process_id = started.process.pk
     head = {"version": VERSION, "status": "OK", "process_id": str(process_id)}
-    chunks = join_files(msgspec.json.encode(head)[:-1] + b',"messages":[', started.messages, b"]}")
 
     def interrupt() -> None:
         text = "its answer was not delivered whole"
         interrupt_process(database=database, process_id=process_id, text=text, at=_now())
 
+    before = msgspec.json.encode(head)[:-1] + b',"messages":['
+    chunks = send_files(before, started.messages, b"]}", release=interrupt)
     return StreamingHttpResponse(stream(chunks, interrupt), content_type="application/json")
 
 

@@ -13,7 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from config.common.files import delete_durably
+from config.common.files import move_durably
 from messaging.files.names import name_of
 from messaging.files.places import path_of
 from messaging.files.placing import FileForeign, FileMissing, is_file
@@ -110,7 +110,7 @@ class _Walk:
             self._believe(message, found.folder)
             self.report.corrected += 1
         elif is_file(path_of(message)):
-            delete_durably(found.path)  # a crash in a rename left two of it
+            move_durably(found.path, path_of(message))  # a stopped move left two of it
         else:
             place(message)
             self.report.moved += 1

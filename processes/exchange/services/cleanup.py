@@ -24,7 +24,8 @@ from processes.exchange.services.telling import FAILED, alert, heal_alerts, log,
 
 Status = ExchangeProcess.Status
 BATCH = 10
-LEASE = timedelta(minutes=2)
+# A mover that dies holds up the lane no longer than this. Two at once do no harm: each file's row is held by one.
+LEASE = timedelta(seconds=10)
 RETRY = timedelta(seconds=30)
 
 journal = structlog.get_logger(__name__)

@@ -40,7 +40,7 @@ def send_to(folder: str, messages: QuerySet[Message], **changes: Any) -> None:
 
 def give_back(messages: QuerySet[Message], *, error_text: str = "") -> None:
     """Offer the messages again."""
-    send_to(Folder.MESSAGES, messages, status=Status.WAITING, process=None, error_text=error_text)
+    send_to(Folder.MESSAGES, messages, status=Status.WAITING, process=None, error_text=error_text, error_code="")
 
 
 def give_back_after_setback(messages: QuerySet[Message]) -> None:

@@ -1,6 +1,6 @@
 """API_1: begin a process. One transaction under the database's lock, so that no message gets into two processes."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated
@@ -14,6 +14,7 @@ from django.utils.translation import gettext, gettext_noop
 
 from config.common.correlation import correlation_id
 from config.common.errors import Invalid
+from config.common.sql import among
 from messaging.models import Device, ExchangeDatabase, Message, Subsystem
 from messaging.protocol import Body, Id, megabytes
 from messaging.services.values import Limits
@@ -24,6 +25,7 @@ from processes.exchange.services.telling import log, tell, tell_contradiction
 from processes.exchange.transitions import LIVE, Call, Verdict, judge, overlap
 
 AtLeastOne = Annotated[int, msgspec.Meta(ge=1)]
+BATCH = 1000
 Megabytes = Annotated[float, msgspec.Meta(ge=1)]
 
 
@@ -69,9 +71,9 @@ def start_process(*, database: ExchangeDatabase, wanted: Start, at: datetime) ->
 def _check_parties(database: ExchangeDatabase, lane: Collection[str], senders: Collection[str]) -> None:
     enterprise = database.enterprise_id
     faults = {}
-    if lane and Subsystem.objects.filter(enterprise=enterprise, pk__in=lane).count() != len(lane):
+    if lane and Subsystem.objects.filter(enterprise=enterprise, pk__in=among(lane)).count() != len(lane):
         faults["subsystems"] = [gettext("Must be subsystems of your enterprise.")]
-    if senders and Device.objects.filter(subsystem__enterprise=enterprise, pk__in=senders).count() != len(senders):
+    if senders and Device.objects.filter(subsystem__enterprise=enterprise, pk__in=among(senders)).count() != len(senders):
         faults["senders"] = [gettext("Must be devices of your enterprise.")]
     if faults:
         raise Invalid(faults)
@@ -87,8 +89,7 @@ def _limits(wanted: Start) -> Limits:
 def _settle(database: ExchangeDatabase, committed: Collection[str], *, at: datetime) -> None:
     """Finish the processes whose ids the ERP found in its own database; ids that say nothing to us are passed over."""
     keys = sorted({key for text in committed if (key := _uuid(text)) is not None})
-    held = ExchangeProcess.objects.select_for_update(no_key=True).filter(database=database, pk__in=keys)
-    for process in held.order_by("pk"):
+    for process in _held(database, keys):
         was_ready = process.ready_at is not None
         call = Call.RESOLVE_COMMITTED
         verdict = judge(call, status=process.status, decision=process.decision, was_ready=was_ready)
@@ -96,6 +97,13 @@ def _settle(database: ExchangeDatabase, committed: Collection[str], *, at: datet
             commit(process, at=at, how="committed")
         elif verdict == Verdict.CONTRADICT:
             tell_contradiction(process, call="committed")
+
+
+def _held(database: ExchangeDatabase, keys: list[UUID]) -> Iterator[ExchangeProcess]:
+    """Lock processes in the order of their ids; an ERP may never forget one, and SQLite takes so many parameters."""
+    held = ExchangeProcess.objects.select_for_update(no_key=True).filter(database=database)
+    for start in range(0, len(keys), BATCH):
+        yield from held.filter(pk__in=keys[start : start + BATCH]).order_by("pk")
 
 
 def _uuid(text: str) -> UUID | None:

@@ -246,7 +246,8 @@ class TestPayload:
         assert b'"payload":' + payload + b"}]}" in answer
 
     @pytest.mark.parametrize(
-        "payload", [b"[" * 201 + b"]" * 201, b"[" * 100_000 + b"]" * 100_000, b"1e999", b"[-1E+400]", b"9" * 400 + b".5"]
+        "payload",
+        [b"[" * 201 + b"]" * 201, b"[" * 100_000 + b"]" * 100_000, b"1e999", b"[-1E+400]", b"9" * 400 + b".5"],
     )
     def test_what_some_reader_cannot_take_is_refused(self, scene: Scene, payload: bytes) -> None:
         status, answer = send_raw(scene, payload)

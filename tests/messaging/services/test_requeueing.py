@@ -10,7 +10,6 @@ from messaging.errors import MessageNotFound, NotRequeuable
 from messaging.models import Message
 from messaging.services.requeueing import requeue_message
 from notifications.models import Alert, Event
-from tests.processes.exchange.conftest import _own_folders, scene  # noqa: F401
 from tests.processes.exchange.outcomes import put_in_doubt, put_into_error
 from tests.processes.exchange.scene import Scene, move_files
 
@@ -23,7 +22,7 @@ def requeue(id: str = "m1") -> None:
 
 
 class TestRequeue:
-    def test_the_message_is_offered_again_as_if_it_were_new(self, scene: Scene) -> None:  # noqa: F811
+    def test_the_message_is_offered_again_as_if_it_were_new(self, scene: Scene) -> None:
         put_into_error(scene)
         Message.objects.update(setbacks=4, is_postponed=True)
         requeue()
@@ -33,18 +32,18 @@ class TestRequeue:
         assert (message.settled_at, message.error_text, message.error_code, message.setbacks) == (None, "", "", 0)
         assert [each["id"] for each in scene.start()["messages"]] == ["m1"]
 
-    def test_it_is_not_offered_before_its_file_is_back(self, scene: Scene) -> None:  # noqa: F811
+    def test_it_is_not_offered_before_its_file_is_back(self, scene: Scene) -> None:
         put_into_error(scene)
         requeue()
         assert scene.start()["status"] == "IDLE"
 
-    def test_a_file_that_had_not_left_yet_is_offered_at_once(self, scene: Scene) -> None:  # noqa: F811
+    def test_a_file_that_had_not_left_yet_is_offered_at_once(self, scene: Scene) -> None:
         scene.send()
         Message.objects.update(status="incorrect", folder="Error", moving_from="Messages", settled_at=timezone.now())
         requeue()
         assert scene.start()["status"] == "OK"
 
-    def test_a_repaired_file_can_go_back_and_ends_its_alert(self, scene: Scene) -> None:  # noqa: F811
+    def test_a_repaired_file_can_go_back_and_ends_its_alert(self, scene: Scene) -> None:
         scene.send("m1", {"a": 1})
         file = next((settings.DATA_DIR / "messages" / scene.database.pk / "Messages").glob("*_m1_*"))
         whole = file.read_bytes()
@@ -58,33 +57,37 @@ class TestRequeue:
         assert Alert.objects.get(kind="message.file").status == "resolved"
         assert scene.start()["messages"][0]["payload"] == {"a": 1}
 
-    def test_says_who_did_it_and_why_everywhere(self, scene: Scene) -> None:  # noqa: F811
+    def test_says_who_did_it_and_why_everywhere(self, scene: Scene) -> None:
         put_into_error(scene)
         requeue()
         change = ChangeRecord.objects.get(kind="message")
-        assert (change.actor, change.before["status"], change.before["error_text"]) == ("staff:olga", "incorrect", "bad")
+        assert (change.actor, change.before["status"], change.before["error_text"]) == (
+            "staff:olga",
+            "incorrect",
+            "bad",
+        )
         assert (change.after["status"], change.after["reason"]) == ("waiting", "the price is right now")
         entry = LogEntry.objects.get(subject="message/m1")
         assert entry.text.endswith("into the queue by staff:olga: the price is right now")
         assert Event.objects.filter(type="message.requeued", subject="message/m1").count() == 1
 
-    def test_what_did_not_end_in_error_stays(self, scene: Scene) -> None:  # noqa: F811
+    def test_what_did_not_end_in_error_stays(self, scene: Scene) -> None:
         scene.send()
         with pytest.raises(NotRequeuable):
             requeue()
 
-    def test_what_a_process_in_doubt_holds_stays(self, scene: Scene) -> None:  # noqa: F811
+    def test_what_a_process_in_doubt_holds_stays(self, scene: Scene) -> None:
         put_in_doubt(scene, "PROCESSED_INCORRECT")
         assert scene.files("Error") == ["m1"]
         with pytest.raises(NotRequeuable):
             requeue()
 
-    def test_what_its_process_still_moves_stays(self, scene: Scene) -> None:  # noqa: F811
+    def test_what_its_process_still_moves_stays(self, scene: Scene) -> None:
         scene.step(scene.ready("PROCESSED_INCORRECT"), "commit")
         with pytest.raises(NotRequeuable):
             requeue()
 
-    def test_a_message_without_its_file_stays(self, scene: Scene) -> None:  # noqa: F811
+    def test_a_message_without_its_file_stays(self, scene: Scene) -> None:
         put_into_error(scene)
         Message.objects.filter(public_id="m1").update(file_gone_at=timezone.now())
         with pytest.raises(NotRequeuable):
@@ -100,7 +103,7 @@ class TestRequeue:
 class TestRace:
     def test_of_many_who_put_it_back_one_does(
         self,
-        scene: Scene,  # noqa: F811
+        scene: Scene,
         in_threads: Callable[[Callable[[int], Any], int], list[Any]],
     ) -> None:
         put_into_error(scene)

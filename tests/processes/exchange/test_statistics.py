@@ -57,9 +57,8 @@ class TestTotals:
         noon = DAY + timedelta(hours=12)
         assert totals("device", DAY, noon) == []
         assert totals("device", noon, noon + timedelta(milliseconds=1))[0]["sent"] == 5
-        assert totals("device", noon + timedelta(milliseconds=1), NEXT)[0] | {"sent": 0, "processed": 2} == totals(
-            "device", noon + timedelta(milliseconds=1), NEXT
-        )[0]
+        rest = totals("device", noon + timedelta(milliseconds=1), NEXT)[0]
+        assert (rest["sent"], rest["processed"]) == (0, 2)
 
     def test_what_was_settled_in_another_period_counts_there(self, traffic: Scene) -> None:
         Message.objects.filter(settled_at__isnull=False).update(settled_at=NEXT)

@@ -29,12 +29,13 @@ def move(process: ExchangeProcess, status: str) -> None:
 def add_messages(process: ExchangeProcess, count: int, **columns: Any) -> list[Message]:
     """Give a process messages that it holds."""
     database, at = process.database, timezone.now()
-    subsystem, _ = Subsystem.objects.get_or_create(id="sales", enterprise=database.enterprise, name="Sales")
-    device, _ = Device.objects.get_or_create(id="phone", subsystem=subsystem, name="Phone")
+    enterprise = database.enterprise
+    subsystem, _ = Subsystem.objects.get_or_create(id=f"{enterprise.pk}-sales", enterprise=enterprise, name="Sales")
+    device, _ = Device.objects.get_or_create(id=f"{enterprise.pk}-phone", subsystem=subsystem, name="Phone")
     usual = {"folder": "Log", "status": "processed", "direction": "request", "process": process.pk}
     made = [
         Message.objects.create(
-            enterprise=database.enterprise,
+            enterprise=enterprise,
             public_id=str(uuid4()),
             database=database,
             device=device,
@@ -61,5 +62,7 @@ def _columns(status: str) -> dict[str, Any]:
 
 def _database(name: str) -> ExchangeDatabase:
     enterprise, _ = Enterprise.objects.get_or_create(id=name, name=name)
-    database, _ = ExchangeDatabase.objects.get_or_create(id=f"{name}-erp", enterprise=enterprise, name="ERP")
+    database, _ = ExchangeDatabase.objects.get_or_create(
+        id=f"{name}-erp", enterprise=enterprise, defaults={"name": "ERP"}
+    )
     return database

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from config.asgi import application
 
@@ -31,7 +31,7 @@ class Socket:
 
     async def open(self) -> str:
         """Connect; return the type of the answer."""
-        self.task = asyncio.create_task(application(self._scope, self._incoming.get, self._send))
+        self.task = asyncio.create_task(cast(Any, application)(self._scope, self._incoming.get, self._send))
         self._incoming.put_nowait({"type": "websocket.connect"})
         return str((await self._receive())["type"])
 

@@ -1,5 +1,7 @@
 """The socket over the whole application and the database, as a page opens it."""
 
+from typing import Any
+
 import pytest
 from django.contrib.auth.models import Permission, User
 from django.contrib.sessions.models import Session
@@ -18,7 +20,7 @@ pytestmark = [pytest.mark.embedded, pytest.mark.django_db(transaction=True)]
 Status = ExchangeProcess.Status
 
 
-def session_of(name: str, **columns: bool) -> str:
+def session_of(name: str, **columns: Any) -> str:
     person = User.objects.create_user(name, **columns)
     client = Client()
     client.force_login(person)

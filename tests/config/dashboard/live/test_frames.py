@@ -15,7 +15,7 @@ PARTS = Parts(
     alerts={7: AlertRow(7, "k", {"en": "A thing", "ru": "Дело"}, "open", AT)},
     engines={"database": "ok", "redis": "off"},
 )
-NOTHING = {"processes": [], "sensors": {}, "deliveries": {}, "alerts": [], "engines": {}}
+NOTHING: dict[str, Any] = {"processes": [], "sensors": {}, "deliveries": {}, "alerts": [], "engines": {}}
 
 
 def read(text: str | None) -> dict[str, Any]:

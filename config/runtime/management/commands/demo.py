@@ -1,0 +1,73 @@
+import os
+import signal
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+from django.db import connections
+
+from config.common.correlation import correlated
+from config.common.orphans import die_with_parent
+from config.runtime.demo.cast import DATABASE, SENSORS, Cast, engage
+from config.runtime.demo.receiver import find_port
+from config.runtime.demo.receiver import receive as receive_hooks
+from config.runtime.processes import Process
+from config.runtime.supervisor import Supervisor
+
+NETWORKS = "WEBHOOK_ALLOWED_NETWORKS"
+
+
+class Command(BaseCommand):
+    help = "Run everything that `up` runs, with a simulated fleet, devices and an ERP beside it, until SIGTERM."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--with-parent", action="store_true", help="stop also when the process that started this one ends"
+        )
+
+        parser.add_argument("--receive", type=int, metavar="PORT", help="only take the webhooks of the demonstration")
+
+    def handle(self, *, with_parent: bool, receive: int | None, **options: Any) -> None:
+        if with_parent:
+            die_with_parent(os.getppid(), signal.SIGTERM)
+        if receive is not None:
+            receive_hooks(receive)
+            return
+        port = find_port()
+        with correlated():
+            cast = engage(f"http://127.0.0.1:{port}/hook")
+        connections.close_all()
+        allowed = ",".join(filter(None, [os.environ.get(NETWORKS, ""), "127.0.0.1/32"]))
+        environment = {**os.environ, "DATA_DIR": str(settings.DATA_DIR), NETWORKS: allowed}
+        guard = Process("guard", "demo", arguments=("--receive", str(port)))
+        Supervisor((*_players(cast), guard), environment=environment, descriptors={}).run()
+
+
+def _players(cast: Cast) -> tuple[Process, ...]:
+    """The product, and who calls it; a player that comes before the product serves is simply started again."""
+    url = f"http://127.0.0.1:{settings.ENV.port}"
+    folder = settings.DATA_DIR / "demo"
+    devices = [word for device, key in cast.device_keys.items() for word in ("--device", f"{device}:{key}")]
+    signals = ("--url", url, "--key", cast.signals_key, "--sensors", str(SENSORS), "--rate", "4", "--seconds", "0")
+    fleet = (*signals, "--no-register")
+    phones = ("--url", url, *devices, "--to", DATABASE, "--journal", str(folder / "devices.sqlite3"), "--rate", "1.5")
+    rates = ("--deadlock-rate", "0.05", "--incorrect-rate", "0.05")
+    erp = (
+        "--url",
+        url,
+        "--key",
+        cast.database_key,
+        "--store",
+        str(folder / "erp.sqlite3"),
+        "--forever",
+        "--every",
+        "4",
+    )
+    return (
+        Process("fleet", "simulate_fleet", arguments=fleet),
+        Process("devices", "simulate_devices", arguments=phones),
+        Process("erp", "simulate_erp", arguments=(*erp, "--take-over", *rates)),
+        Process("product", "up"),
+    )

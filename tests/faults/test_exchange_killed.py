@@ -1,0 +1,233 @@
+"""Ten databases and fifty devices over two web nodes, two workers and a scheduler, one of which is killed every few
+seconds. At the end the sets are equal: every message took effect once, every reply was confirmed once."""
+
+import json
+import os
+import random
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from messaging.simulation.devices import Crowd, Device, Plan
+from messaging.simulation.journal import Journal
+from processes.exchange.reference.faults import Rates
+from processes.exchange.reference.ledger import count_effects, open_store, read_balances
+from tests.faults.exchange_crowd import CallsOfNodes, Lives, ServerOfNodes, register
+from tests.faults.exchange_fleet import Fleet
+from tests.faults.product import own_database, variables_of
+from tests.servers.private import PrivateServer
+
+pytestmark = [pytest.mark.xdist_group("engines"), pytest.mark.timeout(1800)]
+
+SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
+MESSAGES = int(20_000 * SCALE)
+DATABASES, DEVICES = 10, 50
+# In the small one everybody is quicker, so that the same things happen in less time.
+PATIENCE = 8 if SCALE >= 1 else 4
+PAUSES = (1.0, 5.0) if SCALE >= 1 else (0.7, 2.5)
+SENDING_SECONDS = 0.0 if SCALE >= 1 else 8.0
+SECONDS = 120 + 1500 * SCALE
+RATES = Rates(deadlock=0.02, incorrect=0.03, leave_out=0.02, commit_failure=0.03, crash=0.06)
+UNSETTLED = """
+SELECT (SELECT count(*) FROM messaging_message
+        WHERE status NOT IN ('processed', 'incorrect') OR moving_from <> '' OR process IS NOT NULL)
+     + (SELECT count(*) FROM exchange_exchangeprocess
+        WHERE status IN ('STARTED', 'READY_TO_COMMIT', 'CLEANUP', 'FAILED', 'IN_DOUBT'))
+"""
+
+
+@pytest.fixture
+def fleet(engines: dict[str, PrivateServer], tmp_path: Path) -> Iterator[Fleet]:
+    with own_database(engines["database"].url) as database:
+        variables = variables_of(engines, database)
+        del variables["CLICKHOUSE_URL"]
+        timeouts = {f"EXCHANGE_{name}_TIMEOUT": str(PATIENCE) for name in ("STARTED", "READY")}
+        made = Fleet(tmp_path, **variables, **timeouts)
+        made.prepare()
+        made.start()
+        yield made
+        made.end()
+
+
+class World:
+    """The devices and the ERPs around the fleet, in threads of this process."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self.fleet = fleet
+        self.journal = Journal(fleet.folder / "journal")
+        keys = register(fleet.database, databases=DATABASES, devices=DEVICES)
+        databases = [id for id in keys if id.startswith("erp")]
+        phones = [id for id in keys if id.startswith("phone")]
+        devices = [
+            Device(id, CallsOfNodes(fleet.urls, keys[id], first=n % 2), self.journal) for n, id in enumerate(phones)
+        ]
+        rate = MESSAGES / SENDING_SECONDS if SENDING_SECONDS else 0
+        plan = Plan(to=databases, rate=rate, messages=MESSAGES, linger=SECONDS, threads=8)
+        self._crowd = Crowd(devices, self.journal, plan)
+        self.erps = [
+            Lives(id, ServerOfNodes(fleet.urls, keys[id], first=n % 2), fleet.folder / id, RATES, away=PATIENCE + 3)
+            for n, id in enumerate(databases)
+        ]
+
+    def run(self, chance: random.Random) -> None:
+        """Let all work until everything is settled, while members of the fleet are killed.
+
+        This thread starts them: what a thread has started ends with it.
+        """
+        with ThreadPoolExecutor(DATABASES + 1) as threads, ExitStack() as last:
+            work = [threads.submit(erp.run) for erp in self.erps] + [threads.submit(self._crowd.run)]
+            last.callback(self._stop)
+            deadline = time.monotonic() + SECONDS
+            while not self._is_over_within(chance.uniform(*PAUSES)):
+                _raise_from(work)
+                assert time.monotonic() < deadline, self.fleet.logs()
+                self.fleet.strike(chance)
+                # On a busy machine nobody would ever come up if they were killed by the clock alone.
+                assert self.fleet.is_up_within(120), self.fleet.logs()
+        _raise_from(work)
+
+    def close(self) -> None:
+        self._crowd.close()
+        self.journal.close()
+
+    def _is_over_within(self, seconds: float) -> bool:
+        """Wait so long, or until every message is settled and every reply confirmed."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            time.sleep(0.2)
+            totals = self.journal.totals()
+            is_told = totals.accepted == MESSAGES and totals.fetched == totals.confirmed
+            if is_told and self.fleet.rows(UNSETTLED) == [(0,)]:
+                return True
+        return False
+
+    def _stop(self) -> None:
+        self._crowd.stop.set()
+        for erp in self.erps:
+            erp.stop.set()
+
+
+def _raise_from(work: Sequence["Future[None]"]) -> None:
+    for future in work:
+        if future.done():
+            future.result()
+
+
+class Sent:
+    """What the devices know: each message with its sender, its database and its booking; the incorrect ones apart."""
+
+    def __init__(self, world: World) -> None:
+        rows = world.journal._run("SELECT id, device, body FROM sent WHERE accepted_at IS NOT NULL")
+        self.sender = {id: device for id, device, _ in rows}
+        bodies = {id: json.loads(body) for id, _, body in rows}
+        self.database = {id: body["to"] for id, body in bodies.items()}
+        self.booking = {id: body["payload"] for id, body in bodies.items()}
+        faults = {erp.id: erp.faults for erp in world.erps}
+        self.incorrect = {id for id, to in self.database.items() if faults[to].is_incorrect(id)}
+        self.right = self.sender.keys() - self.incorrect
+
+
+def check_effects(world: World, sent: Sent) -> None:
+    """The database of each ERP holds the effect of every right message exactly once, and of no other."""
+    for erp in world.erps:
+        mine = [id for id in sent.right if sent.database[id] == erp.id]
+        balances: Counter[str] = Counter()
+        for id in mine:
+            balances[sent.booking[id]["account"]] += sent.booking[id]["amount"]
+        with closing(open_store(str(erp.store))) as store:
+            assert count_effects(store) == Counter(mine)
+            assert read_balances(store) == balances
+
+
+def check_replies(world: World, sent: Sent) -> None:
+    """The device that sent a message has confirmed exactly one reply to it; none came again after that."""
+    fetched = world.journal._run("SELECT id, device, reply_to FROM fetched WHERE confirmed_at IS NOT NULL")
+    assert Counter(reply_to for _, _, reply_to in fetched) == Counter(sent.right)
+    assert all(sent.sender[reply_to] == device for _, device, reply_to in fetched)
+    assert world.journal.totals().came_back == 0
+    rows = world.fleet.rows("SELECT public_id, status FROM messaging_message WHERE direction = 'reply'")
+    assert dict(rows) == {id: "processed" for id, _, _ in fetched}
+
+
+def check_rows(fleet: Fleet, sent: Sent) -> None:
+    requests = fleet.rows("SELECT public_id, status FROM messaging_message WHERE direction = 'request'")
+    assert dict(requests) == dict.fromkeys(sent.right, "processed") | dict.fromkeys(sent.incorrect, "incorrect")
+    received = fleet.rows(
+        "SELECT subject, count(*) FROM notifications_event WHERE type = 'message.received' GROUP BY 1"
+    )
+    assert dict(received) == {f"message/{id}": 1 for id in sent.sender}
+    assert statuses(fleet).keys() <= {"DONE", "ROLLED_BACK", "INTERRUPTED", "TIMED_OUT"}
+    told = fleet.rows("SELECT subject, count(*) FROM notifications_event WHERE type = 'exchange.done' GROUP BY 1")
+    done = fleet.rows("SELECT 'process/' || id FROM exchange_exchangeprocess WHERE status = 'DONE'")
+    assert dict(told) == {subject: 1 for (subject,) in done}
+
+
+def check_files(fleet: Fleet) -> None:
+    """Every file lies where its row says, under its row's name; of drafts only such are left as no row knows."""
+    rows = fleet.rows("SELECT database_id, folder, public_id, device_id, direction, size, token FROM messaging_message")
+    belongs = {
+        (base, folder, id, *_parties(base, device, direction)): size
+        for base, folder, id, device, direction, size, _ in rows
+    }
+    lies = {}
+    for path in fleet.messages.glob("*/*/*.json"):
+        _, id, sender, to, _ = path.name.split("_")
+        lies[(path.parts[-3], path.parts[-2], id, sender, to)] = path.stat().st_size
+    assert lies == belongs
+    assert {folder for _, folder, *_ in lies} <= {"Log", "Error"}
+    tokens = {token.hex for *_, token in rows}
+    left = {path.name.removeprefix(".draft-") for path in fleet.messages.glob("*/*/.draft-*")}
+    assert not tokens & left
+
+
+def check_alerts(fleet: Fleet) -> None:
+    """Nobody had to be told of a file that is lost, of a move that failed or of an ERP that contradicts."""
+    kinds = {kind for (kind,) in fleet.rows("SELECT kind FROM notifications_alert")}
+    assert not kinds & {"exchange.contradiction", "exchange.failed", "message.file"}
+    open_doubts = "SELECT FROM notifications_alert WHERE kind = 'exchange.in_doubt' AND status <> 'resolved'"
+    assert not fleet.rows(open_doubts)
+
+
+def statuses(fleet: Fleet) -> dict[str, int]:
+    return dict(fleet.rows("SELECT status, count(*) FROM exchange_exchangeprocess GROUP BY 1"))
+
+
+def describe(world: World, seconds: float) -> str:
+    [(doubts,)] = world.fleet.rows("SELECT count(*) FROM notifications_event WHERE type = 'exchange.in_doubt'")
+    endings: Counter[str] = sum((erp.endings for erp in world.erps), Counter())
+    return "\n".join(
+        (
+            f"{MESSAGES} messages in {seconds:.0f} s: {MESSAGES / seconds:.0f} a second",
+            f"killed: {dict(world.fleet.kills)}; ERPs died {sum(erp.deaths for erp in world.erps)} times",
+            f"processes: {statuses(world.fleet)}, {doubts} of them were in doubt",
+            f"ERPs: {dict(endings)}",
+        )
+    )
+
+
+def _parties(database: str, device: str, direction: str) -> tuple[str, str]:
+    return (device, database) if direction == "request" else (database, device)
+
+
+def test_random_kills_lose_nothing_and_double_nothing(fleet: Fleet, capsys: Any) -> None:
+    world = World(fleet)
+    began = time.monotonic()
+    try:
+        world.run(random.Random(11))
+        with capsys.disabled():
+            print(f"\n{describe(world, time.monotonic() - began)}")
+        sent = Sent(world)
+        assert len(sent.sender) == MESSAGES
+        check_effects(world, sent)
+        check_replies(world, sent)
+        check_rows(fleet, sent)
+        check_files(fleet)
+        check_alerts(fleet)
+    finally:
+        world.close()
