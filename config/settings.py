@@ -96,7 +96,8 @@ def _postgresql(address: DatabaseAddress) -> dict[str, Any]:
     """A pool as large as the calls at once; a connection is checked before it is handed out.
 
     The planner is told that a page out of order costs hardly more than one in order, as on any disk without arms: with
-    its default it reads the whole table of states for a batch of signals that touches a fiftieth of it.
+    its default it reads the whole table of states for a batch of signals that touches a fiftieth of it. A transaction
+    in which nothing happens for two minutes is ended: whoever hangs, in a rename say, must not keep its rows for ever.
     """
     return {
         "ENGINE": "django.db.backends.postgresql",
@@ -109,7 +110,7 @@ def _postgresql(address: DatabaseAddress) -> dict[str, Any]:
         "OPTIONS": {
             "connect_timeout": 3,
             "application_name": "postern",
-            "options": "-c random_page_cost=1.1",
+            "options": "-c random_page_cost=1.1 -c idle_in_transaction_session_timeout=120s",
             "pool": {"min_size": 0, "max_size": WEB_CONCURRENCY + 4, "timeout": 5, "reconnect_timeout": 2},
             **address.options,
         },

@@ -10,7 +10,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from processes.exchange.selectors import in_doubt
+from processes.exchange.selectors import count_in_doubt
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ MENU: tuple[tuple[Promise, tuple[Entry, ...]], ...] = (
                 "help",
                 page="admin:exchange_doubt",
                 permission="exchange.view_exchangeprocess",
-                count=lambda: in_doubt().count(),
+                count=count_in_doubt,
             ),
             Entry(
                 _("Statistics"),

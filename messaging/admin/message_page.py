@@ -17,6 +17,7 @@ from messaging.admin.words import status_badge
 from messaging.files.showing import Content, read_content
 from messaging.journeys import Stage, stages_of
 from messaging.models import Message
+from messaging.naming import subject_of
 
 ROWS = 50
 T = TypeVar("T")
@@ -74,5 +75,5 @@ def _replies(message: Message) -> list[tuple[Message, SafeString]]:
 
 def _log(message: Message) -> list[LogEntry]:
     """Return what was logged of this message; another enterprise may have one with the same id."""
-    entries = LogEntry.objects.filter(subject=f"message/{message.public_id}").order_by("-id")[:ROWS]
+    entries = LogEntry.objects.filter(subject=subject_of(message)).order_by("-id")[:ROWS]
     return [entry for entry in entries if entry.data.get("database") == message.database_id]

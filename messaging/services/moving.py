@@ -7,14 +7,13 @@ from django.utils.translation import gettext_noop
 
 from config.common.errors import ApplicationError
 from config.common.ring import ring
+from config.common.sql import load_for_engine
 from messaging.files.placing import FileForeign, FileMissing, put_in_place
 from messaging.models import Message
 from messaging.services.file_errors import tell_file_error
 
 MOVES = "messages.moves"
 BATCH = 100
-# A mover that hangs in a rename must not keep its row for ever; who comes late puts right what it misplaced.
-PATIENCE = "60s"
 
 log = structlog.get_logger(__name__)
 
@@ -42,7 +41,8 @@ def move_owed_once() -> bool:
 def place(message: Message) -> None:
     """Bring the file of a row that the caller holds to its folder, and record it."""
     put_in_place(message)
-    Message.objects.filter(pk=message.pk).update(moving_from="", arrived_at=Now())
+    with connection.cursor() as cursor:
+        cursor.execute(load_for_engine("messaging", "mark_placed"), [message.pk])
 
 
 def owe_move() -> None:
@@ -59,10 +59,7 @@ def _move(message_id: int, *, even_if_not_owed: bool = False) -> None:
 
 
 def _hold(message_id: int) -> Message | None:
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute(f"SET LOCAL idle_in_transaction_session_timeout = '{PATIENCE}'")
-    return Message.objects.select_for_update(no_key=True).filter(pk=message_id).first()
+    return next(iter(Message.objects.raw(load_for_engine("messaging", "hold_message"), [message_id])), None)
 
 
 def _try_to_move(message_id: int) -> bool:

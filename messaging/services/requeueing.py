@@ -12,6 +12,7 @@ from config.records.services.changes import record_change
 from config.records.services.log import write_entry
 from messaging.errors import MessageNotFound, NotRequeuable
 from messaging.models import Message
+from messaging.naming import subject_of
 from messaging.services.file_errors import KIND as FILE_ERROR
 from messaging.services.moving import owe_move
 from notifications.services.alerts import heal
@@ -73,7 +74,7 @@ def _record(message: Message, before: dict[str, Any], *, reason: str, actor: str
         after={"id": message.public_id, "status": message.status, "folder": message.folder, "reason": reason},
         actor=actor,
     )
-    subject = f"message/{message.public_id}"
+    subject = subject_of(message)
     told = {"message": message.public_id, "database": message.database_id, "actor": actor, "why": reason}
     write_entry(
         level=LogEntry.Level.WARNING,

@@ -6,16 +6,19 @@ from datetime import datetime
 
 import msgspec
 from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.utils.translation import gettext
 
 from config.common.correlation import correlation_id
 from config.common.errors import Invalid, TooLarge
+from config.common.sql import load
 from messaging.errors import IdTaken
 from messaging.files.envelope import fingerprint, size_of
 from messaging.files.writing import drop_drafts, name_drafts, write_drafts
-from messaging.models import Device, ExchangeDatabase, Message
+from messaging.models import Device, Message
+from messaging.naming import subject_of
 from messaging.protocol import Body, Id, check_payload, megabytes
+from messaging.services.inserting import insert_message
 from messaging.services.values import read_created_at
 from notifications.services.events import Fact, record_event
 
@@ -35,18 +38,22 @@ class Accepted:
 
 def send_message(*, device: Device, wanted: NewMessage, at: datetime) -> Accepted:
     """Accept a message: its draft is on the disk, then its row is committed, then the draft gets its name."""
-    digest = fingerprint(wanted.to, [bytes(wanted.payload)])
-    known = _find(device, wanted, digest, at=at)
-    if known is not None:
-        return known
     payload = bytes(wanted.payload)
-    message = _new_row(device, wanted, digest, payload, at)
+    digest = fingerprint(wanted.to, [payload])
+    try:
+        message = _new_row(device, wanted, digest, payload, at)
+    except Invalid:
+        # A repeat is answered as the first time, also when its database has been deactivated since.
+        known = _find(device, wanted, digest, at=at)
+        if known is None:
+            raise
+        return known
     write_drafts([(message, payload)])
     try:
         _insert(message)
     except IntegrityError:
-        # Someone else's call with this id was first. After any other error the row may have been committed all the
-        # same: the draft stays, and is swept if no row knows it.
+        # A repeat, or someone else's call with this id that was first. After any other error the row may have been
+        # committed all the same: the draft stays, and is swept if no row knows it.
         drop_drafts([message])
         known = _find(device, wanted, digest, at=at)
         if known is None:
@@ -72,7 +79,7 @@ def _find(device: Device, wanted: NewMessage, digest: bytes, *, at: datetime) ->
 
 def _new_row(device: Device, wanted: NewMessage, digest: bytes, payload: bytes, at: datetime) -> Message:
     enterprise_id = device.subsystem.enterprise_id
-    if not ExchangeDatabase.objects.filter(pk=wanted.to, enterprise=enterprise_id, active=True).exists():
+    if not _is_addressee(wanted.to, enterprise_id):
         raise Invalid({"to": [gettext("Must be an active database of your enterprise.")]})
     message = Message(
         enterprise_id=enterprise_id,
@@ -87,12 +94,20 @@ def _new_row(device: Device, wanted: NewMessage, digest: bytes, payload: bytes, 
         digest=digest,
         folder=Message.Folder.MESSAGES,
         status=Message.Status.WAITING,
+        arrived_at=at,
+        updated_at=at,
     )
     message.size = size_of(message, payload)
     if message.size > megabytes(settings.MESSAGE_MAX_MB):
         raise TooLarge
     check_payload(payload)
     return message
+
+
+def _is_addressee(database_id: str, enterprise_id: str) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(load("messaging", "find_addressee"), [database_id, enterprise_id])
+        return cursor.fetchone() is not None
 
 
 def _insert(message: Message) -> None:
@@ -105,5 +120,5 @@ def _insert(message: Message) -> None:
         "bytes": message.size,
     }
     with transaction.atomic():
-        message.save(force_insert=True)
-        record_event(Fact("message.received", f"message/{message.public_id}", message.accepted_at, payload))
+        insert_message(message)
+        record_event(Fact("message.received", subject_of(message), message.accepted_at, payload))

@@ -73,6 +73,11 @@ def in_doubt() -> QuerySet[ExchangeProcess]:
     return ExchangeProcess.objects.filter(status=ExchangeProcess.Status.IN_DOUBT)
 
 
+def count_in_doubt(most: int = 99) -> int:
+    """Count them no further than a person reads on: the menu asks on every page."""
+    return len(in_doubt().order_by().values_list("pk")[:most])
+
+
 def _messages(processes: Iterable[ExchangeProcess]) -> dict[UUID, list[Entry]]:
     """List the messages of each process; what API_2 left out is no longer among them."""
     entries = ProcessMessage.objects.filter(process__in=[process.pk for process in processes], is_left_out=False)

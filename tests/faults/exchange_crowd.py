@@ -108,7 +108,7 @@ class Lives:
         store = open_store(str(self.store))
         try:
             erp = Erp(self.server, store, Options(worker=self.id), self.faults, self.stop)
-            erp.run_until(lambda outcome: False, every=0.3, report=self._note)
+            erp.run_until(lambda outcome: False, every=0.5, report=self._note)
         finally:
             store.close()  # undoes what was not committed, as the end of a process does
 

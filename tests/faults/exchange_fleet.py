@@ -15,7 +15,6 @@ from tests.faults.patience import eventually
 from tests.faults.product import Product
 from tests.servers.private import HOST
 
-
 # What each says when it has started.
 GREETINGS = {"run_web": "web.started", "run_worker": " ready.", "run_scheduler": "scheduler.started"}
 

@@ -7,7 +7,8 @@ from django.db.models.functions import Cast, Coalesce, Now
 from django.utils.translation import gettext_noop
 
 from messaging.models import Message
-from notifications.services.alerts import raise_alert
+from messaging.naming import subject_of
+from notifications.services.alerts import heal, raise_alert
 from processes.exchange.models import ExchangeProcess, ProcessMessage
 
 Folder, Status, Result = Message.Folder, Message.Status, ProcessMessage.Result
@@ -56,7 +57,13 @@ def give_back_after_setback(messages: QuerySet[Message]) -> None:
     for message in Message.objects.filter(pk__in=keys, setbacks__gte=PATIENCE):
         title = gettext_noop("Message %(message)s to %(database)s was left out or deadlocked %(times)s times running")
         detail = {"message": message.public_id, "database": message.database_id, "times": message.setbacks}
-        raise_alert(SETBACKS, f"message/{message.public_id}", title, detail)
+        raise_alert(SETBACKS, subject_of(message), title, detail)
+
+
+def heal_setbacks(messages: QuerySet[Message]) -> None:
+    """The ERP has processed these messages after all: nobody need look after them."""
+    for message in messages.filter(setbacks__gte=PATIENCE):
+        heal(SETBACKS, subject_of(message), gettext_noop("the message is processed"))
 
 
 def said_of(process: ExchangeProcess, column: str) -> Any:

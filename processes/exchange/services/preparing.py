@@ -15,6 +15,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext, gettext_noop
 
 from config.common.errors import ApplicationError, Invalid, TooLarge
+from config.common.sql import among, run_for_rows
 from config.records.models import LogEntry
 from messaging.files.envelope import fingerprint, size_of
 from messaging.files.writing import drop_drafts, name_drafts, write_drafts
@@ -76,6 +77,8 @@ def prepare_process(
         if verdict != Verdict.DO:
             return verdict == Verdict.REPEAT
         _check_results(process, wanted.results)
+        # Under the lock: these replies must not have been written meanwhile by the same call, sent twice.
+        _check_ids(database.enterprise_id, wanted.replies)
     prepared = _Prepared(digest, wanted.results, _replies(process, wanted.replies, at=at))
     try:
         write_drafts(prepared.replies)
@@ -108,9 +111,8 @@ def _check_results(process: ExchangeProcess, results: Sequence[ResultOf]) -> Non
 
 def _replies(process: ExchangeProcess, replies: Sequence[Reply], *, at: datetime) -> list[tuple[Message, bytes]]:
     enterprise_id = process.database.enterprise_id
-    wanted = Device.objects.filter(pk__in={reply.to for reply in replies}, subsystem__enterprise=enterprise_id)
+    wanted = Device.objects.filter(pk__in=among({reply.to for reply in replies}), subsystem__enterprise=enterprise_id)
     devices = {device.pk: device for device in wanted}
-    _check_ids(enterprise_id, replies)
     chains = dict(requests_of(process).values_list("public_id", "correlation_id"))
     rows = []
     for index, reply in enumerate(replies):
@@ -130,7 +132,7 @@ def _check_ids(enterprise_id: str, replies: Sequence[Reply]) -> None:
     ids = Counter(reply.id for reply in replies if reply.id is not None)
     taken = {name for name, times in ids.items() if times > 1}
     taken |= set(
-        Message.objects.filter(enterprise=enterprise_id, public_id__in=ids).values_list("public_id", flat=True)
+        Message.objects.filter(enterprise=enterprise_id, public_id__in=among(ids)).values_list("public_id", flat=True)
     )
     if taken:
         raise _ids_taken(taken)
@@ -177,8 +179,9 @@ def _write(process: ExchangeProcess, prepared: _Prepared, *, at: datetime) -> bo
             held = hold_process(process.pk)
             verdict = _judge(held, prepared.digest)
             if verdict == Verdict.DO:
+                _check_results(held, prepared.results)  # API_2 may have come in between
                 _insert(held, prepared, rows, at=at)
-    except (DifferentRepeat, IntegrityError) as error:
+    except (DifferentRepeat, Invalid, IntegrityError) as error:
         drop_drafts(rows)
         if isinstance(error, IntegrityError):
             raise _ids_taken({row.public_id for row in rows}) from error
@@ -210,15 +213,12 @@ def _insert(process: ExchangeProcess, prepared: _Prepared, rows: Sequence[Messag
 
 
 def _record_results(process: ExchangeProcess, results: Sequence[ResultOf], *, at: datetime) -> None:
-    entries = {entry.message.public_id: entry for entry in process.entries.select_related("message")}
+    entries = dict(process.entries.values_list("message__public_id", "pk"))
+    rows = [(each.status, each.error_text or "", each.error_code, at, entries[each.message]) for each in results]
+    run_for_rows("processes.exchange", "record_results", rows)
     for result in results:
-        entry = entries[result.message]
-        entry.result, entry.prepared_at = result.status, at
-        entry.error_text, entry.error_code = result.error_text or "", result.error_code
-        if result.status != Result.PROCESSED:
+        if result.status != "PROCESSED":
             _log_error(process, result)
-    named = [entries[result.message] for result in results]
-    ProcessMessage.objects.bulk_update(named, ["result", "prepared_at", "error_text", "error_code"])
 
 
 def _log_error(process: ExchangeProcess, result: ResultOf) -> None:

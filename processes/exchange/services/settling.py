@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 from django.db.models.functions import Now
@@ -22,6 +23,7 @@ from processes.exchange.services.freeing import (
     Status,
     give_back,
     give_back_after_setback,
+    heal_setbacks,
     replies_of,
     requests_of,
     said_of,
@@ -35,27 +37,19 @@ Decision, ProcessStatus = ExchangeProcess.Decision, ExchangeProcess.Status
 
 def commit(process: ExchangeProcess, *, at: datetime, how: str) -> None:
     """The ERP has committed: say where each file belongs, and let the movers bring it there."""
-    send_to(
-        Folder.LOG,
-        requests_of(process, Result.PROCESSED),
-        status=Status.PROCESSED,
-        settled_at=at,
-        setbacks=0,
-        is_postponed=False,
-        error_text="",
-        error_code="",
-    )
-    send_to(
-        Folder.ERROR,
-        requests_of(process, Result.INCORRECT),
-        status=Status.INCORRECT,
-        settled_at=at,
-        error_text=said_of(process, "error_text"),
-        error_code=said_of(process, "error_code"),
-    )
-    give_back_after_setback(requests_of(process, Result.DEADLOCK))
-    send_to(Folder.MESSAGES, replies_of(process), status=Status.WAITING)
-    heal_alerts(process)
+    results = set(process.entries.filter(is_left_out=False).values_list("result", flat=True))
+    heal_setbacks(requests_of(process, Result.PROCESSED, Result.INCORRECT))
+    settled = {"settled_at": at, "setbacks": 0, "is_postponed": False}
+    processed = requests_of(process, Result.PROCESSED)
+    send_to(Folder.LOG, processed, status=Status.PROCESSED, error_text="", error_code="", **settled)
+    if Result.INCORRECT in results:
+        incorrect, said = requests_of(process, Result.INCORRECT), _said(process)
+        send_to(Folder.ERROR, incorrect, status=Status.INCORRECT, **said, **settled)
+    if Result.DEADLOCK in results:
+        give_back_after_setback(requests_of(process, Result.DEADLOCK))
+    if process.replies:
+        send_to(Folder.MESSAGES, replies_of(process), status=Status.WAITING)
+    _close_doubt(process)
     process.ended_at = None
     _write(process, ProcessStatus.CLEANUP, decision=Decision.COMMITTED, due_at=Now())
     log(process, gettext_noop("The ERP has committed (%(how)s); the files are moved"), how=how)
@@ -66,7 +60,7 @@ def roll_back(process: ExchangeProcess, *, at: datetime, how: str, error_text: s
     """The ERP has not committed: offer the messages again and take the replies back."""
     give_back(requests_of(process), error_text=error_text)
     _take_back(list(replies_of(process).select_for_update()))
-    heal_alerts(process)
+    _close_doubt(process)
     process.ended_at = at
     _write(process, ProcessStatus.ROLLED_BACK, decision=Decision.NOT_COMMITTED, due_at=None)
     text = gettext_noop("The ERP has not committed (%(how)s): %(error)s")
@@ -81,8 +75,7 @@ def doubt(process: ExchangeProcess, *, at: datetime) -> None:
         Folder.ERROR,
         requests_of(process, Result.INCORRECT),
         status=Status.IN_DOUBT,
-        error_text=said_of(process, "error_text"),
-        error_code=said_of(process, "error_code"),
+        **_said(process),
     )
     give_back_after_setback(requests_of(process, Result.DEADLOCK))
     send_to(Folder.UNKNOWN, replies_of(process), status=Status.IN_DOUBT)
@@ -102,6 +95,15 @@ def give_up(process: ExchangeProcess, status: str, *, at: datetime, template: st
     process.ended_at = at
     _write(process, status, due_at=None)
     log(process, template, level=LogEntry.Level.WARNING, text=text)
+
+
+def _said(process: ExchangeProcess) -> dict[str, Any]:
+    return {column: said_of(process, column) for column in ("error_text", "error_code")}
+
+
+def _close_doubt(process: ExchangeProcess) -> None:
+    if process.status == ProcessStatus.IN_DOUBT:
+        heal_alerts(process)
 
 
 def _write(process: ExchangeProcess, status: str, *, due_at: Now | None, decision: str = "") -> None:

@@ -73,7 +73,9 @@ def _check_parties(database: ExchangeDatabase, lane: Collection[str], senders: C
     faults = {}
     if lane and Subsystem.objects.filter(enterprise=enterprise, pk__in=among(lane)).count() != len(lane):
         faults["subsystems"] = [gettext("Must be subsystems of your enterprise.")]
-    if senders and Device.objects.filter(subsystem__enterprise=enterprise, pk__in=among(senders)).count() != len(senders):
+    if senders and Device.objects.filter(subsystem__enterprise=enterprise, pk__in=among(senders)).count() != len(
+        senders
+    ):
         faults["senders"] = [gettext("Must be devices of your enterprise.")]
     if faults:
         raise Invalid(faults)

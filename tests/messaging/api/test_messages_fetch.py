@@ -148,7 +148,7 @@ class TestFetchOfBadFiles:
         receipt = scene.receipt("r1", of=scene.database.pk)
         assert (receipt["status"], receipt["error_code"]) == ("incorrect", "unreadable")
         assert "bytes instead of" in receipt["error_text"]
-        assert Alert.objects.filter(kind="message.file", subject="message/r1").exists()
+        assert Alert.objects.filter(kind="message.file", subject="message/acme/r1").exists()
 
     def test_missing_file_blocks_nobody(self, scene: Scene) -> None:
         write_replies(scene, scene.reply("r1"), scene.reply("r2"))

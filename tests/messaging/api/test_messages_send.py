@@ -64,7 +64,7 @@ class TestSend:
         scene.send("m1")
         scene.send("m1")
         event = Event.objects.get(type="message.received")
-        assert (event.subject, event.payload["device"]) == ("message/m1", "acme-phone")
+        assert (event.subject, event.payload["device"]) == ("message/acme/m1", "acme-phone")
 
     def test_without_an_id_gets_one(self, scene: Scene) -> None:
         body = {"version": 1, "to": scene.database.pk, "payload": 1}
@@ -145,7 +145,7 @@ class TestCreatedAt:
     @pytest.mark.parametrize(
         "given",
         [
-            format_moment(timezone.now() + timedelta(days=1)),
+            pytest.param(format_moment(timezone.now() + timedelta(days=1)), id="tomorrow"),
             "2019-12-31T23:59:59.999Z",
             "2026-01-31T23:59:59",
             "2026-02-30T00:00:00Z",

@@ -67,9 +67,9 @@ class TestRequeue:
             "bad",
         )
         assert (change.after["status"], change.after["reason"]) == ("waiting", "the price is right now")
-        entry = LogEntry.objects.get(subject="message/m1")
+        entry = LogEntry.objects.get(subject="message/acme/m1")
         assert entry.text.endswith("into the queue by staff:olga: the price is right now")
-        assert Event.objects.filter(type="message.requeued", subject="message/m1").count() == 1
+        assert Event.objects.filter(type="message.requeued", subject="message/acme/m1").count() == 1
 
     def test_what_did_not_end_in_error_stays(self, scene: Scene) -> None:
         scene.send()

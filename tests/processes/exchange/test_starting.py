@@ -359,7 +359,7 @@ class TestUnreadable:
         receipt = scene.receipt("m1")
         assert (receipt["status"], receipt["error_code"]) == ("incorrect", "unreadable")
         assert receipt["error_text"]
-        assert alerts("message.file") == ["message/m1"]
+        assert alerts("message.file") == ["message/acme/m1"]
         move_files()
         assert (scene.receipt("m1")["status"], scene.receipt("m2")["status"]) == ("incorrect", "in_process")
 

@@ -1,0 +1,1 @@
+SELECT * FROM messaging_message WHERE id = %s
