@@ -85,6 +85,7 @@ class Environment:
     delivery_slots_per_client: int
     attempt_days: int
     delivery_days: int
+    session_workers: int
     history_batch: int
     history_seconds: int
     history_retention_months: int
@@ -141,6 +142,7 @@ def read(variables: Mapping[str, str]) -> Environment:
         delivery_slots_per_client=source.integer("DELIVERY_SLOTS_PER_CLIENT", 8, 1, 1000),
         attempt_days=source.integer("ATTEMPT_DAYS", 30, 1, 3650),
         delivery_days=source.integer("DELIVERY_DAYS", 90, 1, 3650),
+        session_workers=source.integer("SESSION_WORKERS", 8, 1, 200),
         history_batch=source.integer("HISTORY_BATCH", 50_000, 1, 60_000),
         history_seconds=source.integer("HISTORY_SECONDS", 5, 1, 60),
         history_retention_months=source.integer("HISTORY_RETENTION_MONTHS", 0, 0, 1200),

@@ -93,7 +93,7 @@ WEB_CONCURRENCY = ENV.web_concurrency
 
 
 def _postgresql(address: DatabaseAddress) -> dict[str, Any]:
-    """A pool as large as the calls at once; a connection is checked before it is handed out.
+    """A pool as large as the calls at once and the repeats of sessions; a connection is checked before it is given out.
 
     The planner is told that a page out of order costs hardly more than one in order, as on any disk without arms: with
     its default it reads the whole table of states for a batch of signals that touches a fiftieth of it. A transaction
@@ -111,7 +111,12 @@ def _postgresql(address: DatabaseAddress) -> dict[str, Any]:
             "connect_timeout": 3,
             "application_name": "postern",
             "options": "-c random_page_cost=1.1 -c idle_in_transaction_session_timeout=120s",
-            "pool": {"min_size": 0, "max_size": WEB_CONCURRENCY + 4, "timeout": 5, "reconnect_timeout": 2},
+            "pool": {
+                "min_size": 0,
+                "max_size": WEB_CONCURRENCY + ENV.session_workers + 4,
+                "timeout": 5,
+                "reconnect_timeout": 2,
+            },
             **address.options,
         },
     }
@@ -210,6 +215,7 @@ DELIVERY_SLOTS = ENV.delivery_slots
 DELIVERY_SLOTS_PER_CLIENT = ENV.delivery_slots_per_client
 ATTEMPT_DAYS = ENV.attempt_days
 DELIVERY_DAYS = ENV.delivery_days
+SESSION_WORKERS = ENV.session_workers
 HISTORY_BATCH = ENV.history_batch
 HISTORY_SECONDS = ENV.history_seconds
 HISTORY_RETENTION_MONTHS = ENV.history_retention_months
@@ -219,12 +225,12 @@ INGEST_SECONDS = ENV.ingest_milliseconds / 1000
 KEY_RATE = ENV.key_rate
 IMPORT_MAX_MB = 10
 _import_limit = IMPORT_MAX_MB * MB + 65_536  # the file, and the form around it
-# The largest body that the outermost layer lets through, by the start of the path; the first match counts.
+# The largest body that the outermost layer lets through, by a pattern of how the path begins; the first match counts.
 BODY_LIMITS = [
     ("/api/v1/sensors/import/", _import_limit),
     ("/admin/sensors/sensor/import/", _import_limit),
-    ("/api/v1/messages/", (MESSAGE_MAX_MB + 1) * MB),
-    ("/api/v1/exchange/", (EXCHANGE_MAX_MB + 1) * MB),
+    (r"/api/v1/messages/\Z", (MESSAGE_MAX_MB + 1) * MB),
+    (r"/api/v1/exchange/processes/[^/]+/prepare/\Z", (EXCHANGE_MAX_MB + 1) * MB),
     ("/", MB),
 ]
 # The outermost layer decides first.
@@ -264,7 +270,10 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "COMPONENT_SPLIT_REQUEST": True,
-    "ENUM_NAME_OVERRIDES": {"Bit": [(0, 0), (1, 1)]},
+    "ENUM_NAME_OVERRIDES": {
+        "Bit": [(0, 0), (1, 1)],
+        "MessageResult": "processes.exchange.models.ProcessMessage.Result",
+    },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "config.records.schema.describe_frame",

@@ -16,13 +16,21 @@ class NotificationsConfig(AppConfig):
         from notifications.services.deliveries import DELIVERIES
         from notifications.services.endpoints import RETURNS, return_once
         from notifications.services.events import SEQUENCER
+        from notifications.services.incidents import repeat_incident
         from notifications.services.sequencer import stamp_once
-        from notifications.tracing import trace_alerts, trace_deliveries, trace_events
+        from notifications.sessions.handlers import register_function
+        from notifications.sessions.order import SESSIONS
+        from notifications.sessions.own_themes import INCIDENT_HANDLER
+        from notifications.sessions.repeater import repeat_once, rest, stop_repeating
+        from notifications.tracing import trace_alerts, trace_deliveries, trace_events, trace_sessions
 
         register_work(Work(name=SEQUENCER, run_once=stamp_once))
         register_work(Work(name=RETURNS, run_once=return_once))
         register_work(Work(name=DELIVERIES, run_once=send_once, every=1.0, on_workers=True, stop=stop_sending))
+        register_work(Work(name=SESSIONS, run_once=repeat_once, rest=rest, stop=stop_repeating))
         register_work(Work(name=ALERTS, run_once=climb_once, every=1.0, on_workers=True))
+        register_function(INCIDENT_HANDLER, repeat_incident)
         register_tracing(Tracing("notifications.view_event", trace_events))
         register_tracing(Tracing("notifications.view_delivery", trace_deliveries))
+        register_tracing(Tracing("notifications.view_repeatsession", trace_sessions))
         register_tracing(Tracing("notifications.view_alert", trace_alerts))

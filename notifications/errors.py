@@ -1,4 +1,17 @@
+from enum import IntEnum
+from typing import Any, ClassVar
+
 from config.common.errors import ApplicationError, Conflict, NotFound
+
+
+class SessionCode(IntEnum):
+    """What became of an operation on a repeat session, as handlers and callers are told."""
+
+    OK = 200
+    INTERNAL = 1000
+    TOO_LONG = 2000
+    LIMIT_REACHED = 2001
+    INVALID = 4000
 
 
 class FollowerWaits(Exception):
@@ -47,3 +60,49 @@ class AlertAcknowledged(Conflict):
 
 class AlertResolved(Conflict):
     """This alert has been resolved already."""
+
+
+class SessionError(ApplicationError):
+    """The call about a repeat session is invalid."""
+
+    session_code: ClassVar[int] = SessionCode.INVALID
+
+    def __init__(self, message: str = "", **data: Any) -> None:
+        super().__init__(message, **data, session_code=int(self.session_code))
+
+
+class SessionNotFound(SessionError):
+    """There is no such session; it may have been repeated with success, or deleted."""
+
+    status = 404
+
+
+class ThemeNotFound(SessionError):
+    """There is no such theme."""
+
+    status = 404
+
+
+class ThemeTaken(SessionError):
+    """There is a theme of this number already."""
+
+    status = 409
+
+
+class StaleChange(SessionError):
+    """The session has changed since. Read it again; its newest change is in the data."""
+
+    status = 409
+
+
+class SessionTooLong(SessionError):
+    """The records of the session would be longer than its theme allows."""
+
+    session_code = SessionCode.TOO_LONG
+
+
+class RepeatLimitReached(SessionError):
+    """The session has failed as often as its theme allows. Delete it, or let an operator revive it."""
+
+    status = 409
+    session_code = SessionCode.LIMIT_REACHED

@@ -10,7 +10,7 @@ from django.urls import reverse
 from config.common.moments import format_moment
 from config.common.sql import among
 from config.records.tracing import Step
-from notifications.models import Alert, Attempt, Delivery, Event
+from notifications.models import Alert, Attempt, Delivery, Event, RepeatSession
 from notifications.selectors import attempts_of
 from notifications.sending.outcomes import ATTEMPTED
 from notifications.services.alerts import subject_of
@@ -36,6 +36,11 @@ def trace_deliveries(correlation_id: str, most: int) -> Iterator[Step]:
 
 def trace_alerts(correlation_id: str, most: int) -> Iterator[Step]:
     return (_raised(alert) for alert in _alerts(correlation_id, most))
+
+
+def trace_sessions(correlation_id: str, most: int) -> Iterator[Step]:
+    """Tell the sessions of the chain that are still to be repeated; one that succeeded has left nothing."""
+    return map(_remembered, RepeatSession.objects.filter(correlation_id=correlation_id).order_by("pk")[:most])
 
 
 def _alerts(correlation_id: str, most: int) -> QuerySet[Alert]:
@@ -87,3 +92,13 @@ def _raised(alert: Alert) -> Step:
     data = {"kind": alert.kind, "subject": alert.subject, "detail": alert.detail, "count": alert.count}
     page = reverse("admin:notifications_alert_change", args=[alert.pk])
     return Step(alert.first_at, "alert", alert.pk, alert.words, alert.status, data, page)
+
+
+def _remembered(session: RepeatSession) -> Step:
+    data: dict[str, Any] = {
+        "theme": session.theme_id,
+        "records": session.record_count,
+        "repeats": session.repeats,
+        "repeat_at": None if session.repeat_at is None else format_moment(session.repeat_at),
+    }
+    return Step(session.created_at, "session", session.pk, f"session {session}", session.status, data)

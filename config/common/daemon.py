@@ -14,6 +14,8 @@ from config.common.correlation import correlated
 log = structlog.get_logger(__name__)
 
 LONGEST_SLEEP = 10.0
+# Of work that knows when it is due next: only a lost ring or a clock that was set can make it late, by this much.
+LONGEST_REST = 60.0
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 30.0
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -23,15 +25,18 @@ FAILURES = Counter("postern_daemon_failures", "Turns of a background loop that e
 
 
 class Daemon:
-    """Do work until there is none, then sleep until woken, at most `every` seconds.
+    """Do work until there is none, then sleep until woken, at most `every` seconds, or as long as `rest` says.
 
     An error is logged and answered with a growing pause; it never ends the loop. All sleeps are by the monotonic clock.
     """
 
-    def __init__(self, run_once: Callable[[], bool], every: float, name: str) -> None:
+    def __init__(
+        self, run_once: Callable[[], bool], every: float, name: str, rest: Callable[[], float] | None = None
+    ) -> None:
         self.name = name
         self._run_once = run_once
         self._every = min(every, LONGEST_SLEEP)
+        self._rest = rest
         self._pause = FIRST_PAUSE
         self._awake = threading.Event()
         self._stopping = threading.Event()
@@ -69,7 +74,7 @@ class Daemon:
             if self._stopping.is_set():
                 break
             if not self._turn():
-                self._awake.wait(self._every)
+                self._awake.wait(self._every if self._rest is None else min(self._rest(), LONGEST_REST))
         _release_connections(broken=True)
 
     def _turn(self) -> bool:

@@ -13,7 +13,7 @@ import os
 import stat
 import time
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -46,14 +46,24 @@ def move_durably(source: Path, target: Path) -> None:
     half that takes the old name away. Whoever is stopped in between leaves both names to the one file, and moving it
     again, there or back, finishes that.
     """
+    move_all_durably([(source, target)])
+
+
+def move_all_durably(moves: Sequence[tuple[Path, Path]]) -> None:
+    """Move several files as `move_durably` does each: all new names are on the disk before the first old one goes.
+
+    Each folder is synced once, whatever the number of files.
+    """
     with own_errors():
-        if _add_name(source, target):
-            sync_folder(target.parent)
-            _drop_old_name(source, target)
-        else:
-            os.rename(source, target)
-            sync_folder(target.parent)
-        sync_folder(source.parent)
+        has_two = [_add_name(source, target) for source, target in moves]
+        for (source, target), two in zip(moves, has_two, strict=True):
+            if not two:
+                os.rename(source, target)
+        _sync_each(target.parent for _, target in moves)
+        for (source, target), two in zip(moves, has_two, strict=True):
+            if two:
+                _drop_old_name(source, target)
+        _sync_each(source.parent for source, _ in moves)
 
 
 def delete_durably(path: Path) -> None:
@@ -116,6 +126,11 @@ def own_errors() -> Iterator[None]:
         if error.errno == errno.EIO:
             raise DiskFailed from error
         raise
+
+
+def _sync_each(folders: Iterable[Path]) -> None:
+    for folder in dict.fromkeys(folders):
+        sync_folder(folder)
 
 
 def _write_all(descriptor: int, chunk: bytes) -> int:

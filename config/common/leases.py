@@ -6,6 +6,7 @@ paused past its lease and overtaken writes nothing. There is no "in progress" fl
 again. All times are the database's.
 """
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -21,18 +22,26 @@ class LeaseLost(Exception):
 
 
 def claim(
-    due: QuerySet[RowT], *, limit: int, lease: timedelta, deadline: str = "due_at", fence: str = "fence"
+    due: QuerySet[RowT],
+    *,
+    limit: int,
+    lease: timedelta,
+    deadline: str = "due_at",
+    fence: str = "fence",
+    then_by: str = "pk",
+    also: Mapping[str, Any] | None = None,
 ) -> list[RowT]:
     """Claim up to `limit` of the rows whose deadline has passed, the longest due first, and return them in that order.
 
-    `due` may narrow the rows further; its order is replaced.
+    `due` may narrow the rows further; its order is replaced. Rows due at the same time go by the column `then_by`;
+    `also` names columns that a claim sets to a value beside the deadline and the fence.
     """
     connection = connections[due.db]
     statement = {"postgresql": _postgresql_claim, "sqlite": _sqlite_claim}[connection.vendor]
-    chosen = due.filter(**{f"{deadline}__lte": Now()}).order_by(deadline, "pk")[:limit]
-    sql, params = statement(due.model, chosen, lease, deadline, fence)
+    chosen = due.filter(**{f"{deadline}__lte": Now()}).order_by(deadline, then_by)[:limit]
+    sql, params = statement(chosen, lease, _Columns(due.model, deadline, fence, also or {}))
     claimed = list(due.model._default_manager.using(due.db).raw(sql, params))
-    return sorted(claimed, key=lambda row: (getattr(row, "was_due_at"), row.pk))  # noqa: B009
+    return sorted(claimed, key=lambda row: (getattr(row, "was_due_at"), getattr(row, then_by)))  # noqa: B009
 
 
 def finish(row: Model, *, fence: str = "fence", **changes: Any) -> None:
@@ -47,45 +56,44 @@ def renew(row: Model, *, lease: timedelta, deadline: str = "due_at", fence: str 
     finish(row, fence=fence, **{deadline: Now() + lease})
 
 
-def _postgresql_claim(
-    model: type[Model], chosen: "QuerySet[Any]", lease: timedelta, deadline: str, fence: str
-) -> tuple[str, tuple[Any, ...]]:
+class _Columns:
+    """What the statements name, quoted; all of it comes from the model, never from a caller's value."""
+
+    def __init__(self, model: type[Model], deadline: str, fence: str, also: Mapping[str, Any]) -> None:
+        self.deadline_field = deadline
+        self.table = f'"{model._meta.db_table}"'
+        self.pk, self.deadline, self.fence = (_column(model, name) for name in ("pk", deadline, fence))
+        self.also = "".join(f", {_column(model, name)} = %s" for name in also)
+        self.values = tuple(also.values())
+
+
+def _postgresql_claim(chosen: "QuerySet[Any]", lease: timedelta, c: _Columns) -> tuple[str, tuple[Any, ...]]:
     """Lock first, then update: MATERIALIZED keeps the planner from evaluating the locking part more than once."""
-    names = _names(model, deadline, fence)
-    inner, params = chosen.values("pk", deadline).query.sql_with_params()
+    inner, params = chosen.values("pk", c.deadline_field).query.sql_with_params()
     sql = (
-        "WITH due (pk, was_due_at) AS MATERIALIZED ({inner} FOR UPDATE OF {table} SKIP LOCKED) "
-        "UPDATE {table} SET {deadline} = statement_timestamp() + %s, {fence} = {table}.{fence} + 1 "
-        "FROM due WHERE {table}.{pk} = due.pk RETURNING {table}.*, due.was_due_at"
-    ).format(inner=inner, **names)
-    return sql, (*params, lease)
+        f"WITH due (pk, was_due_at) AS MATERIALIZED ({inner} FOR UPDATE OF {c.table} SKIP LOCKED) "
+        f"UPDATE {c.table} SET {c.deadline} = statement_timestamp() + %s, {c.fence} = {c.table}.{c.fence} + 1{c.also} "
+        f"FROM due WHERE {c.table}.{c.pk} = due.pk RETURNING {c.table}.*, due.was_due_at"
+    )
+    return sql, (*params, lease, *c.values)
 
 
-def _sqlite_claim(
-    model: type[Model], chosen: "QuerySet[Any]", lease: timedelta, deadline: str, fence: str
-) -> tuple[str, tuple[Any, ...]]:
+def _sqlite_claim(chosen: "QuerySet[Any]", lease: timedelta, c: _Columns) -> tuple[str, tuple[Any, ...]]:
     """The write lock of SQLite makes the one statement a claim.
 
     The new deadline is spelled as `Now()` spells the present: text is compared, and `.123000` would be after `.123`.
     """
-    names = _names(model, deadline, fence)
-    inner, params = chosen.values("pk", deadline).query.sql_with_params()
+    inner, params = chosen.values("pk", c.deadline_field).query.sql_with_params()
     sql = (
-        "WITH due (pk, was_due_at) AS MATERIALIZED ({inner}) "
-        "UPDATE {table} SET {deadline} = strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now', %s), "
-        "{fence} = {table}.{fence} + 1 FROM due WHERE {table}.{pk} = due.pk "
-        "RETURNING *, (SELECT was_due_at FROM due AS d WHERE d.pk = {table}.{pk}) AS was_due_at"
-    ).format(inner=inner, **names)
-    return sql, (*params, f"+{lease.total_seconds()} seconds")
-
-
-def _names(model: type[Model], deadline: str, fence: str) -> dict[str, str]:
-    """Quote what the statements name; all of it comes from the model, never from a caller's value."""
-    columns = {"pk": _column(model, "pk"), "deadline": _column(model, deadline), "fence": _column(model, fence)}
-    return {"table": f'"{model._meta.db_table}"', **{name: f'"{column}"' for name, column in columns.items()}}
+        f"WITH due (pk, was_due_at) AS MATERIALIZED ({inner}) "
+        f"UPDATE {c.table} SET {c.deadline} = strftime('%%Y-%%m-%%d %%H:%%M:%%f', 'now', %s), "
+        f"{c.fence} = {c.table}.{c.fence} + 1{c.also} FROM due WHERE {c.table}.{c.pk} = due.pk "
+        f"RETURNING *, (SELECT was_due_at FROM due AS d WHERE d.pk = {c.table}.{c.pk}) AS was_due_at"
+    )
+    return sql, (*params, f"+{lease.total_seconds()} seconds", *c.values)
 
 
 def _column(model: type[Model], name: str) -> str:
     field = model._meta.pk if name == "pk" else model._meta.get_field(name)
     assert isinstance(field, Field)
-    return str(field.column)
+    return f'"{field.column}"'

@@ -6,6 +6,7 @@ inside it. Whatever is refused here has the error shape and the correlation id o
 
 import asyncio
 import errno
+import re
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -54,7 +55,7 @@ class Limits:
         self,
         app: ASGI3Application,
         *,
-        body_limits: Sequence[tuple[str, int]],
+        body_limits: Sequence[tuple[str, int]],  # by a pattern that the path begins with; the first match counts
         body_patience: float = BODY_PATIENCE,
         reader_patience: float = READER_PATIENCE,
         on_refusal: Callable[[HTTPScope, ApplicationError], None] | None = None,
@@ -69,7 +70,7 @@ class Limits:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        limit = next((size for start, size in self._body_limits if scope["path"].startswith(start)), 0)
+        limit = next((size for start, size in self._body_limits if re.match(start, scope["path"])), 0)
         with correlated(_callers_id(scope)) as chosen:
             ends = _Ends(receive, send, chosen, limit, self._body_patience, self._reader_patience)
             refusal = await self._run(scope, ends, limit)

@@ -15,6 +15,9 @@ class Work:
     """Do one batch of what is due; return whether there was any. Safe to run twice, at once, and to die in."""
     every: float = 5.0
     """The longest sleep, in seconds, between two looks of the scheduler."""
+    rest: Callable[[], float] | None = None
+    """Say how many seconds to sleep after a turn that found nothing, instead of `every`: for work that knows when it
+    is due next and is rung for what comes earlier. It asks nobody, it remembers what the turn has seen."""
     on_workers: bool = False
     """Ring the Celery workers; otherwise only the scheduler does it."""
     stop: Callable[[float], None] | None = None

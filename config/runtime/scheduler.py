@@ -26,7 +26,9 @@ class Scheduler:
     """A loop for each registered kind of work, so that a slow kind delays nobody."""
 
     def __init__(self) -> None:
-        self._by_work = {work.name: Daemon(work.run_once, work.every, work.name) for work in registered_work()}
+        self._by_work = {
+            work.name: Daemon(work.run_once, work.every, work.name, work.rest) for work in registered_work()
+        }
         self._ear = _Ear(self.wake, self.wake_all)
         self._daemons = tuple(self._by_work.values())
         if connection.vendor == "postgresql":

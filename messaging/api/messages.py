@@ -83,7 +83,6 @@ class ReceiptSerializer(serializers.Serializer[Any]):
 class MessagesView(ApiView):
     key_kinds = {"GET": DEVICE, "POST": DEVICE}
     idempotent = False  # messages have ids of their own
-    parser_classes = []
 
     @extend_schema(
         operation_id="messages_fetch", tags=["messages"], parameters=[FetchQuery], responses=MessagesSerializer
@@ -121,7 +120,6 @@ class MessagesView(ApiView):
 class ConfirmView(ApiView):
     key_kinds = {"POST": DEVICE}
     idempotent = False
-    parser_classes = []
 
     @extend_schema(operation_id="messages_confirm", tags=["messages"], request=None, responses={204: None})
     def post(self, request: Request, message_id: str) -> Response:

@@ -49,7 +49,8 @@ def draft_of(message: Message) -> Path:
 
 def possible_paths(message: Message) -> Iterator[Path]:
     """List where the file may be when it is not where it belongs, the likeliest first."""
+    base, name = root() / message.database_id, name_of(message)
     if message.moving_from:
-        yield path_of(message, message.moving_from)
-    yield from (path_of(message, each) for each in Folder.values if each not in (message.folder, message.moving_from))
+        yield base / message.moving_from / name
+    yield from (base / each / name for each in Folder.values if each not in (message.folder, message.moving_from))
     yield draft_of(message)

@@ -2,10 +2,11 @@
 
 import os
 import stat
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from config.common.files import delete_durably, move_durably, own_errors
+from config.common.files import delete_durably, move_all_durably, move_durably, own_errors
 from messaging.files.places import draft_of, ensure_folders, path_of, possible_paths
 from messaging.models.message import Message
 
@@ -32,6 +33,20 @@ def put_in_place(message: Message) -> None:
             if _bring(message):
                 return
     raise FileMissing(path_of(message).name)
+
+
+def put_all_in_place(messages: Sequence[Message]) -> None:
+    """Move the files of several messages of one database; one that is not found raises, and may be tried alone."""
+    moves: list[tuple[Path, Path]] = []
+    for message in messages:
+        target = path_of(message)
+        sources = [path for path in possible_paths(message) if is_file(path)]
+        if not sources and not is_file(target):
+            raise FileMissing(target.name)
+        moves += ((source, target) for source in sources)
+    if moves:
+        ensure_folders(messages[0].database_id)
+        move_all_durably(moves)
 
 
 def withdraw(message: Message) -> None:

@@ -7,11 +7,11 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_noop
 
 from messaging.files.joining import join_files
-from messaging.files.placing import FileForeign, FileMissing, put_in_place
+from messaging.files.placing import FileForeign, FileMissing
 from messaging.files.reading import Unreadable, check_file, told
 from messaging.models import Message
 from messaging.services.file_errors import tell_file_error
-from messaging.services.moving import owe_move
+from messaging.services.moving import bring_back, owe_move
 
 UNREADABLE = "unreadable"
 
@@ -58,7 +58,7 @@ def _check(message: Message, whole: bool) -> None:
         check_file(message, whole=whole)
     except FileNotFoundError:
         try:
-            put_in_place(message)
+            bring_back(message)
             check_file(message, whole=whole)
         except OSError as error:
             raise told(error) from error

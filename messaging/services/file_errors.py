@@ -1,7 +1,11 @@
 """Tell staff of a message file that is not as it should be: an alert and a line of the log."""
 
+import hashlib
+
+from django.utils import timezone
+
 from config.records.models import LogEntry
-from config.records.services.log import write_entry
+from config.records.services.log import Entry, write_entries
 from messaging.files.names import name_of
 from messaging.models import Message
 from messaging.naming import subject_of
@@ -15,4 +19,7 @@ def tell_file_error(message: Message, title: str, reason: str) -> None:
     detail = {"name": name_of(message), "database": message.database_id, "reason": reason, "message": message.public_id}
     subject = subject_of(message)
     raise_alert(KIND, subject, title, detail)
-    write_entry(level=LogEntry.Level.ERROR, kind="file", subject=subject, template=title, data=detail)
+    # A move that cannot be done is tried every few seconds: one line a day is enough.
+    told = f"{subject} {timezone.now():%Y%m%d} {title}"
+    fold = hashlib.sha256(told.encode()).hexdigest()
+    write_entries([Entry(LogEntry.Level.ERROR, "file", title, detail, subject, fold=fold)])

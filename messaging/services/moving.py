@@ -1,19 +1,24 @@
-"""Do the moves that rows owe: one file at a time, its row held across the rename, the progress recorded after each."""
+"""Do the moves that rows owe: the rows are held across the rename, and the progress is recorded after it."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import structlog
-from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db import InterfaceError, InternalError, OperationalError, connection, transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext_noop
 
 from config.common.errors import ApplicationError
 from config.common.ring import ring
 from config.common.sql import load_for_engine
-from messaging.files.placing import FileForeign, FileMissing, put_in_place
+from messaging.files.placing import FileForeign, FileMissing, put_all_in_place, put_in_place
 from messaging.models import Message
 from messaging.services.file_errors import tell_file_error
 
 MOVES = "messages.moves"
 BATCH = 100
+# A session that was ended from outside, for its idleness as well: that one PostgreSQL calls an internal error.
+SESSION_LOST = (OperationalError, InterfaceError, InternalError)
 
 log = structlog.get_logger(__name__)
 
@@ -22,20 +27,59 @@ def move_message(message_id: int) -> None:
     """Bring one file to its folder. Errors of the disk pass to the caller, and the move stays owed."""
     try:
         _move(message_id)
-    except (OperationalError, InterfaceError) as error:
+    except SESSION_LOST as error:
         # The lock may have been lost before the rename: what is right now is decided anew, under a new lock.
         log.warning("message.move_again", message=message_id, error=repr(error))
         connection.close()
         _move(message_id, even_if_not_owed=True)
+    except FileMissing:
+        # Who lost the lock unawares looks for a file that others may have taken away for good.
+        _move(message_id, even_if_not_owed=True)
+
+
+def move_together(message_ids: Sequence[int]) -> bool:
+    """Bring the files of one process to their folders in one go: one lock, each folder synced once, one commit.
+
+    One after the other they take several times as long, most of it waiting for syncs and commits. Nothing is lost by
+    it: rows say where files belong, so whatever a crash or an error leaves half done is found and finished one by one.
+    Return False if they must be moved one by one, to see which of them it is.
+    """
+    try:
+        _move_all(message_ids)
+    except SESSION_LOST as error:
+        log.warning("message.move_again", messages=len(message_ids), error=repr(error))
+        connection.close()
+        for message_id in message_ids:
+            _move(message_id, even_if_not_owed=True)
+    except (FileMissing, FileForeign, OSError, ApplicationError) as error:
+        log.warning("message.moved_alone", messages=len(message_ids), error=repr(error))
+        return False
+    return True
 
 
 def move_owed_once() -> bool:
-    """Do a batch of the moves that belong to no process. Return whether there were any that could be done."""
-    owed = Message.objects.exclude(moving_from="").filter(process=None)
-    done = 0
-    for message_id in list(owed.order_by("id").values_list("pk", flat=True)[:BATCH]):
-        done += _try_to_move(message_id)
-    return done > 0
+    """Do a batch of the moves that belong to no process. Return whether there were any that could be done.
+
+    Those that cannot be done keep no others waiting: behind a batch of them the next one has its turn.
+    """
+    owed = Message.objects.exclude(moving_from="").filter(process=None).order_by("id").values_list("pk", flat=True)
+    last = 0
+    while batch := list(owed.filter(pk__gt=last)[:BATCH]):
+        if any([_try_to_move(message_id) for message_id in batch]):
+            return True
+        last = batch[-1]
+    return False
+
+
+def bring_back(message: Message) -> None:
+    """Bring the file of a row that the caller holds to its folder, where no move is owed but it lies elsewhere.
+
+    A caller whose session was ended before that holds nothing any more: what is right now is decided in another one.
+    """
+    put_in_place(message)
+    if not connection.is_usable():
+        with ThreadPoolExecutor(1) as another:
+            another.submit(_decide_anew, message.pk).result()
 
 
 def place(message: Message) -> None:
@@ -50,12 +94,28 @@ def owe_move() -> None:
     ring(MOVES)
 
 
+def _move_all(message_ids: Sequence[int]) -> None:
+    with transaction.atomic():
+        rows = Message.objects.select_for_update(no_key=True).filter(pk__in=message_ids, file_gone_at=None)
+        owed = list(rows.exclude(moving_from="").order_by("pk"))
+        put_all_in_place(owed)
+        Message.objects.filter(pk__in=[message.pk for message in owed]).update(moving_from="", arrived_at=Now())
+
+
 def _move(message_id: int, *, even_if_not_owed: bool = False) -> None:
     with transaction.atomic():
         message = _hold(message_id)
         if message is None or message.file_gone_at is not None or not (message.moving_from or even_if_not_owed):
             return
         place(message)
+
+
+def _decide_anew(message_id: int) -> None:
+    """Do so in a thread of its own, which has its own connection."""
+    try:
+        _move(message_id, even_if_not_owed=True)
+    finally:
+        connection.close()
 
 
 def _hold(message_id: int) -> Message | None:

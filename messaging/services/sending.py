@@ -6,21 +6,17 @@ from datetime import datetime
 
 import msgspec
 from django.conf import settings
-from django.db import IntegrityError, connection, transaction
 from django.utils.translation import gettext
 
 from config.common.correlation import correlation_id
 from config.common.errors import Invalid, TooLarge
-from config.common.sql import load
 from messaging.errors import IdTaken
 from messaging.files.envelope import fingerprint, size_of
 from messaging.files.writing import drop_drafts, name_drafts, write_drafts
 from messaging.models import Device, Message
-from messaging.naming import subject_of
 from messaging.protocol import Body, Id, check_payload, megabytes
-from messaging.services.inserting import insert_message
+from messaging.services.accepting import NoAddressee, accept_row, check_addressee
 from messaging.services.values import read_created_at
-from notifications.services.events import Fact, record_event
 
 
 class NewMessage(Body):
@@ -40,36 +36,24 @@ def send_message(*, device: Device, wanted: NewMessage, at: datetime) -> Accepte
     """Accept a message: its draft is on the disk, then its row is committed, then the draft gets its name."""
     payload = bytes(wanted.payload)
     digest = fingerprint(wanted.to, [payload])
-    try:
-        message = _new_row(device, wanted, digest, payload, at)
-    except Invalid:
-        # A repeat is answered as the first time, also when its database has been deactivated since.
-        known = _find(device, wanted, digest, at=at)
-        if known is None:
-            raise
-        return known
+    message = _new_row(device, wanted, digest, payload, at)
     write_drafts([(message, payload)])
-    try:
-        _insert(message)
-    except IntegrityError:
-        # A repeat, or someone else's call with this id that was first. After any other error the row may have been
-        # committed all the same: the draft stays, and is swept if no row knows it.
+    # After an error the row may have been committed all the same: the draft stays, and is swept if no row knows it.
+    if not accept_row(message):
         drop_drafts([message])
-        known = _find(device, wanted, digest, at=at)
-        if known is None:
-            raise
-        return known
+        return _find(device, wanted, digest, at=at)
     name_drafts([message])
     return Accepted(message, is_new=True)
 
 
-def _find(device: Device, wanted: NewMessage, digest: bytes, *, at: datetime) -> Accepted | None:
-    """Return the message that was accepted under this id, if this is a repeat of it."""
-    if wanted.id is None:
-        return None
+def _find(device: Device, wanted: NewMessage, digest: bytes, *, at: datetime) -> Accepted:
+    """Return the message that was accepted under this id, if this is a repeat of it: it is answered as the first time.
+
+    Where there is none, the message was refused for its database.
+    """
     message = Message.objects.filter(enterprise_id=device.subsystem.enterprise_id, public_id=wanted.id).first()
     if message is None:
-        return None
+        raise _no_addressee()
     is_same_sender = message.direction == Message.Direction.REQUEST and message.device_id == device.pk
     is_same_time = wanted.created_at is None or read_created_at(wanted.created_at, at=at) == message.created_at
     if not is_same_sender or not is_same_time or bytes(message.digest) != digest:
@@ -79,8 +63,10 @@ def _find(device: Device, wanted: NewMessage, digest: bytes, *, at: datetime) ->
 
 def _new_row(device: Device, wanted: NewMessage, digest: bytes, payload: bytes, at: datetime) -> Message:
     enterprise_id = device.subsystem.enterprise_id
-    if not _is_addressee(wanted.to, enterprise_id):
-        raise Invalid({"to": [gettext("Must be an active database of your enterprise.")]})
+    try:
+        check_addressee(wanted.to, enterprise_id)
+    except NoAddressee as error:
+        raise _no_addressee() from error
     message = Message(
         enterprise_id=enterprise_id,
         public_id=wanted.id or str(uuid.uuid4()),
@@ -104,21 +90,5 @@ def _new_row(device: Device, wanted: NewMessage, digest: bytes, payload: bytes, 
     return message
 
 
-def _is_addressee(database_id: str, enterprise_id: str) -> bool:
-    with connection.cursor() as cursor:
-        cursor.execute(load("messaging", "find_addressee"), [database_id, enterprise_id])
-        return cursor.fetchone() is not None
-
-
-def _insert(message: Message) -> None:
-    payload = {
-        "message": message.public_id,
-        "device": message.device_id,
-        "database": message.database_id,
-        "subsystem": message.subsystem_id,
-        "enterprise": message.enterprise_id,
-        "bytes": message.size,
-    }
-    with transaction.atomic():
-        insert_message(message)
-        record_event(Fact("message.received", subject_of(message), message.accepted_at, payload))
+def _no_addressee() -> Invalid:
+    return Invalid({"to": [gettext("Must be an active database of your enterprise.")]})

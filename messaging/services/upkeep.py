@@ -8,14 +8,17 @@ from pathlib import Path
 import structlog
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.utils.translation import gettext_noop
 
+from config.common.errors import DiskFull
 from config.common.files import DRAFT, own_errors
 from config.records.models import LogEntry
 from config.records.services.log import write_entry
-from messaging.files.placing import FileForeign, FileMissing, delete_file
+from messaging.files.placing import FileForeign, FileMissing, delete_file, withdraw
 from messaging.files.scanning import FoundFile, scan_drafts, scan_files
+from messaging.files.writing import drop_drafts
 from messaging.models import Message
 from messaging.services.moving import place
 from notifications.services.alerts import heal, raise_alert
@@ -49,11 +52,7 @@ def forget_old_files() -> None:
     ).exclude(folder=Message.Folder.MESSAGES)
     while keys := list(over.order_by("arrived_at").values_list("pk", flat=True)[:BATCH]):
         for message_id in keys:
-            with transaction.atomic():
-                message = over.select_for_update(no_key=True).filter(pk=message_id).first()
-                if message is not None:
-                    delete_file(message)
-                    Message.objects.filter(pk=message_id).update(file_gone_at=Now(), moving_from="")
+            _forget_file(over, message_id)
 
 
 def report_foreign_files() -> None:
@@ -68,6 +67,23 @@ def report_foreign_files() -> None:
     with transaction.atomic():
         raise_alert(FOREIGN, "messages", title, detail)
         write_entry(level=LogEntry.Level.WARNING, kind="file", subject="messages", template=title, data=detail)
+
+
+def _forget_file(over: QuerySet[Message], message_id: int) -> None:
+    """Make the file a draft while the row is held, and delete it once that is committed.
+
+    Whoever lost the row meanwhile cannot commit: if somebody has put the message back, its draft is found.
+    """
+    with transaction.atomic():
+        message = over.select_for_update(no_key=True).filter(pk=message_id).first()
+        if message is None:
+            return
+        try:
+            withdraw(message)
+        except DiskFull:
+            delete_file(message)  # there is not even room for a name, and old files go to make some
+        Message.objects.filter(pk=message_id).update(file_gone_at=Now(), moving_from="")
+    drop_drafts([message])
 
 
 def _hold_by_token(draft: Path) -> Message | None:

@@ -2,6 +2,7 @@ from notifications.models.alert import Alert, Rung
 from notifications.models.delivery import Attempt, Delivery, Endpoint, ListedSubject
 from notifications.models.event import Event, EventHour, Sequencer
 from notifications.models.follower import Follower, Incident
+from notifications.models.session import RepeatSession, SessionRecord, SessionStep, Theme
 
 __all__ = [
     "Alert",
@@ -13,6 +14,10 @@ __all__ = [
     "Follower",
     "Incident",
     "ListedSubject",
+    "RepeatSession",
     "Rung",
     "Sequencer",
+    "SessionRecord",
+    "SessionStep",
+    "Theme",
 ]

@@ -1,8 +1,10 @@
 """Signatures by Standard Webhooks: the receiver knows by its secret who has sent, what, and when."""
 
+import base64
 import binascii
 import hashlib
 import hmac
+import secrets as randomness
 from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
@@ -21,6 +23,10 @@ def sign(secrets: Sequence[str], message_id: str, at: datetime | int, body: byte
         "webhook-timestamp": seconds,
         "webhook-signature": " ".join([_signature(secret, signed) for secret in secrets]),
     }
+
+
+def make_secret() -> str:
+    return SECRET_BEGINNING + base64.b64encode(randomness.token_bytes(32)).decode()
 
 
 def _signature(secret: str, signed: bytes) -> str:

@@ -77,11 +77,26 @@ async def post(
     timeout_seconds: float = TIMEOUT_SECONDS,
 ) -> Answer:
     """Post a message signed with these secrets, newest first; whatever the far side does becomes an answer."""
+    answer, _ = await ask(session, url, message_id, body, secrets, timeout_seconds=timeout_seconds)
+    return answer
+
+
+async def ask(
+    session: aiohttp.ClientSession,
+    url: str,
+    message_id: str,
+    body: bytes,
+    secrets: Sequence[str],
+    *,
+    timeout_seconds: float = TIMEOUT_SECONDS,
+    most_bytes: int = BODY_BYTES,
+) -> tuple[Answer, bytes]:
+    """Post as above; return also the first bytes of the answer as they came, for a caller that wants to know them."""
     target = _target(url)
     if target is None:
-        return Answer(None, 0, error="the URL must be http or https with a host and without a user")
+        return Answer(None, 0, error="the URL must be http or https with a host and without a user"), b""
     headers = sign(secrets, message_id, int(time.time()), body)
-    received = _Received()
+    received = _Received(most_bytes)
     started = time.monotonic()
     try:
         await _exchange(session, target, body, headers, _limits(timeout_seconds), received)
@@ -89,13 +104,16 @@ async def post(
     except _FAILURES as failure:
         error = _explain(failure, timeout_seconds)
     duration_ms = round((time.monotonic() - started) * 1000)
-    return Answer(received.status, duration_ms, _text(received.body), _storable(error), received.retry_after)
+    text = _text(received.body[:BODY_BYTES])
+    answer = Answer(received.status, duration_ms, text, _storable(error), received.retry_after)
+    return answer, bytes(received.body)
 
 
 @dataclass(slots=True)
 class _Received:
     """What has arrived so far; it stays when the rest does not come."""
 
+    most_bytes: int
     status: int | None = None
     retry_after: float | None = None
     body: bytearray = field(default_factory=bytearray)
@@ -132,8 +150,8 @@ async def _exchange(
         received.status = response.status
         received.retry_after = parse_retry_after(response.headers.get("retry-after"), at=time.time())
         # An answer that is left unread closes its connection on the way out, a finished one keeps it for the next.
-        while len(received.body) < BODY_BYTES and not response.content.at_eof():
-            received.body += await response.content.read(BODY_BYTES - len(received.body))
+        while len(received.body) < received.most_bytes and not response.content.at_eof():
+            received.body += await response.content.read(received.most_bytes - len(received.body))
 
 
 def parse_retry_after(value: str | None, *, at: float) -> float | None:

@@ -1,5 +1,6 @@
 """What an operator may do about an event that a follower could not take."""
 
+from contextlib import suppress
 from datetime import datetime
 
 from django.db import transaction
@@ -10,6 +11,7 @@ from notifications.followers import find_following
 from notifications.models import Event, Incident
 from notifications.services.alerts import heal
 from notifications.services.relay import INCIDENT, follower_subject
+from notifications.sessions.handlers import SessionView
 
 
 def retry_incident(*, incident_id: int, actor: str) -> None:
@@ -25,6 +27,13 @@ def retry_incident(*, incident_id: int, actor: str) -> None:
         except Exception as error:
             raise IncidentFailedAgain(reason=f"{type(error).__name__}: {error}") from error
         _resolve(incident, f"taken by {incident.follower_id} at the request of {actor}")
+
+
+def repeat_incident(session: SessionView) -> None:
+    """Retry the incident of a session; one that an operator has resolved meanwhile needs nothing more."""
+    for record in session.records:
+        with suppress(IncidentNotFound, IncidentResolved):
+            retry_incident(incident_id=record["incident"], actor=f"session {session.id}")
 
 
 def dismiss_incident(*, incident_id: int, actor: str, reason: str) -> None:

@@ -20,6 +20,7 @@ from notifications.errors import FollowerWaits
 from notifications.followers import Following
 from notifications.models import Event, Follower, Incident, Sequencer
 from notifications.services.alerts import raise_alert
+from notifications.sessions.own_themes import remember_incident
 
 LEASE = timedelta(seconds=60)
 ATTEMPTS = 10
@@ -99,7 +100,7 @@ def _record_failure(follower: Follower, events: Sequence[Event], *, error: Excep
 
 def _set_aside(follower: Follower, event: Event, *, error: Exception) -> None:
     assert event.position is not None
-    Incident.objects.create(
+    incident = Incident.objects.create(
         follower=follower,
         position=event.position,
         type=event.type,
@@ -107,6 +108,7 @@ def _set_aside(follower: Follower, event: Event, *, error: Exception) -> None:
         event=event_as_json(event),
         error=_text(error),
     )
+    remember_incident(incident.pk)
     raise_alert(
         INCIDENT,
         follower_subject(follower.name),

@@ -1,7 +1,5 @@
 """Register, change, pause and deactivate clients, and replace the secrets that sign what they are sent."""
 
-import base64
-import secrets
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from typing import Unpack
@@ -14,6 +12,7 @@ from config.common.errors import Invalid
 from config.common.moments import cut_to_milliseconds, parse_moment
 from config.records.services.changes import NotRevertible, Tracked, Values, snapshot, track
 from notifications.models import Endpoint
+from notifications.sending.signing import make_secret
 from notifications.services.endpoints import welcome
 from notifications.services.registry import RegistryChange, tell_registry_changes
 from sensors.errors import ClientNotFound
@@ -39,7 +38,7 @@ def create_client(*, actor: str, **values: Unpack[ClientEdits]) -> NewSecret:
     """Register a client with its endpoint; return the secret, which is shown this once."""
     wanted = _tidy(ClientValues(**values))
     _check(wanted)
-    text = _make_secret()
+    text = make_secret()
     with transaction.atomic():
         endpoint = Endpoint.objects.create(
             url=wanted.url, secret=encrypt(text.encode()), active=wanted.active, paused=wanted.paused
@@ -74,7 +73,7 @@ def resume_client(*, client_id: int, actor: str) -> None:
 
 def rotate_secret(*, client_id: int, actor: str) -> NewSecret:
     """Replace the secret; the old one signs beside the new one for another day."""
-    text = _make_secret()
+    text = make_secret()
     with transaction.atomic():
         client = _hold(client_id)
         before, endpoint = values_of(client), client.endpoint
@@ -100,10 +99,6 @@ def values_of(client: Client) -> ClientValues:
 
 def _rotated_at(endpoint: Endpoint) -> datetime | None:
     return None if endpoint.old_secret_until is None else endpoint.old_secret_until - OVERLAP
-
-
-def _make_secret() -> str:
-    return "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
 
 
 def _hold(client_id: int) -> Client:

@@ -1,22 +1,21 @@
 """The rules of the registry, written once: REST, the admin, the import and the revert all pass through them."""
 
 import re
-from urllib.parse import urlsplit
 
 from django.utils.translation import gettext
 
+from notifications.sending import addresses
 from sensors.models.registry import LONGEST_TIMEOUT, SENSOR_ID
 from sensors.services.values import ClientValues, SensorValues
 
 LONGEST_ADDRESS = 500
 LONGEST_NOTES = 5000
 LONGEST_NAME = 200
-LONGEST_URL = 500
+LONGEST_URL = addresses.LONGEST_URL
 RESERVED_IDS = frozenset({"import", "export"})
 """Addresses of the API beside `/sensors/{id}/`."""
 
 _SENSOR_ID = re.compile(SENSOR_ID)
-_UNFIT_FOR_URL = re.compile(r"[\x00-\x20\x7f\\]")
 
 Faults = dict[str, list[str]]
 
@@ -50,18 +49,6 @@ def client_faults(values: ClientValues) -> Faults:
     faults: Faults = {}
     if not 1 <= len(values.name) <= LONGEST_NAME or "\0" in values.name:
         faults["name"] = [gettext("Must have 1 to 200 characters.")]
-    if not is_webhook_url(values.url):
+    if not addresses.is_webhook_url(values.url):
         faults["url"] = [gettext("Must be http or https with a host, without a user name, at most 500 characters.")]
     return faults
-
-
-def is_webhook_url(url: str) -> bool:
-    """Say whether a URL may be kept; whether its address may be reached is decided at every attempt."""
-    if not 1 <= len(url) <= LONGEST_URL or _UNFIT_FOR_URL.search(url):
-        return False
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        return False
-    return parts.scheme in {"http", "https"} and bool(parts.hostname) and "@" not in parts.netloc and port != 0

@@ -1,8 +1,13 @@
 """A mover that was paused in mid-move and lost its lock meanwhile: what others have decided and done since stands."""
 
+import errno
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import product
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -11,32 +16,30 @@ from django.db import connection, connections
 from messaging.files.names import name_of
 from messaging.files.places import folder_path
 from messaging.models import Message
-from messaging.services import moving
+from messaging.services.requeueing import requeue_message
+from messaging.services.upkeep import forget_old_files
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.services.cleanup import move_files_once
 from processes.exchange.services.timeouts import time_out_once
 from tests.faults.patience import eventually
 from tests.faults.pausing import Late
+from tests.messaging.disk import failing
+from tests.processes.exchange.outcomes import put_into_error
 from tests.processes.exchange.scene import Scene, move_files
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
+SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
 # Before and within the move of the request, then of the reply.
-POINTS = [
-    ("link", 1),
-    ("fsync", 1),
-    ("unlink", 1),
-    ("fsync", 2),
-    ("link", 2),
-    ("fsync", 3),
-    ("unlink", 2),
-    ("fsync", 4),
-]
+POINTS = (
+    *(("link", 1), ("fsync", 1), ("unlink", 1), ("fsync", 2)),
+    *(("link", 2), ("fsync", 3), ("unlink", 2), ("fsync", 4)),
+)
 
 
-@pytest.fixture
-def scene() -> Iterator[Scene]:
-    yield Scene()
+@pytest.fixture(autouse=True)
+def _own_folders() -> Iterator[None]:
+    yield
     shutil.rmtree(settings.DATA_DIR / "messages", ignore_errors=True)
 
 
@@ -55,11 +58,6 @@ def end_session(late: Late) -> None:
     assert eventually(lambda: not _has_session(late))
 
 
-def let_session_end(late: Late) -> None:
-    """Wait until the database has had enough of it."""
-    assert eventually(lambda: not _has_session(late))
-
-
 def _has_session(late: Late) -> bool:
     with connection.cursor() as cursor:
         cursor.execute("SELECT FROM pg_stat_activity WHERE pid = %s", [late.session])
@@ -68,7 +66,7 @@ def _has_session(late: Late) -> bool:
 
 def check_places(scene: Scene) -> None:
     """Every row has its file where it says, no move is owed, and there is no other file."""
-    rows = list(Message.objects.all())
+    rows = list(Message.objects.filter(database=scene.database))
     assert not [row.public_id for row in rows if row.moving_from]
     lies = {
         (folder, path.name)
@@ -90,38 +88,36 @@ def go_on(scene: Scene) -> None:
         assert scene.call("POST", f"/messages/{message['id']}/confirm/", of=scene.device.pk)[0] == 204
 
 
-@pytest.mark.parametrize("goes_on_first", [True, False])
-@pytest.mark.parametrize("committed", [True, False])
-@pytest.mark.parametrize(("at", "nth"), POINTS)
 class TestResolvedMeanwhile:
-    def test_no_file_is_misplaced(self, scene: Scene, at: str, nth: int, committed: bool, goes_on_first: bool) -> None:
-        process = in_doubt(scene)
-        late = Late(move_files_once, at=at, nth=nth)
-        with late.paused():
-            end_session(late)
-            assert scene.step(process, "resolve", committed=committed) == "OK"
+    @pytest.mark.parametrize("committed", [True, False])
+    def test_no_file_is_misplaced(self, committed: bool) -> None:
+        whens = (True, False) if SCALE >= 1 else (committed,)
+        for number, ((at, nth), goes_on_first) in enumerate(product(POINTS, whens)):
+            scene = Scene(f"s{number}")
+            process = in_doubt(scene)
+            late = Late(move_files_once, at=at, nth=nth)
+            with late.paused():
+                end_session(late)
+                assert scene.step(process, "resolve", committed=committed) == "OK"
+                move_files()
+                if goes_on_first:
+                    go_on(scene)
+            assert late.error is None, (at, nth)
             move_files()
-            if goes_on_first:
-                go_on(scene)
-        assert late.error is None
-        move_files()
-        go_on(scene)
-        check_places(scene)
-        reply = "r-m1" if committed else "r-again"
-        assert scene.folders() == {"Log": ["m1", reply]}
-        assert scene.process(process)["status"] == ("DONE" if committed else "ROLLED_BACK")
+            go_on(scene)
+            check_places(scene)
+            assert scene.folders() == {"Log": ["m1", "r-m1" if committed else "r-again"]}, (at, nth)
+            assert scene.process(process)["status"] == ("DONE" if committed else "ROLLED_BACK")
 
 
 class TestHungTooLong:
     @pytest.mark.parametrize("committed", [True, False])
-    def test_the_database_ends_its_session_and_no_file_is_misplaced(
-        self, scene: Scene, committed: bool, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(moving, "PATIENCE", "300ms")
+    def test_the_database_ends_its_session_and_no_file_is_misplaced(self, committed: bool) -> None:
+        scene = Scene()
         process = in_doubt(scene)
-        late = Late(move_files_once, at="link")
+        late = Late(_impatiently(move_files_once), at="link")
         with late.paused():
-            let_session_end(late)
+            assert eventually(lambda: not _has_session(late))
             assert scene.step(process, "resolve", committed=committed) == "OK"
             move_files()
         assert late.error is None
@@ -131,22 +127,61 @@ class TestHungTooLong:
 
 class TestStillHolding:
     @pytest.mark.parametrize("committed", [True, False])
-    @pytest.mark.parametrize(("at", "nth"), POINTS)
-    def test_a_resolve_waits_and_no_file_is_misplaced(self, scene: Scene, at: str, nth: int, committed: bool) -> None:
-        process = in_doubt(scene)
-        late = Late(move_files_once, at=at, nth=nth)
-        with ThreadPoolExecutor(1) as threads, late.paused():
-            resolving = threads.submit(_in_thread(lambda: scene.step(process, "resolve", committed=committed)))
-            assert not eventually(resolving.done, 0.2), "nobody decides over a file that is being moved"
-        assert resolving.result() == "OK"
-        assert late.error is None
-        move_files()
+    def test_a_resolve_waits_and_no_file_is_misplaced(self, committed: bool) -> None:
+        for number, (at, nth) in enumerate(POINTS):
+            scene = Scene(f"s{number}")
+            process = in_doubt(scene)
+            late = Late(move_files_once, at=at, nth=nth)
+            with ThreadPoolExecutor(1) as threads, late.paused():
+                resolving = threads.submit(_closing(partial(scene.step, process, "resolve", committed=committed)))
+                assert not eventually(resolving.done, 0.1), "nobody decides over a file that is being moved"
+            assert resolving.result() == "OK"
+            assert late.error is None, (at, nth)
+            move_files()
+            check_places(scene)
+            go_on(scene)
+            assert scene.folders() == {"Log": ["m1", "r-m1" if committed else "r-again"]}, (at, nth)
+
+
+class TestLateStart:
+    def test_api_1_that_lost_its_lock_takes_no_file_back(self) -> None:
+        """It was about to give the draft of an accepted message its name."""
+        scene = Scene()
+        with failing(errno.EIO, names=["rename"], modules=["messaging.files.writing"]):
+            scene.send("m1")
+        late = Late(scene.start, at="link")
+        with late.paused():
+            end_session(late)
+            go_on(scene)
         check_places(scene)
-        go_on(scene)
-        assert scene.folders() == {"Log": ["m1", "r-m1" if committed else "r-again"]}
+        assert scene.folders() == {"Log": ["m1", "r-again"]}
 
 
-def _in_thread(work: Callable[[], str]) -> Callable[[], str]:
+class TestLateDeletion:
+    def test_takes_nothing_that_was_put_back_into_the_queue(self) -> None:
+        scene = Scene()
+        put_into_error(scene)
+        Message.objects.filter(public_id="m1").update(arrived_at="2020-01-01T00:00:00Z")
+        late = Late(forget_old_files, at="unlink")
+        with late.paused():
+            end_session(late)
+            requeue_message(message_id=Message.objects.get(public_id="m1").pk, reason="again", actor="operator")
+            move_files()
+        assert [message["id"] for message in scene.start()["messages"]] == ["m1"]
+
+
+def _impatiently(work: Callable[[], Any]) -> Callable[[], None]:
+    """Let the database end a transaction in which nothing happens for a moment."""
+
+    def run() -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SET idle_in_transaction_session_timeout = '200ms'")
+        work()
+
+    return run
+
+
+def _closing(work: Callable[[], str]) -> Callable[[], str]:
     def run() -> str:
         try:
             return work()

@@ -12,7 +12,7 @@ urlpatterns = [
     path("api/v1/failing/<str:how>/", views.FailingView.as_view()),
     path("failing/<str:how>/", views.failing_page),
     path("slow/<str:seconds>/", views.slow),
-    path("api/v1/messages/echo/", views.echo),
+    path("api/v1/messages/", views.echo),
     path("echo/", views.echo),
     *urlpatterns,
 ]

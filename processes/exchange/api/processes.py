@@ -50,7 +50,6 @@ class ProcessesView(ApiView):
     key_kinds = {"GET": DATABASE, "POST": DATABASE}
     scopes = {"GET": Scope.OPERATIONS}
     idempotent = False  # a process has an id of its own, and its answer is streamed
-    parser_classes = []
 
     @extend_schema(
         operation_id="exchange_list",
@@ -98,7 +97,6 @@ class _StepView(ApiView):
 
     key_kinds = {"POST": DATABASE}
     idempotent = False  # each call may be repeated as it is
-    parser_classes = []
 
 
 class AcceptView(_StepView):
@@ -170,7 +168,7 @@ class ResolveView(_StepView):
     @extend_schema(
         operation_id="exchange_resolve",
         tags=["exchange"],
-        request=shapes.ResolveSerializer,
+        request=shapes.ResolveProcessSerializer,
         responses=shapes.OutcomeSerializer,
     )
     def post(self, request: Request, process_id: UUID) -> Response:

@@ -64,7 +64,7 @@ class InterruptSerializer(VersionSerializer):
     text = serializers.CharField()
 
 
-class ResolveSerializer(VersionSerializer):
+class ResolveProcessSerializer(VersionSerializer):
     committed = serializers.BooleanField()
 
 

@@ -1,4 +1,4 @@
-"""Bring the files of settled processes to their places: one file after the other, the progress recorded after each."""
+"""Bring the files of settled processes to their places, and end the processes."""
 
 from datetime import timedelta
 from uuid import UUID
@@ -15,7 +15,7 @@ from config.common.ring import ring
 from config.records.models import LogEntry
 from messaging.files.placing import FileForeign, FileMissing
 from messaging.models import Message
-from messaging.services.moving import move_message
+from messaging.services.moving import move_message, move_together
 from processes.exchange.errors import ProcessNotFailed
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.services.holding import hold_process
@@ -24,6 +24,7 @@ from processes.exchange.services.telling import FAILED, alert, heal_alerts, log,
 
 Status = ExchangeProcess.Status
 BATCH = 10
+TOGETHER = 50
 # A mover that dies holds up the lane no longer than this. Two at once do no harm: each file's row is held by one.
 LEASE = timedelta(seconds=10)
 RETRY = timedelta(seconds=30)
@@ -55,7 +56,11 @@ def retry_process(*, process_id: UUID, actor: str) -> None:
 
 def _move_files(process_id: UUID) -> None:
     owed = Message.objects.filter(process=process_id).exclude(moving_from="")
-    for message_id in list(owed.order_by("id").values_list("pk", flat=True)):
+    message_ids = list(owed.order_by("id").values_list("pk", flat=True))
+    if all(move_together(message_ids[start : start + TOGETHER]) for start in range(0, len(message_ids), TOGETHER)):
+        _finish(process_id)
+        return
+    for message_id in message_ids:
         try:
             move_message(message_id)
         except (FileMissing, FileForeign, OSError, ApplicationError) as error:
@@ -85,7 +90,9 @@ def _fail(process_id: UUID, message_id: int, error: Exception) -> None:
     """Leave the process to the operator; one in doubt has told of itself already, and is tried again by itself."""
     with transaction.atomic():
         process = hold_process(process_id)
-        name = Message.objects.values_list("public_id", flat=True).get(pk=message_id)
+        name = Message.objects.filter(pk=message_id).values_list("public_id", flat=True).first()
+        if name is None:
+            return  # the process was resolved meanwhile, and this reply taken back
         reason = f"{type(error).__name__}: {error}"
         log(
             process,

@@ -31,6 +31,8 @@ from processes.exchange.services.telling import log
 from processes.exchange.transitions import Call, Verdict
 
 Result = ProcessMessage.Result
+MOST_REPLIES = 1000
+"""Each is a file of its own that must be on the disk before the answer."""
 READY = gettext_noop(
     "Ready to commit: %(processed)s processed, %(deadlock)s deadlocked, %(incorrect)s incorrect, %(replies)s replies"
 )
@@ -54,7 +56,7 @@ class Reply(msgspec.Struct, forbid_unknown_fields=True):
 
 class Prepare(Body):
     results: list[ResultOf]
-    replies: list[Reply] = []
+    replies: Annotated[list[Reply], msgspec.Meta(max_length=MOST_REPLIES)] = []
 
 
 @dataclass(frozen=True)

@@ -6,29 +6,28 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from notifications.sending.signing import sign
-from sensors.services.clients import _make_secret
+from notifications.sending.signing import make_secret, sign
 
 BODY = '{"version":1,"type":"ping","at":"2026-01-01T00:00:00.000Z","address":"ул. Ленина"}'.encode()
 
 
 class TestSign:
     def test_the_reference_takes_the_signature_with_a_secret_of_the_registry(self) -> None:
-        secret = _make_secret()
+        secret = make_secret()
         assert Webhook(secret).verify(BODY, sign([secret], "msg_1", datetime.now(UTC), BODY))["type"] == "ping"
 
     def test_the_signature_is_the_one_that_the_reference_makes(self) -> None:
-        secret, at = _make_secret(), datetime(2026, 1, 1, 12, 0, 0, 999_000, tzinfo=UTC)
+        secret, at = make_secret(), datetime(2026, 1, 1, 12, 0, 0, 999_000, tzinfo=UTC)
         headers = sign([secret], "msg_1", at, BODY)
         assert headers["webhook-signature"] == Webhook(secret).sign("msg_1", at, BODY.decode())
         assert (headers["webhook-id"], headers["webhook-timestamp"]) == ("msg_1", str(int(at.timestamp())))
 
     def test_seconds_and_moments_are_the_same(self) -> None:
-        secret, at = _make_secret(), datetime(2026, 1, 1, tzinfo=UTC)
+        secret, at = make_secret(), datetime(2026, 1, 1, tzinfo=UTC)
         assert sign([secret], "msg_1", at, BODY) == sign([secret], "msg_1", int(at.timestamp()), BODY)
 
     def test_both_secrets_verify_while_one_replaces_the_other_the_newest_first(self) -> None:
-        new, old, other = _make_secret(), _make_secret(), _make_secret()
+        new, old, other = make_secret(), make_secret(), make_secret()
         headers = sign([new, old], "msg_1", datetime.now(UTC), BODY)
         assert headers["webhook-signature"].split(" ")[0] == Webhook(new).sign("msg_1", _at(headers), BODY.decode())
         for secret in (new, old):
@@ -38,7 +37,7 @@ class TestSign:
 
     @pytest.mark.parametrize("part", ["id", "timestamp", "body"])
     def test_each_part_is_signed(self, part: str) -> None:
-        secret, now = _make_secret(), datetime.now(UTC)
+        secret, now = make_secret(), datetime.now(UTC)
         headers, body = sign([secret], "msg_1", now, BODY), BODY
         if part == "id":
             headers["webhook-id"] = "msg_2"

@@ -3,21 +3,25 @@
 import errno
 import threading
 from collections.abc import Callable
+from contextlib import suppress
+from itertools import count
 from typing import Any
 from uuid import UUID
 
 import pytest
 
+from messaging.files.placing import put_all_in_place, put_in_place
 from messaging.models import Message
 from messaging.services import moving
 from notifications.models import Event
 from processes.exchange.errors import ProcessNotFailed, ProcessNotFound
 from processes.exchange.models import ExchangeProcess
+from processes.exchange.services import cleanup
 from processes.exchange.services.cleanup import move_files_once, retry_process
 from tests.messaging.calls import drafts, file_of
 from tests.messaging.disk import failing
 from tests.processes.exchange.scene import Scene, move_files
-from tests.processes.exchange.states import alerts, bring_to
+from tests.processes.exchange.states import alerts, bring_to, let_time_pass
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
@@ -46,13 +50,16 @@ def due_again() -> None:
 
 class TestFailure:
     @pytest.mark.parametrize("error", [errno.EIO, errno.EACCES])
-    @pytest.mark.parametrize("at", [1, 2, 3, 4])
-    def test_move_that_fails_is_left_to_the_operator_who_goes_on(self, scene: Scene, at: int, error: int) -> None:
+    @pytest.mark.parametrize(("id", "done"), [("m1", 0), ("m2", 1), ("m3", 2), ("r1", 3)])
+    def test_move_that_fails_is_left_to_the_operator_who_goes_on(
+        self, scene: Scene, id: str, done: int, error: int
+    ) -> None:
         process = committed(scene)
-        with failing(error, names=["link"], at=at):
+        with failing(error, names=["link"], about=f"_{id}_", times=9):
             move_files()
         assert scene.process(process)["status"] == "FAILED"
-        assert Message.objects.filter(moving_from="").count() == at - 1
+        assert f"message {id} " in scene.process(process)["log"][-1]["text"]
+        assert Message.objects.filter(moving_from="").count() == done
         assert alerts("exchange.failed") == [f"process/{process}"]
         assert Event.objects.filter(type="exchange.failed").count() == 1
         assert not move_files_once()
@@ -62,18 +69,18 @@ class TestFailure:
         assert (scene.process(process)["status"], scene.folders()) == ("DONE", COMMITTED)
 
     def test_step_of_a_move_that_fails_leaves_the_file_whole(self, scene: Scene) -> None:
-        for step in range(1, 6):
+        for step in range(1, 5):  # link, open and sync of the new folder, unlink
             scene.send(f"x{step}")
             process = str(scene.start()["process_id"])
             scene.prepare(process, {f"x{step}": "PROCESSED"})
             scene.step(process, "commit")
-            with failing(errno.ENOSPC, at=step, modules=["config.common.files"]):
+            with failing(errno.ENOSPC, at=step, times=99, modules=["config.common.files"]):
                 move_files()
             assert scene.process(process)["status"] == "FAILED", step
             retry(process)
             move_files()
             assert scene.process(process)["status"] == "DONE"
-        assert scene.folders() == {"Log": [f"x{step}" for step in range(1, 6)]}
+        assert scene.folders() == {"Log": [f"x{step}" for step in range(1, 5)]}
 
     def test_lane_is_held_until_then(self, scene: Scene) -> None:
         process = bring_to(scene, "FAILED")
@@ -148,7 +155,7 @@ class TestCrash:
     def test_killed_between_rename_and_commit_it_goes_on(
         self, scene: Scene, monkeypatch: pytest.MonkeyPatch, at: int
     ) -> None:
-        process, calls, real = committed(scene), iter(range(1, 100)), moving.put_in_place
+        process, calls, real = committed(scene), iter(range(1, 100)), put_in_place
 
         def move_and_die(message: Message) -> None:
             real(message)
@@ -156,6 +163,7 @@ class TestCrash:
                 raise SystemExit
 
         with monkeypatch.context() as patch:
+            patch.setattr(cleanup, "move_together", lambda ids: False)
             patch.setattr(moving, "put_in_place", move_and_die)
             with pytest.raises(SystemExit):
                 move_files()
@@ -165,6 +173,22 @@ class TestCrash:
         move_files()
         assert (scene.process(process)["status"], scene.folders()) == ("DONE", COMMITTED)
         assert drafts(scene) == []
+
+    def test_killed_at_any_step_of_the_moves_it_goes_on(self, scene: Scene) -> None:
+        for step in count(1):
+            scene.send(f"x{step}")
+            process = str(scene.start()["process_id"])
+            scene.prepare(process, {f"x{step}": "PROCESSED"}, scene.reply(f"y{step}"))
+            scene.step(process, "commit")
+            with failing(SystemExit, at=step, modules=["config.common.files"]) as disk, suppress(SystemExit):
+                move_files()
+            due_again()
+            move_files()
+            assert scene.process(process)["status"] == "DONE", step
+            if not disk.has_failed:
+                break
+        assert step > 6
+        assert {folder: len(ids) for folder, ids in scene.folders().items()} == {"Log": step, "Messages": step}
 
     def test_killed_before_the_end_was_written_it_goes_on(self, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
         process = committed(scene)
@@ -196,23 +220,24 @@ class TestAtOnce:
         texts = [line["text"] for line in scene.process(process)["log"]]
         assert sum("Done" in text for text in texts) == 1
 
+    @pytest.mark.parametrize("together", [True, False])
     def test_resolved_while_a_file_is_moved_it_ends_where_the_row_says(
-        self, scene: Scene, in_threads: Threads, monkeypatch: pytest.MonkeyPatch
+        self, scene: Scene, in_threads: Threads, monkeypatch: pytest.MonkeyPatch, together: bool
     ) -> None:
-        """The mover holds the row across the rename; who resolves waits for it."""
-        process, real, moving_now = bring_to(scene, "READY_TO_COMMIT"), moving.put_in_place, threading.Event()
+        """The mover holds the rows across the rename; who resolves waits for it."""
+        process, moving_now = bring_to(scene, "READY_TO_COMMIT"), threading.Event()
+        name, real = ("put_all_in_place", put_all_in_place) if together else ("put_in_place", put_in_place)
 
-        def slowly(message: Message) -> None:
+        def slowly(what: Any) -> None:
             moving_now.set()
             threading.Event().wait(0.3)
-            real(message)
+            real(what)
 
-        ExchangeProcess.objects.update(due_at="2020-01-01T00:00:00Z")
-        from processes.exchange.services.timeouts import time_out_once
-
-        time_out_once()
+        let_time_pass(process)
         with monkeypatch.context() as patch:
-            patch.setattr(moving, "put_in_place", slowly)
+            patch.setattr(moving, name, slowly)
+            if not together:
+                patch.setattr(cleanup, "move_together", lambda ids: False)
 
             def act(number: int) -> None:
                 if number == 0:

@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 from django.conf import settings as product
 
+from config.common.correlation import correlated
+from messaging.files.writing import write_drafts
 from messaging.models import Message
 from processes.exchange.models import ExchangeProcess
-from tests.messaging.calls import call_raw, drafts, file_of
+from processes.exchange.services import preparing
+from tests.messaging.calls import drafts, file_of
 from tests.messaging.disk import failing
 from tests.processes.exchange.scene import Answer, Scene, move_files
 from tests.processes.exchange.states import bring_to
@@ -20,6 +23,10 @@ pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
 Threads = Callable[..., list[Any]]
 DONE = {"message": "m1", "status": "PROCESSED"}
+BODY = (
+    b'{"version":1,"results":[{"message":"m1","status":"PROCESSED"}],'
+    b'"replies":[{"to":"acme-phone","id":"r1","payload":%s}]}'
+)
 
 
 @pytest.fixture
@@ -75,8 +82,6 @@ class TestPrepare:
         assert file_of(scene, "r1", "Prepared").name == name
 
     def test_reply_carries_the_chain_of_what_it_answers(self, scene: Scene) -> None:
-        from config.common.correlation import correlated
-
         with correlated("call-0001"):
             scene.send("m1")
         with correlated("call-0002"):
@@ -94,8 +99,7 @@ class TestPrepare:
 
     def test_payload_is_kept_byte_for_byte(self, scene: Scene, process: str) -> None:
         payload = b'{ "a" : 1.0E2, "b":\t"\\u00e9" }'
-        body = b'{"version":1,"results":[{"message":"m1","status":"PROCESSED"}],"replies":[{"to":"acme-phone","id":"r1","payload":%s}]}'
-        assert call_raw(scene, "POST", f"/exchange/processes/{process}/prepare/", body % payload)[0] == 200
+        assert scene.call("POST", f"/exchange/processes/{process}/prepare/", BODY % payload)[0] == 200
         assert file_of(scene, "r1", "Prepared").read_bytes().endswith(b'"payload":' + payload + b"}")
 
     def test_reply_to_an_inactive_device_waits_for_it(self, scene: Scene, process: str) -> None:
@@ -201,9 +205,8 @@ class TestReplies:
 
     @pytest.mark.parametrize("payload", [b"[" * 201 + b"]" * 201, b"1e999", b'"\\u0000"'])
     def test_what_a_device_cannot_take_is_refused(self, scene: Scene, process: str, payload: bytes) -> None:
-        body = b'{"version":1,"results":[{"message":"m1","status":"PROCESSED"}],"replies":[{"to":"acme-phone","payload":%s}]}'
         path = f"/exchange/processes/{process}/prepare/"
-        assert refused(scene.call("POST", path, body % payload))[:2] == (400, "bad_json")
+        assert refused(scene.call("POST", path, BODY % payload))[:2] == (400, "bad_json")
         assert untouched(scene, process)
 
     def test_too_large_is_413(self, scene: Scene, process: str, settings: Any) -> None:
@@ -260,16 +263,13 @@ class TestAtOnce:
 
     def test_narrowed_meanwhile_it_is_refused(self, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
         """Otherwise the ERP would process what another process already has."""
-        from processes.exchange.services import preparing
-
         for id in ("m1", "m2"):
             scene.send(id)
         process = scene.start()["process_id"]
-        real = preparing.write_drafts
 
         def narrow(messages: Any) -> None:
             scene.step(process, "accept", messages=["m1"])
-            real(messages)
+            write_drafts(messages)
 
         monkeypatch.setattr(preparing, "write_drafts", narrow)
         results = [{"message": id, "status": "PROCESSED"} for id in ("m1", "m2")]
@@ -323,11 +323,15 @@ class TestTakenBack:
     """Files go when the rollback is committed."""
 
     def test_many_are_kept(self, scene: Scene, process: str) -> None:
-        replies = [scene.reply(f"r{n}", payload=n) for n in range(1500)]
+        replies = [scene.reply(f"r{n}", payload=n) for n in range(1000)]
         assert prepare(scene, process, replies=replies)[0] == 200
-        assert len(scene.files("Prepared")) == 1500
+        assert len(scene.files("Prepared")) == 1000
         assert scene.step(process, "rollback", error_text="no") == "OK"
         assert (scene.folders(), drafts(scene)) == ({"Messages": ["m1"]}, [])
+
+    def test_more_than_a_thousand_are_refused(self, scene: Scene, process: str) -> None:
+        status, answer = prepare(scene, process, replies=[scene.reply(f"r{n}", payload=n) for n in range(1001)])
+        assert (status, list(answer["data"]["fields"])) == (400, ["replies"])
 
     def test_id_of_a_reply_is_free_again_after_a_rollback(self, scene: Scene, process: str) -> None:
         at = "2026-01-01T00:00:00Z"

@@ -40,7 +40,7 @@ CASES = [
 def body_of(scene: Scene, call: str) -> tuple[str, Answer]:
     """Return the name and the fields of a call about the one message of a process."""
     name, _, decision = call.partition(" ")
-    fields = {
+    fields: dict[str, Answer] = {
         "accept": {"messages": ["m1"]},
         "prepare": {
             "results": [{"message": "m1", "status": "PROCESSED"}],

@@ -1,1 +1,0 @@
-SELECT 1 FROM messaging_exchangedatabase WHERE id = %s AND enterprise_id = %s AND active

@@ -1,0 +1,203 @@
+"""`/sessions/`: a durable "again, later" for anybody, and the themes that say who repeats what."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from config.common.pages import Page, next_address, page
+from config.records.authentication import actor_of
+from config.records.frame import ApiView
+from config.records.schema import PAGE_PARAMETERS
+from config.records.scopes import Scope
+from notifications.api.session_shapes import (
+    NewSessionSerializer,
+    NewThemeSerializer,
+    RecordsSerializer,
+    SaveSerializer,
+    SessionListSerializer,
+    SessionQuery,
+    SessionSerializer,
+    SessionWithTimelineSerializer,
+    ThemeEditSerializer,
+    ThemeListSerializer,
+    ThemeSerializer,
+    present_theme,
+)
+from notifications.errors import SessionCode, ThemeNotFound
+from notifications.models import RepeatSession, Theme
+from notifications.sessions.lifecycle import (
+    append_records,
+    create_session,
+    delete_session,
+    rewrite_records,
+    save_session,
+)
+from notifications.sessions.presentation import get_session, present_session, present_with_timelines
+from notifications.sessions.themes import create_theme, update_theme
+
+LARGEST_PAGE = 4 * 1_048_576
+"""A page ends before its records are longer than this, if it has one session."""
+
+
+class SessionApiView(ApiView):
+    """Adds to every error what the protocol of sessions calls it."""
+
+    def handle_exception(self, exc: Exception) -> Response:
+        answer = super().handle_exception(exc)
+        code = SessionCode.INTERNAL if answer.status_code >= 500 else SessionCode.INVALID
+        if answer.status_code not in (401, 403, 429):
+            answer.data["data"] = {"session_code": int(code), **answer.data["data"]}
+        return answer
+
+
+class ThemesView(SessionApiView):
+    scopes = {"GET": Scope.SESSIONS, "POST": Scope.SESSIONS}
+
+    @extend_schema(
+        operation_id="session_themes_list",
+        tags=["sessions"],
+        parameters=PAGE_PARAMETERS,
+        responses=ThemeListSerializer,
+    )
+    def get(self, request: Request) -> Response:
+        found = page(request, Theme.objects.all(), order=["number"])
+        return Response({"results": [present_theme(theme) for theme in found.results], "next": found.next})
+
+    @extend_schema(
+        operation_id="session_themes_create",
+        tags=["sessions"],
+        request=ThemeSerializer,
+        responses={201: NewThemeSerializer},
+    )
+    def post(self, request: Request) -> Response:
+        """Register a theme. With a URL the answer holds the secret that signs its calls, this once."""
+        asked = ThemeSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        values = dict(asked.validated_data)
+        number = values.pop("theme")
+        secret = create_theme(number=number, actor=actor_of(request), **values)
+        return Response(_theme(number, secret), status=201)
+
+
+class ThemeView(SessionApiView):
+    scopes = {"PATCH": Scope.SESSIONS}
+
+    @extend_schema(
+        operation_id="session_themes_change",
+        tags=["sessions"],
+        request=ThemeEditSerializer,
+        responses=NewThemeSerializer,
+    )
+    def patch(self, request: Request, theme: int) -> Response:
+        """Change a theme. One that has a URL for the first time answers its secret, this once."""
+        asked = ThemeEditSerializer(data=request.data, partial=True, context={"theme": theme})
+        asked.is_valid(raise_exception=True)
+        values = {name: value for name, value in asked.validated_data.items() if name != "theme"}
+        if not theme < 2**31:
+            raise ThemeNotFound
+        return Response(_theme(theme, update_theme(number=theme, actor=actor_of(request), **values)))
+
+
+class SessionsView(SessionApiView):
+    scopes = {"GET": Scope.SESSIONS, "POST": Scope.SESSIONS}
+
+    @extend_schema(
+        operation_id="sessions_list",
+        tags=["sessions"],
+        parameters=[SessionQuery, *PAGE_PARAMETERS],
+        responses=SessionListSerializer,
+    )
+    def get(self, request: Request) -> Response:
+        """List sessions, newest first. A page with long records holds fewer of them."""
+        asked = SessionQuery(data=request.query_params)
+        asked.is_valid(raise_exception=True)
+        found = _cut(request, page(request, RepeatSession.objects.filter(**asked.validated_data), order=ORDER))
+        return Response({"results": present_with_timelines(found.results), "next": found.next})
+
+    @extend_schema(
+        operation_id="sessions_create",
+        tags=["sessions"],
+        request=NewSessionSerializer,
+        responses={201: SessionSerializer},
+    )
+    def post(self, request: Request) -> Response:
+        """Begin a session. Untouched for its theme's timeout it is saved by itself."""
+        asked = NewSessionSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        return Response(present_session(create_session(**asked.validated_data)), status=201)
+
+
+class SessionView(SessionApiView):
+    scopes = {"GET": Scope.SESSIONS, "DELETE": Scope.SESSIONS}
+
+    @extend_schema(operation_id="sessions_get", tags=["sessions"], responses=SessionWithTimelineSerializer)
+    def get(self, request: Request, session_id: int) -> Response:
+        return Response(present_with_timelines([get_session(session_id)])[0])
+
+    @extend_schema(operation_id="sessions_delete", tags=["sessions"], responses={204: None})
+    def delete(self, request: Request, session_id: int) -> Response:
+        """Delete a session and its timeline, whatever its state."""
+        delete_session(session_id=session_id)
+        return Response(status=204)
+
+
+class AppendView(SessionApiView):
+    scopes = {"POST": Scope.SESSIONS}
+
+    @extend_schema(
+        operation_id="sessions_append", tags=["sessions"], request=RecordsSerializer, responses=SessionSerializer
+    )
+    def post(self, request: Request, session_id: int) -> Response:
+        """Add records at the end."""
+        asked = RecordsSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        append_records(session_id=session_id, **asked.validated_data)
+        return Response(present_session(session_id))
+
+
+class RewriteView(SessionApiView):
+    scopes = {"POST": Scope.SESSIONS}
+
+    @extend_schema(
+        operation_id="sessions_rewrite", tags=["sessions"], request=RecordsSerializer, responses=SessionSerializer
+    )
+    def post(self, request: Request, session_id: int) -> Response:
+        """Put these records in the place of all that were there."""
+        asked = RecordsSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        rewrite_records(session_id=session_id, **asked.validated_data)
+        return Response(present_session(session_id))
+
+
+class SaveView(SessionApiView):
+    scopes = {"POST": Scope.SESSIONS}
+
+    @extend_schema(operation_id="sessions_save", tags=["sessions"], request=SaveSerializer, responses=SessionSerializer)
+    def post(self, request: Request, session_id: int) -> Response:
+        """Save the session for repetition: at a time, after a delay, or after its theme's delay."""
+        asked = SaveSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        save_session(session_id=session_id, **asked.validated_data)
+        return Response(present_session(session_id))
+
+
+ORDER = ["-id"]
+
+
+def _theme(number: int, secret: str | None) -> dict[str, Any]:
+    shown = present_theme(Theme.objects.get(pk=number))
+    return shown if secret is None else {**shown, "secret": secret}
+
+
+def _cut(request: Request, found: Page[RepeatSession]) -> Page[RepeatSession]:
+    """End a page where its records would become too long to be answered at once."""
+    total = 0
+    for place, session in enumerate(found.results):
+        total += session.length
+        if place and total > LARGEST_PAGE:
+            kept = found.results[:place]
+            kind = f"{RepeatSession._meta.label}:{','.join(ORDER)}"
+            return Page(kept, next_address(request, kind, [kept[-1].pk]))
+    return found

@@ -1,0 +1,88 @@
+"""Take sessions for a repeat: by repeat time, then by order of saving; and find those whose holder fell silent."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.db import connection
+
+from config.common import sql
+from config.common.leases import claim
+from notifications.models import RepeatSession, Theme
+from notifications.sessions.records import read_records
+
+LEASE = timedelta(seconds=30)
+"""How long a dead worker's sessions stay away; the lease of a handler that runs is renewed."""
+LAPSED_BATCH = 200
+
+
+@dataclass
+class Claim:
+    """A session that this process may repeat, with all that it takes; `row.change` is the fence it holds."""
+
+    row: RepeatSession
+    theme: Theme
+    records: list[Any] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.fence = self.row.change
+        """Of the whole repeat; the row's own number rises with each operation."""
+
+    @property
+    def was_due_at(self) -> datetime:
+        """The deadline that the row had before it was claimed; SQLite returns it as text."""
+        value: Any = getattr(self.row, "was_due_at")  # noqa: B009
+        return value if isinstance(value, datetime) else datetime.fromisoformat(value).replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Look:
+    """How many seconds from now the nearest sessions are due; less than nothing is overdue, None is never."""
+
+    repeat: float | None
+    lapse: float | None
+
+    @property
+    def nearest(self) -> float | None:
+        return min((each for each in (self.repeat, self.lapse) if each is not None), default=None)
+
+
+def look() -> Look:
+    """Find the nearest times, in one query over two indexes."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql.load_for_engine("notifications", "nearest_session"))
+        repeat, lapse = cursor.fetchone()
+    return Look(_seconds(repeat), _seconds(lapse))
+
+
+def claim_due(limit: int) -> list[Claim]:
+    """Claim up to so many of the saved sessions whose time has come, with their records."""
+    rows = claim(
+        RepeatSession.objects.filter(status=RepeatSession.Status.SAVED),
+        limit=limit,
+        lease=LEASE,
+        fence="change",
+        then_by="save_number",
+        also={"status": RepeatSession.Status.ACTIVE.value, "is_repeating": True},
+    )
+    if not rows:
+        return []
+    records = read_records([row.pk for row in rows])
+    return [Claim(row, theme, records[row.pk]) for row, theme in _with_themes(rows)]
+
+
+def claim_lapsed() -> list[Claim]:
+    """Claim active sessions that nobody has touched in time: their caller has gone, or their worker has died."""
+    active = RepeatSession.objects.filter(status=RepeatSession.Status.ACTIVE)
+    rows = claim(active, limit=LAPSED_BATCH, lease=LEASE, fence="change")
+    return [Claim(row, theme) for row, theme in _with_themes(rows)]
+
+
+def _with_themes(rows: Sequence[RepeatSession]) -> list[tuple[RepeatSession, Theme]]:
+    themes = Theme.objects.in_bulk({row.theme_id for row in rows}) if rows else {}
+    return [(row, themes[row.theme_id]) for row in rows]
+
+
+def _seconds(value: Any) -> float | None:
+    return None if value is None else float(value)

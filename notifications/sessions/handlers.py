@@ -1,0 +1,75 @@
+"""Who repeats sessions: handlers in Python, registered by name in `AppConfig.ready`, and webhooks."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from notifications.sessions.operations import Delete, Operation
+
+
+@dataclass(frozen=True)
+class SessionView:
+    """A session as its handler sees it when the repeat begins."""
+
+    id: int
+    theme: int
+    change: int
+    records: list[Any]
+    repeats: int
+    fence: int
+    """Greater with every repeat: whoever takes effects from a handler may refuse one that comes late."""
+    correlation_id: str
+
+
+class RepeatHandler(Protocol):
+    """Repeats one session, once. `cancel` comes from another thread, on a graceful stop or when it is too late."""
+
+    def next_operation(self) -> Operation | None:
+        """Return the next operation; nothing more is success, an error is failure."""
+
+    def cancel(self) -> None: ...
+
+
+MakeHandler = Callable[[SessionView], RepeatHandler]
+
+
+def register_handler(name: str, factory: MakeHandler) -> None:
+    _registered[name] = factory
+
+
+def register_function(name: str, function: Callable[[SessionView], object]) -> None:
+    """Register a plain function: the repeat succeeds when it returns and fails when it raises.
+
+    Many of them are finished together, after they have returned: what one does must be safe to do again.
+    """
+    _registered[name] = lambda session: _FunctionHandler(function, session)
+
+
+def is_registered(name: str) -> bool:
+    return name in _registered
+
+
+def registered_handlers() -> list[str]:
+    return sorted(_registered)
+
+
+def make_handler(name: str, session: SessionView) -> RepeatHandler:
+    factory = _registered.get(name)
+    if factory is None:
+        raise LookupError(f"no handler is registered as {name}")
+    return factory(session)
+
+
+class _FunctionHandler:
+    def __init__(self, function: Callable[[SessionView], object], session: SessionView) -> None:
+        self._function, self._session = function, session
+
+    def next_operation(self) -> Operation | None:
+        self._function(self._session)
+        return Delete(waits_for_answer=False)
+
+    def cancel(self) -> None:
+        """A function cannot be stopped from outside."""
+
+
+_registered: dict[str, MakeHandler] = {}

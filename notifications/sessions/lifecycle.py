@@ -1,0 +1,150 @@
+"""What callers do with sessions: new → append | rewrite → save | delete.
+
+A write names the `change` it knows and raises it. A caller that writes to a session which a worker is repeating takes
+it over: the worker's outcome runs into the fence, and the session is active as if it had just been touched. On a saved
+or exhausted session `append` and `rewrite` change the records alone, not its status nor its repeat time.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F
+from django.utils.translation import gettext
+
+from config.common.correlation import correlation_id
+from config.common.errors import Invalid
+from config.common.moments import format_moment
+from notifications.errors import RepeatLimitReached, SessionNotFound, StaleChange
+from notifications.models import RepeatSession, SessionRecord, SessionStep, Theme
+from notifications.sessions.exhaustion import settle_exhausted
+from notifications.sessions.order import announce, announce_time, in_seconds, next_save_number
+from notifications.sessions.records import check_length, encode_records, insert_records, length_of
+
+Status = RepeatSession.Status
+What = SessionStep.What
+
+
+def create_session(*, theme: int, records: Sequence[Any]) -> int:
+    """Begin a session; return its id. Untouched for the theme's timeout, it is saved by itself."""
+    bodies = encode_records(records)
+    with transaction.atomic():
+        found = _get_theme(theme)
+        length = length_of(bodies)
+        check_length(found, length)
+        session = RepeatSession.objects.create(
+            theme=found,
+            length=length,
+            record_count=len(bodies),
+            due_at=in_seconds(found.timeout),
+            correlation_id=correlation_id(),
+        )
+        insert_records(session.pk, bodies)
+        announce(seconds=found.timeout)
+    return session.pk
+
+
+def append_records(*, session_id: int, change: int, records: Sequence[Any]) -> None:
+    bodies = encode_records(records)
+    with transaction.atomic():
+        session = _hold(session_id, change)
+        edits = append_to(session, bodies)
+        _write(session, What.APPENDED, str(len(bodies)), **edits, **_touch(session))
+
+
+def rewrite_records(*, session_id: int, change: int, records: Sequence[Any]) -> None:
+    bodies = encode_records(records)
+    with transaction.atomic():
+        session = _hold(session_id, change)
+        edits = rewrite(session, bodies)
+        _write(session, What.REWRITTEN, str(len(bodies)), **edits, **_touch(session))
+
+
+def save_session(
+    *, session_id: int, change: int, repeat_at: datetime | None = None, delay: float | None = None
+) -> None:
+    """Save a session for repetition: at a time, after a delay, or after the delay of its theme."""
+    with transaction.atomic():
+        session = _hold(session_id, change)
+        if session.status == Status.EXHAUSTED:
+            raise RepeatLimitReached(repeats=session.repeats, limit=session.theme.repeat_limit)
+        seconds = session.theme.delay if delay is None else delay
+        due_at = in_seconds(seconds) if repeat_at is None else repeat_at
+        detail = f"+{seconds:g} s" if repeat_at is None else format_moment(repeat_at)
+        _write(session, What.SAVED, detail, **saved(due_at))
+        if repeat_at is None:
+            announce(seconds=seconds)
+        else:
+            announce_time(repeat_at)
+
+
+def delete_session(*, session_id: int) -> None:
+    """Delete a session, whatever its state; a worker that is repeating it writes nothing any more."""
+    with transaction.atomic():
+        session = _find(session_id)
+        SessionRecord.objects.filter(session=session_id).delete()
+        SessionStep.objects.filter(session=session_id).delete()
+        RepeatSession.objects.filter(pk=session_id).delete()
+        if session.status == Status.EXHAUSTED:
+            settle_exhausted({session.theme_id})
+
+
+def saved(due_at: Any) -> dict[str, Any]:
+    """Return what a session is that was saved, at the end of the order."""
+    return {"status": Status.SAVED, "is_repeating": False, "due_at": due_at, "save_number": next_save_number()}
+
+
+def append_to(session: RepeatSession, bodies: Sequence[str]) -> dict[str, Any]:
+    """Add records to a session whose row is locked; return what changes on its row."""
+    length = length_of(bodies, after=session.length)
+    check_length(session.theme, length)
+    insert_records(session.pk, bodies, first=session.record_count)
+    return {"length": length, "record_count": session.record_count + len(bodies)}
+
+
+def rewrite(session: RepeatSession, bodies: Sequence[str]) -> dict[str, Any]:
+    """Replace the records of a session whose row is locked; return what changes on its row."""
+    length = length_of(bodies)
+    check_length(session.theme, length)
+    SessionRecord.objects.filter(session=session).delete()
+    insert_records(session.pk, bodies)
+    return {"length": length, "record_count": len(bodies)}
+
+
+def _get_theme(number: int) -> Theme:
+    theme = Theme.objects.filter(pk=number).first()
+    if theme is None:
+        raise Invalid({"theme": [gettext("There is no such theme.")]})
+    return theme
+
+
+def _hold(session_id: int, change: int) -> RepeatSession:
+    """Lock a session of which the caller knows the newest state."""
+    session = _find(session_id)
+    if session.change != change:
+        raise StaleChange(change=session.change)
+    return session
+
+
+def _find(session_id: int) -> RepeatSession:
+    session = None
+    if 0 < session_id < 2**63:
+        rows = RepeatSession.objects.select_for_update(of=("self",)).select_related("theme")
+        session = rows.filter(pk=session_id).first()
+    if session is None:
+        raise SessionNotFound
+    return session
+
+
+def _touch(session: RepeatSession) -> dict[str, Any]:
+    """An active session has its timeout before it again; a worker that was repeating it has lost it."""
+    if session.status != Status.ACTIVE:
+        return {}
+    announce(seconds=session.theme.timeout)
+    return {"is_repeating": False, "due_at": in_seconds(session.theme.timeout)}
+
+
+def _write(session: RepeatSession, what: SessionStep.What, detail: str, **changes: Any) -> None:
+    RepeatSession.objects.filter(pk=session.pk).update(change=F("change") + 1, **changes)
+    SessionStep.objects.create(session=session, what=what, detail=detail)

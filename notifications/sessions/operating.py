@@ -1,0 +1,67 @@
+"""What operators do with sessions: repeat one now, move many, revive an exhausted one. Each is told in the timeline."""
+
+from collections.abc import Collection
+from datetime import timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F, QuerySet
+from django.db.models.functions import Now
+
+from config.common.sql import among_numbers
+from notifications.models import RepeatSession, SessionStep
+from notifications.sessions.exhaustion import settle_exhausted
+from notifications.sessions.lifecycle import saved
+from notifications.sessions.order import announce
+
+Status = RepeatSession.Status
+What = SessionStep.What
+
+
+def repeat_now(*, session_ids: Collection[int], actor: str) -> int:
+    """Let saved sessions be due at once, in their order; return how many there were."""
+    moved = _move(session_ids, Now(), detail=f"{actor}: now")
+    announce(seconds=0.0)
+    return moved
+
+
+def shift_sessions(*, session_ids: Collection[int], seconds: float, actor: str) -> int:
+    """Move the repeat times of saved sessions, later or earlier; return how many there were."""
+    moved = _move(session_ids, F("due_at") + timedelta(seconds=seconds), detail=f"{actor}: {seconds:+g} s")
+    if seconds < 0:
+        announce(seconds=0.0)
+    return moved
+
+
+def revive_sessions(*, session_ids: Collection[int], actor: str) -> int:
+    """Let exhausted sessions begin anew, due at once; return how many there were."""
+    with transaction.atomic():
+        held = _hold(session_ids, Status.EXHAUSTED)
+        for row in held:
+            fresh = {**saved(Now()), "repeats": 0, "change": F("change") + 1}
+            RepeatSession.objects.filter(pk=row.pk).update(**fresh)
+        _note(held, What.REVIVED, actor)
+        settle_exhausted({row.theme_id for row in held})
+        announce(seconds=0.0)
+    return len(held)
+
+
+def _move(session_ids: Collection[int], due_at: Any, *, detail: str) -> int:
+    with transaction.atomic():
+        held = _hold(session_ids, Status.SAVED)
+        rows = RepeatSession.objects.filter(pk__in=among_numbers([row.pk for row in held]))
+        rows.update(due_at=due_at, change=F("change") + 1)
+        _note(held, What.MOVED, detail)
+    return len(held)
+
+
+def _hold(session_ids: Collection[int], status: RepeatSession.Status) -> list[RepeatSession]:
+    """Lock those of the sessions that are still in that state, in order of id."""
+    rows: QuerySet[RepeatSession] = RepeatSession.objects.select_for_update().filter(
+        pk__in=among_numbers(session_ids), status=status
+    )
+    return list(rows.order_by("pk"))
+
+
+def _note(sessions: Collection[RepeatSession], what: SessionStep.What, detail: str) -> None:
+    SessionStep.objects.bulk_create(SessionStep(session=row, what=what, detail=detail[:300]) for row in sessions)

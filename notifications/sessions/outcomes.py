@@ -1,0 +1,153 @@
+"""Write what became of repeats, each under the fence of its claim: what comes late writes nothing.
+
+Successes are deleted together in one statement; a failure saves the session again, or exhausts it with an alert and an
+event in the same transaction.
+"""
+
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import structlog
+from django.db import connection, transaction
+from django.db.models import F
+from prometheus_client import Counter
+
+from config.common.leases import LeaseLost, finish
+from config.common.sql import among_numbers, fetch_for_rows
+from notifications.models import RepeatSession, SessionRecord, SessionStep
+from notifications.sessions.claims import Claim, claim_lapsed
+from notifications.sessions.exhaustion import hold_theme, tell_exhausted
+from notifications.sessions.lifecycle import saved
+from notifications.sessions.operations import Verdict
+from notifications.sessions.order import announce, in_seconds
+
+REPEATS = Counter("postern_session_repeats", "Repeats of sessions, by what became of them", ["outcome"])
+MOST_VERDICTS = 100
+
+What = SessionStep.What
+log = structlog.get_logger(__name__)
+
+
+class Result(Enum):
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    DIED = "died"
+    """The worker has: that counts as failed, so that a session which kills its workers is exhausted in the end."""
+    STOPPED = "stopped"
+    """The process was asked to end before the handler had: it does not count."""
+    UNTRIED = "untried"
+    """Claimed ahead, and given back because no worker was free."""
+    LAPSED = "lapsed"
+    """No repeat at all: its caller left it untouched for the theme's timeout."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    claim: Claim
+    result: Result
+    detail: str = ""
+    verdicts: Sequence[Verdict] = field(default_factory=tuple)
+
+
+def record_outcomes(outcomes: Sequence[Outcome]) -> set[int]:
+    """Write these outcomes; return the ids of the sessions whose claim still stood."""
+    written = _delete([each.claim for each in outcomes if each.result is Result.SUCCEEDED])
+    others = [each for each in outcomes if each.result is not Result.SUCCEEDED]
+    if others:
+        written |= _save_again(sorted(others, key=lambda each: each.claim.row.pk))
+    for outcome in outcomes:
+        is_late = outcome.claim.row.pk not in written
+        REPEATS.labels("late" if is_late else outcome.result.value).inc()
+        if is_late:
+            log.warning("session.overtaken", session=outcome.claim.row.pk, fence=outcome.claim.fence)
+    return written
+
+
+def settle_lapsed_once() -> bool:
+    """Save what nobody has touched in time; return whether there was any."""
+    lapsed = claim_lapsed()
+    outcomes = [Outcome(each, Result.DIED if each.row.is_repeating else Result.LAPSED) for each in lapsed]
+    record_outcomes(outcomes)
+    return bool(lapsed)
+
+
+def _delete(claims: Sequence[Claim]) -> set[int]:
+    held = sorted((claim.row.pk, claim.row.change) for claim in claims)
+    if not held:
+        return set()
+    if connection.vendor == "postgresql":
+        return {pk for (pk,) in fetch_for_rows("notifications", "delete_sessions", held)}
+    with transaction.atomic():
+        return _delete_under_lock(held)
+
+
+def _delete_under_lock(held: Sequence[tuple[int, int]]) -> set[int]:
+    """The same as `delete_sessions.postgresql.sql`, under the write lock of SQLite."""
+    rows = RepeatSession.objects.filter(pk__in=among_numbers([pk for pk, _ in held]))
+    standing = set(rows.values_list("pk", "change"))
+    gone = [pk for pk, change in held if (pk, change) in standing]
+    with connection.cursor() as cursor:
+        for model, column in ((SessionRecord, "session_id"), (SessionStep, "session_id"), (RepeatSession, "id")):
+            cursor.executemany(f"DELETE FROM {model._meta.db_table} WHERE {column} = %s", [[pk] for pk in gone])
+    return set(gone)
+
+
+def _save_again(outcomes: Sequence[Outcome]) -> set[int]:
+    """Write what is not over yet, in order of id, and then, theme by theme, what has reached its limit."""
+    with transaction.atomic():
+        kept = [each for each in outcomes if _finish(each)]
+        SessionStep.objects.bulk_create(step for each in kept for step in _steps(each))
+        exhausted = [each for each in kept if _is_last(each)]
+        for number in sorted({each.claim.theme.pk for each in exhausted}):
+            hold_theme(number)
+        for each in exhausted:
+            each.claim.row.repeats += 1
+            tell_exhausted(each.claim.row, each.detail)
+    return {each.claim.row.pk for each in kept}
+
+
+def _finish(outcome: Outcome) -> bool:
+    """Return whether the claim still stood."""
+    row = outcome.claim.row
+    try:
+        finish(row, fence="change", change=F("change") + 1, **_changes(outcome))
+    except LeaseLost:
+        return False
+    return True
+
+
+def _changes(outcome: Outcome) -> dict[str, Any]:
+    row, theme = outcome.claim.row, outcome.claim.theme
+    if outcome.result in (Result.STOPPED, Result.UNTRIED):
+        # As it was: it keeps its time and its place.
+        return {"status": RepeatSession.Status.SAVED, "is_repeating": False, "due_at": outcome.claim.was_due_at}
+    if outcome.result is Result.LAPSED:
+        announce(seconds=theme.delay)
+        return saved(in_seconds(theme.delay))
+    counted = {"repeats": row.repeats + 1}
+    if _is_last(outcome):
+        return {**counted, "status": RepeatSession.Status.EXHAUSTED, "is_repeating": False, "due_at": None}
+    delay = theme.delay + theme.jitter * random.random()
+    announce(seconds=delay)
+    return {**counted, **saved(in_seconds(delay))}
+
+
+def _is_last(outcome: Outcome) -> bool:
+    is_failure = outcome.result in (Result.FAILED, Result.DIED)
+    return is_failure and outcome.claim.row.repeats + 1 >= outcome.claim.theme.repeat_limit
+
+
+def _steps(outcome: Outcome) -> Iterable[SessionStep]:
+    if outcome.result is Result.UNTRIED:
+        return
+    yield SessionStep(
+        session=outcome.claim.row,
+        what=What(outcome.result.value),
+        detail=outcome.detail.replace("\0", "\ufffd")[:300],
+        verdicts=list(outcome.verdicts[:MOST_VERDICTS]),
+    )
+    if _is_last(outcome):
+        yield SessionStep(session=outcome.claim.row, what=What.EXHAUSTED)

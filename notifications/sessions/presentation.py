@@ -1,0 +1,70 @@
+"""Sessions as callers and webhooks see them."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from django.db.models import F, Window
+from django.db.models.functions import RowNumber
+
+from config.common.moments import format_moment
+from config.common.sql import among_numbers
+from notifications.errors import SessionNotFound
+from notifications.models import RepeatSession, SessionStep
+from notifications.sessions.records import read_records
+
+LONGEST_TIMELINE = 100
+CREATED = "created"
+
+
+def describe(session: RepeatSession, records: Sequence[Any]) -> dict[str, Any]:
+    return {
+        "id": session.pk,
+        "theme": session.theme_id,
+        "change": session.change,
+        "status": str(session.status),
+        "records": list(records),
+        "repeats": session.repeats,
+        "repeat_at": None if session.repeat_at is None else format_moment(session.repeat_at),
+    }
+
+
+def present_session(session_id: int) -> dict[str, Any]:
+    """Return a session as a write answers it."""
+    session = get_session(session_id)
+    return describe(session, read_records([session.pk])[session.pk])
+
+
+def present_with_timelines(sessions: Sequence[RepeatSession]) -> list[dict[str, Any]]:
+    """Return sessions as they are read, in two more queries for all of them."""
+    ids = [session.pk for session in sessions]
+    if not ids:
+        return []
+    records, steps = read_records(ids), _read_steps(ids)
+    return [
+        {**describe(session, records[session.pk]), "timeline": [_created(session), *steps[session.pk]]}
+        for session in sessions
+    ]
+
+
+def get_session(session_id: int) -> RepeatSession:
+    session = RepeatSession.objects.filter(pk=session_id).first() if 0 < session_id < 2**63 else None
+    if session is None:
+        raise SessionNotFound
+    return session
+
+
+def _created(session: RepeatSession) -> dict[str, Any]:
+    """The first line of a timeline is on the session's own row."""
+    return {"at": format_moment(session.created_at), "what": CREATED, "verdicts": []}
+
+
+def _read_steps(session_ids: Sequence[int]) -> dict[int, list[dict[str, Any]]]:
+    """Return the newest steps of each session, oldest first."""
+    found: defaultdict[int, list[dict[str, Any]]] = defaultdict(list)
+    place = Window(RowNumber(), partition_by="session_id", order_by=F("id").desc())
+    rows = SessionStep.objects.filter(session__in=among_numbers(session_ids)).annotate(place=place)
+    for step in rows.filter(place__lte=LONGEST_TIMELINE).order_by("id"):
+        what = f"{step.what}: {step.detail}" if step.detail else step.what
+        found[step.session_id].append({"at": format_moment(step.at), "what": what, "verdicts": step.verdicts})
+    return found

@@ -1,0 +1,337 @@
+"""The repeats of one process: a few worker threads, one thread that writes for them, and the scheduler's turns.
+
+A turn looks for the nearest time and claims as many sessions as there are free workers. While repeats are quick it
+claims ahead, so that many are claimed, and written when they have ended, by a few statements; what has waited for a
+worker for a second is given back. The keeper writes outcomes, renews leases and gives up handlers that are silent for
+longer than their theme's timeout: such a thread is left alone and replaced, and what it may still write runs into the
+fence.
+"""
+
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import partial
+
+import structlog
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError, connections
+
+from config.common.correlation import correlated
+from config.common.leases import LeaseLost
+from notifications.sessions.claims import LEASE, Claim, claim_due, look
+from notifications.sessions.order import LOOK_SECONDS
+from notifications.sessions.outcomes import Outcome, Result, record_outcomes, settle_lapsed_once
+from notifications.sessions.repeating import Repeat
+
+AHEAD_SECONDS = 0.05
+"""Claim ahead what the workers do in this time."""
+MOST_AHEAD = 64
+"""Sessions for each worker, at most."""
+LONGEST_WAIT = 1.0
+GATHER_SECONDS = 0.003
+RENEW_SECONDS = LEASE.total_seconds() / 3
+SLACK_SECONDS = 0.5
+"""A webhook has its own time-out, which comes first."""
+RETRY_SECONDS = 1.0
+CONTENDED_SECONDS = 0.05
+
+log = structlog.get_logger(__name__)
+
+
+def repeat_once() -> bool:
+    """Begin the repeats that are due in this process; return whether there were any."""
+    return _own().run_once()
+
+
+def rest() -> float:
+    return _own().rest()
+
+
+def stop_repeating(grace: float) -> None:
+    """Let what is under way end, then give the rest back."""
+    repeater = _repeaters.pop(os.getpid(), None)
+    if repeater is not None:
+        repeater.stop(grace)
+
+
+def _own() -> "Repeater":
+    return _repeaters.setdefault(os.getpid(), Repeater(settings.SESSION_WORKERS))
+
+
+@dataclass
+class _Ended:
+    outcome: Outcome
+    is_written: threading.Event = field(default_factory=threading.Event)
+    stood: bool = False
+
+
+class _InHand(Repeat):
+    def __init__(self, claim: Claim) -> None:
+        super().__init__(claim)
+        self.renewed = self.claimed = time.monotonic()
+        self.is_settled = False
+        self.is_abandoned = False
+
+
+class Repeater:
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+        self._lock = threading.Lock()
+        self._has_work = threading.Condition(self._lock)
+        self._has_room = threading.Condition(self._lock)
+        self._waiting: deque[_InHand] = deque()
+        self._running: dict[int, _InHand] = {}
+        self._ended: list[_Ended] = []
+        self._threads = self._idle = 0
+        self._keeper: threading.Thread | None = None
+        self._news = threading.Event()
+        self._is_stopping = False
+        self._pace = AHEAD_SECONDS
+        self._rest = 0.0
+
+    # --- the scheduler's thread ---
+
+    def run_once(self) -> bool:
+        """Look, settle what has lapsed, claim what is due. An idle look is one query."""
+        room = self._wait_for_room()
+        if room == 0:
+            return not self._is_stopping
+        seen = look()
+        nearest = LOOK_SECONDS if seen.nearest is None else seen.nearest
+        found = seen.lapse is not None and seen.lapse <= 0 and settle_lapsed_once()
+        if seen.repeat is not None and seen.repeat <= 0:
+            claims = claim_due(room)
+            self._take(claims)
+            found = found or bool(claims)
+        # What is due and yet cannot be claimed is being written by someone else.
+        self._rest = max(nearest + 0.001, CONTENDED_SECONDS if nearest <= 0 else 0.0)
+        return found
+
+    def rest(self) -> float:
+        return self._rest
+
+    def _wait_for_room(self) -> int:
+        with self._lock:
+            self._has_room.wait_for(lambda: self._is_stopping or self._room() > 0, timeout=1.0)
+            return 0 if self._is_stopping else self._room()
+
+    def _room(self) -> int:
+        """Claim one for each free worker; while repeats are quick many, once half of the last ones are done."""
+        in_hand = len(self._waiting) + len(self._running) + len(self._ended)
+        ahead = self._workers * self._ahead()
+        room = max(ahead - in_hand, 0)
+        return room if ahead == self._workers or room * 2 >= ahead else 0
+
+    def _ahead(self) -> int:
+        now = time.monotonic()
+        if any(now - each.touched > AHEAD_SECONDS for each in self._running.values()):
+            return 1
+        return max(1, min(MOST_AHEAD, int(AHEAD_SECONDS / max(self._pace, 1e-6))))
+
+    def _take(self, claims: Iterable[Claim]) -> None:
+        with self._lock:
+            self._waiting.extend(map(_InHand, claims))
+            if self._waiting and self._keeper is None:
+                self._keeper = threading.Thread(target=self._keep, name="sessions-keeper", daemon=True)
+                self._keeper.start()
+            while self._threads < self._workers and self._idle < len(self._waiting):
+                self._start_worker()
+            self._has_work.notify_all()
+        self._news.set()
+
+    def _start_worker(self) -> None:
+        self._threads += 1
+        self._idle += 1
+        threading.Thread(target=self._work, name="sessions-worker", daemon=True).start()
+
+    # --- worker threads ---
+
+    def _work(self) -> None:
+        while (repeat := self._next()) is not None:
+            began = time.monotonic()
+            try:
+                with correlated(repeat.claim.row.correlation_id or None):
+                    repeat.run(partial(self._settle, repeat))
+            finally:
+                goes_on = self._free(repeat, time.monotonic() - began)
+                _release_connections()
+            if not goes_on:
+                break
+        connections.close_all()
+
+    def _next(self) -> _InHand | None:
+        if not self._waiting:
+            # Others may need the connection while this thread has nothing to do.
+            connections.close_all()
+        with self._lock:
+            self._has_work.wait_for(lambda: self._waiting or self._is_stopping)
+            self._idle -= 1
+            if self._is_stopping:
+                self._threads -= 1
+                return None
+            repeat = self._waiting.popleft()
+            self._running[repeat.claim.row.pk] = repeat
+            return repeat
+
+    def _free(self, repeat: _InHand, seconds: float) -> bool:
+        """Return whether the thread goes on; one that was given up has been replaced."""
+        with self._lock:
+            self._pace += (seconds - self._pace) / 16
+            if repeat.is_abandoned:
+                return False
+            self._running.pop(repeat.claim.row.pk, None)
+            self._idle += 1
+            if self._is_stopping or self._room() > 0:
+                self._has_room.notify_all()
+            return True
+
+    def _settle(self, repeat: _InHand, outcome: Outcome, *, wait: bool) -> bool:
+        """Leave the outcome to the keeper, unless it has given the repeat up."""
+        ended = _Ended(outcome)
+        with self._lock:
+            if repeat.is_settled:
+                return False
+            repeat.is_settled = True
+            self._ended.append(ended)
+        self._news.set()
+        if not wait:
+            return False
+        ended.is_written.wait()
+        return ended.stood
+
+    # --- the keeper's thread ---
+
+    def _keep(self) -> None:
+        while not (self._is_stopping and self._is_empty()):
+            self._news.wait(self._until_duty())
+            self._news.clear()
+            if self._ended:
+                time.sleep(GATHER_SECONDS)
+            try:
+                self._record()
+                self._renew()
+            except (DatabaseError, InterfaceError) as error:
+                log.warning("sessions.database", error=str(error))
+                connections.close_all()
+                time.sleep(RETRY_SECONDS)
+                self._news.set()
+            self._give_up()
+            self._give_back()
+            if self._is_empty():
+                connections.close_all()
+
+    def _is_empty(self) -> bool:
+        with self._lock:
+            return not (self._waiting or self._running or self._ended)
+
+    def _until_duty(self) -> float:
+        """Return the seconds until something must be renewed, given up or given back."""
+        with self._lock:
+            times = [min(each.renewed + RENEW_SECONDS, _deadline(each)) for each in self._running.values()]
+            times += [each.claimed + LONGEST_WAIT for each in self._waiting]
+        return max(0.0, min(times, default=time.monotonic() + LOOK_SECONDS) - time.monotonic())
+
+    def _record(self) -> None:
+        """Write what has ended; should that fail, it is tried again."""
+        with self._lock:
+            ended = list(self._ended)
+        if not ended:
+            return
+        stood = record_outcomes([each.outcome for each in ended])
+        with self._lock:
+            del self._ended[: len(ended)]
+            self._has_room.notify_all()
+        for each in ended:
+            each.stood = each.outcome.claim.row.pk in stood
+            each.is_written.set()
+
+    def _renew(self) -> None:
+        now = time.monotonic()
+        with self._lock:
+            running = [each for each in self._running.values() if not each.is_settled]
+        for each in running:
+            if now - each.renewed < RENEW_SECONDS:
+                continue
+            try:
+                each.renew()
+                each.renewed = now
+            except LeaseLost:
+                log.warning("session.lost", session=each.claim.row.pk)
+                self._abandon(each, None)
+
+    def _give_up(self) -> None:
+        """Fail the repeats whose handlers have been silent for too long."""
+        now = time.monotonic()
+        with self._lock:
+            silent = [each for each in self._running.values() if _deadline(each) <= now and not each.is_settled]
+        for each in silent:
+            detail = f"no operation within {each.claim.theme.timeout:g} s"
+            self._abandon(each, Outcome(each.claim, Result.FAILED, detail))
+
+    def _abandon(self, repeat: _InHand, outcome: Outcome | None) -> None:
+        """Leave a thread alone and start another in its place; it ends when its handler does."""
+        with self._lock:
+            if repeat.is_settled:
+                return
+            repeat.is_settled = repeat.is_abandoned = True
+            self._running.pop(repeat.claim.row.pk, None)
+            if outcome is not None:
+                self._ended.append(_Ended(outcome))
+                self._news.set()
+            if not self._is_stopping:
+                self._threads -= 1
+                self._start_worker()
+            self._has_room.notify_all()
+        log.error("session.abandoned", session=repeat.claim.row.pk, theme=repeat.claim.theme.pk)
+        _cancel([repeat])
+
+    def _give_back(self) -> None:
+        now = time.monotonic()
+        with self._lock:
+            while self._waiting and (self._is_stopping or now - self._waiting[0].claimed >= LONGEST_WAIT):
+                late = self._waiting.popleft()
+                self._ended.append(_Ended(Outcome(late.claim, Result.UNTRIED)))
+                self._news.set()
+
+    # --- the end ---
+
+    def stop(self, grace: float) -> None:
+        """Claim nothing more, ask the handlers to end, wait, and save again what has not ended, uncounted."""
+        deadline = time.monotonic() + grace
+        with self._lock:
+            self._is_stopping = True
+            running = list(self._running.values())
+            self._has_work.notify_all()
+            self._has_room.notify_all()
+        self._news.set()
+        _cancel(running)
+        with self._lock:
+            self._has_room.wait_for(lambda: not self._running, timeout=grace * 2 / 3)
+            left = list(self._running.values())
+        for each in left:
+            self._abandon(each, Outcome(each.claim, Result.STOPPED))
+        self._news.set()
+        if self._keeper is not None:
+            self._keeper.join(max(0.0, deadline - time.monotonic()))
+
+
+def _deadline(repeat: Repeat) -> float:
+    return repeat.touched + repeat.claim.theme.timeout + SLACK_SECONDS
+
+
+def _cancel(repeats: list[_InHand]) -> None:
+    """Call the handlers from threads of their own: what a handler does there is not ours to wait for."""
+    for repeat in repeats:
+        threading.Thread(target=repeat.cancel, name="sessions-cancel", daemon=True).start()
+
+
+def _release_connections() -> None:
+    for connection in connections.all(initialized_only=True):
+        if not connection.in_atomic_block:
+            connection.close_if_unusable_or_obsolete()
+
+
+_repeaters: dict[int, Repeater] = {}

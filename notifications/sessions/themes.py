@@ -1,0 +1,112 @@
+"""Themes: who repeats the sessions of a number, how often and how long."""
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext
+
+from config.common.encryption import encrypt
+from config.common.errors import Invalid
+from config.records.models import ChangeRecord
+from config.records.services.changes import record_change
+from notifications.errors import ThemeNotFound, ThemeTaken
+from notifications.models import Theme
+from notifications.models.session import OWN_THEMES_FROM
+from notifications.sending.addresses import is_webhook_url
+from notifications.sending.signing import make_secret
+from notifications.sessions.handlers import is_registered
+
+KIND = "theme"
+LONGEST_TIMEOUT = 86_400.0
+LONGEST_DELAY = 10 * 365 * 86_400.0
+MOST_REPEATS = 1_000_000
+MOST_BYTES = 16 * 1_048_576
+
+
+@dataclass(frozen=True)
+class ThemeValues:
+    timeout: float = 60
+    repeat_limit: int = 10
+    length_limit: int = 65_536
+    delay: float = 60
+    jitter: float = 0
+    handler: str | None = None
+    url: str | None = None
+
+
+def create_theme(*, number: int, actor: str, **values: Any) -> str | None:
+    """Register a theme; return the secret that signs the calls of its URL, this once."""
+    wanted = ThemeValues(**values)
+    if not 0 <= number < OWN_THEMES_FROM:
+        raise Invalid({"theme": [gettext("Must be a whole number from 0 to 1999999999.")]})
+    _check(wanted)
+    secret = make_secret() if wanted.url else None
+    try:
+        with transaction.atomic():
+            Theme.objects.create(number=number, **_columns(wanted), **_kept(secret))
+            _tell(number, None, wanted, actor=actor)
+    except IntegrityError as error:
+        raise ThemeTaken(theme=number) from error
+    return secret
+
+
+def update_theme(*, number: int, actor: str, **edits: Any) -> str | None:
+    """Change what is named; return a new secret if the theme has a URL for the first time."""
+    with transaction.atomic():
+        theme = Theme.objects.select_for_update(no_key=True).filter(pk=number).first()
+        if theme is None:
+            raise ThemeNotFound
+        before = values_of(theme)
+        wanted = replace(before, **edits)
+        _check(wanted)
+        secret = make_secret() if wanted.url and not before.url else None
+        kept = {"secret": None} if not wanted.url else _kept(secret)
+        Theme.objects.filter(pk=number).update(**_columns(wanted), **kept)
+        if wanted != before:
+            _tell(number, before, wanted, actor=actor)
+    return secret
+
+
+def values_of(theme: Theme) -> ThemeValues:
+    return ThemeValues(
+        timeout=theme.timeout,
+        repeat_limit=theme.repeat_limit,
+        length_limit=theme.length_limit,
+        delay=theme.delay,
+        jitter=theme.jitter,
+        handler=theme.handler or None,
+        url=theme.url or None,
+    )
+
+
+def _check(values: ThemeValues) -> None:
+    """Refuse what no theme can be; the numbers have their bounds in the serializers and in the database."""
+    if bool(values.handler) == bool(values.url):
+        rule = gettext("Exactly one of handler and url must be given.")
+        raise Invalid({"handler": [rule], "url": [rule]})
+    if values.handler and not is_registered(values.handler):
+        raise Invalid({"handler": [gettext("No handler of this name is registered.")]})
+    if values.url and not is_webhook_url(values.url):
+        raise Invalid(
+            {"url": [gettext("Must be http or https with a host, without a user name, at most 500 characters.")]}
+        )
+
+
+def _columns(values: ThemeValues) -> dict[str, Any]:
+    return {**asdict(values), "handler": values.handler or "", "url": values.url or ""}
+
+
+def _kept(secret: str | None) -> dict[str, bytes]:
+    return {} if secret is None else {"secret": encrypt(secret.encode())}
+
+
+def _tell(number: int, before: ThemeValues | None, after: ThemeValues, *, actor: str) -> None:
+    record_change(
+        kind=KIND,
+        object_id=str(number),
+        action=ChangeRecord.Action.CREATED if before is None else ChangeRecord.Action.CHANGED,
+        before=None if before is None else asdict(before),
+        after=asdict(after),
+        actor=actor,
+    )

@@ -1,0 +1,117 @@
+"""The handler of a theme with a URL: asks the receiver for operations, tells it the verdicts, and asks again."""
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from django.conf import settings
+
+from config.common.api import BadJson, decode
+from notifications.sending.webhook import Answer, ask, open_session
+from notifications.sessions.operations import Append, Delete, Finish, Operation, Rewrite, Verdict
+
+MOST_CALLS = 100
+ANSWER_BYTES = 65_536
+
+
+class WebhookFailed(Exception):
+    """The receiver answered with an error, too late, or with something that is no list of operations."""
+
+
+class WebhookHandler:
+    """One repeat: at most a hundred calls over one connection. `describe` makes the session as it is by now."""
+
+    def __init__(
+        self, *, url: str, secret: str, timeout: float, session_id: int, fence: int, describe: Callable[[], Any]
+    ) -> None:
+        self._url, self._secret, self._timeout = url, secret, timeout
+        self._session_id, self._fence, self._describe = session_id, fence, describe
+        self._calls = 0
+        self._to_do: deque[Operation] = deque()
+        self._asked: list[Operation] = []
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._call: asyncio.Task[Any] | None = None
+        self._is_cancelled = False
+
+    def next_operation(self) -> Operation | None:
+        """Return what the last answer still holds, else call again; an empty list ends the repeat with success."""
+        if not self._to_do:
+            self._asked = self._ask()
+            self._to_do.extend(self._asked)
+        return self._to_do.popleft() if self._to_do else None
+
+    def cancel(self) -> None:
+        """Cut the call that is under way."""
+        with self._lock:
+            self._is_cancelled = True
+            if self._loop is not None and self._call is not None:
+                self._loop.call_soon_threadsafe(self._call.cancel)
+
+    def _ask(self) -> list[Operation]:
+        if self._calls >= MOST_CALLS:
+            raise WebhookFailed(f"no end after {MOST_CALLS} calls")
+        self._calls += 1
+        verdicts = [operation.verdict for operation in self._asked if operation.verdict is not None]
+        answer, body = self._post(msgspec.json.encode(self._body(verdicts)))
+        if not answer.ok or answer.error:
+            raise WebhookFailed(answer.error)
+        return read_operations(body)
+
+    def _body(self, verdicts: list[Verdict]) -> dict[str, Any]:
+        return {"version": 1, "session": self._describe(), "fence": self._fence, "verdicts": verdicts}
+
+    def _post(self, body: bytes) -> tuple[Answer, bytes]:
+        try:
+            return asyncio.run(self._exchange(body))
+        except asyncio.CancelledError as error:
+            raise WebhookFailed("the call was cancelled") from error
+
+    async def _exchange(self, body: bytes) -> tuple[Answer, bytes]:
+        with self._lock:
+            if self._is_cancelled:
+                raise asyncio.CancelledError
+            self._loop, self._call = asyncio.get_running_loop(), asyncio.current_task()
+        message_id = f"session-{self._session_id}-{self._fence}-{self._calls}"
+        try:
+            async with open_session(settings.WEBHOOK_ALLOWED_NETWORKS) as session:
+                return await ask(
+                    session,
+                    self._url,
+                    message_id,
+                    body,
+                    [self._secret],
+                    timeout_seconds=self._timeout,
+                    most_bytes=ANSWER_BYTES,
+                )
+        finally:
+            with self._lock:
+                self._loop = self._call = None
+
+
+def read_operations(body: bytes) -> list[Operation]:
+    """Read `{"operations": […]}`; anything else fails the repeat."""
+    try:
+        answer = decode(body)
+    except BadJson as error:
+        raise WebhookFailed(f"the answer is not JSON: {error}") from error
+    listed = answer.get("operations") if isinstance(answer, dict) else None
+    if not isinstance(listed, list):
+        raise WebhookFailed("the answer holds no list of operations")
+    return [_read(each) for each in listed]
+
+
+def _read(each: Any) -> Operation:
+    match each:
+        case {"op": "append", "records": list(records)}:
+            return Append(records)
+        case {"op": "rewrite", "records": list(records)}:
+            return Rewrite(records)
+        case {"op": "delete"}:
+            return Delete(waits_for_answer=False)
+        case {"op": "finish"}:
+            return Finish()
+    raise WebhookFailed("the answer holds something that is no operation")

@@ -1,0 +1,204 @@
+"""A database put back to a moment before the disk's: `reindex_messages --after-restore`, and nothing is processed twice
+or lost. What happens before the copy, after it and from then on is chance, by seed."""
+
+import os
+import random
+import shutil
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.core.management import call_command
+
+from messaging.files.names import name_of
+from messaging.files.places import root
+from messaging.models import Message
+from messaging.simulation.devices import Device
+from messaging.simulation.journal import Journal
+from processes.exchange.models import ExchangeProcess
+from processes.exchange.reference.client import Server
+from processes.exchange.reference.erp import Ending, Options, exchange_once, heal
+from processes.exchange.reference.hooks import Hooks, Point
+from processes.exchange.reference.ledger import Deadlock, IncorrectMessage, count_effects, open_store
+from processes.exchange.reference.store import Store
+from processes.exchange.services.operating import resolve_by_operator
+from processes.exchange.services.timeouts import time_out_once
+from tests.faults.exchange_crowd import Died
+from tests.faults.exchange_world import CallsInProcess
+from tests.faults.restoring import copy_database
+from tests.faults.sabotage import Sabotage
+from tests.processes.exchange.scene import Scene, move_files
+
+SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
+SEEDS = max(6, int(300 * SCALE))
+ROUNDS = 40
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.embedded, pytest.mark.timeout(900)]
+
+
+@pytest.fixture(autouse=True)
+def _own_folders() -> Iterator[None]:
+    yield
+    shutil.rmtree(settings.DATA_DIR / "messages", ignore_errors=True)
+
+
+class Whims(Hooks):
+    """An ERP that leaves out, deadlocks, fails to commit and dies by chance; some messages are wrong for ever."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self._chance = chance
+        self.is_moody = True
+        self.last_point: Point | None = None
+        """Where it surely dies."""
+
+    def reached(self, point: Point, process_id: str) -> None:
+        if point == self.last_point or self._happens(0.05):
+            raise Died
+
+    def leaves_out(self, process_id: str, message: Any) -> bool:
+        return self._happens(0.1)
+
+    def applied(self, process_id: str, message: Any) -> None:
+        if is_wrong(message["payload"]):
+            raise IncorrectMessage("no such article", 17)
+        if self._happens(0.15):
+            raise Deadlock("by chance")
+
+    def committing(self, process_id: str, store: Store) -> None:
+        if self._happens(0.15):
+            raise sqlite3.OperationalError("by chance")
+
+    def _happens(self, rate: float) -> bool:
+        return self.is_moody and self._chance.random() < rate
+
+
+def is_wrong(payload: Any) -> bool:
+    return bool(payload["amount"] % 7 == 0)
+
+
+class Installation:
+    """A device, an ERP and the product between them, who do what chance tells."""
+
+    def __init__(self, seed: int, folder: Path) -> None:
+        self.chance = random.Random(seed)
+        self.scene = Scene(f"s{seed}")
+        calls = CallsInProcess(self.scene.keys[self.scene.device.pk], Sabotage())
+        self.device = Device(self.scene.device.pk, calls, Journal(folder / f"{seed}.journal"))
+        self.store = open_store(str(folder / f"{seed}.erp"))
+        self.server = Server("http://127.0.0.1:1", "", pause=0)
+        self.server._calls = CallsInProcess(self.scene.keys[self.scene.database.pk], Sabotage())
+        self.whims = Whims(self.chance)
+
+    def live(self, actions: int, doings: Sequence[Callable[[], object]] = ()) -> None:
+        usual = [self.send] * 2 + [self.exchange] * 3 + [move_files, self.collect, self.wait]
+        for doing in self.chance.choices(doings or usual, k=actions):
+            doing()
+
+    def die_somewhere(self) -> None:
+        """Let the ERP die in mid-exchange, or not; what follows finds it so."""
+        self.whims.last_point = self.chance.choice([None, *Point])
+        self.exchange()
+        self.whims.last_point = None
+        self.live(self.chance.randint(0, 2), [self.send, move_files, self.collect, self.wait])
+
+    def send(self) -> None:
+        for _ in range(self.chance.randint(1, 3)):
+            self.device.send(self.scene.database.pk, {"account": "a", "amount": self.chance.randint(1, 50)})
+
+    def exchange(self) -> Ending:
+        """One exchange; a new life first settles what the last one left open, as each beginning of an exchange does."""
+        options = Options(max_files=self.chance.randint(1, 4))
+        try:
+            heal(self.server, self.store)
+            return exchange_once(self.server, self.store, options, self.whims).ending
+        except Died:
+            self.store.reopen()
+            return Ending.NO_ANSWER
+
+    def collect(self) -> None:
+        assert self.device.collect()
+
+    def wait(self) -> None:
+        """Let the time of what waits for the ERP run out."""
+        mine = ExchangeProcess.objects.filter(database=self.scene.database, due_at__isnull=False)
+        mine.update(due_at="2020-01-01T00:00:00Z")
+        time_out_once()
+
+    def finish(self) -> None:
+        """Go on by the document, with an operator who looks into the ERP where the server asks for it."""
+        self.whims.is_moody = False
+        for _ in range(ROUNDS):
+            ending = self.exchange()
+            self.wait()
+            move_files()
+            self.collect()
+            doubtful = ExchangeProcess.objects.filter(database=self.scene.database, status="IN_DOUBT")
+            for process in doubtful:
+                self.resolve(process)
+            if ending == Ending.IDLE and not doubtful:
+                return
+        raise AssertionError(f"not at rest after {ROUNDS} rounds: {ending}")
+
+    def resolve(self, process: ExchangeProcess) -> None:
+        resolve_by_operator(process_id=process.pk, committed=self.was_committed(process), reason="seen", actor="staff")
+
+    def was_committed(self, process: ExchangeProcess) -> bool:
+        """Look into the ERP for the process, or where the server has lost its id, for the messages."""
+        rows = self.store.execute("SELECT committed FROM exchange_process WHERE process_id = ?", str(process.pk))
+        if rows:
+            return bool(rows[0][0])
+        held = Message.objects.filter(process=process.pk)
+        about = {row.reply_to if row.direction == "reply" else row.public_id for row in held}
+        found = {id in count_effects(self.store) for id in about}
+        assert len(found) == 1, "one answer cannot be true of all that it is asked about"
+        return found.pop()
+
+    def check(self) -> None:
+        """Nothing lost, nothing twice, every file in its place, every row true."""
+        accepted = self.device.journal.accepted()
+        wrong = {id for id, payload in accepted.items() if is_wrong(payload)}
+        right = Counter(accepted.keys() - wrong)
+        assert count_effects(self.store) == right
+        rows = Message.objects.filter(database=self.scene.database)
+        requests = rows.filter(direction="request").values_list("public_id", "status")
+        assert dict(requests) == {id: "incorrect" if id in wrong else "processed" for id in accepted}
+        assert Counter(self.device.journal.confirmed().values()) == right
+        assert self.device.journal.totals().came_back == 0
+        belongs = {(row.folder, name_of(row)) for row in rows}
+        assert {(path.parent.name, path.name) for path in (root() / self.scene.database.pk).glob("*/*")} == belongs
+
+    def close(self) -> None:
+        self.store.close()
+        self.device.journal.close()
+
+
+def test_nothing_is_lost_and_nothing_twice(tmp_path: Path) -> None:
+    empty = copy_database()
+    for seed in range(SEEDS):
+        try:
+            run(seed, tmp_path)
+        except BaseException as error:
+            error.add_note(f"seed {seed}")
+            raise
+        shutil.rmtree(root())
+        empty.put_back()
+    empty.close()
+
+
+def run(seed: int, folder: Path) -> None:
+    installation = Installation(seed, folder)
+    installation.send()
+    installation.live(installation.chance.randint(0, 8))
+    installation.die_somewhere()
+    copy = copy_database()
+    installation.live(installation.chance.randint(0, 10))
+    installation.die_somewhere()
+    copy.put_back()
+    copy.close()
+    call_command("reindex_messages", "--after-restore")
+    installation.finish()
+    installation.check()
+    installation.close()
