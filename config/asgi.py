@@ -4,10 +4,10 @@ import os
 from typing import Any, cast
 from wsgiref.headers import Headers
 
-from django.core.asgi import get_asgi_application
+import django
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-django = cast(Any, get_asgi_application())  # before what follows: consumers and middleware need the apps
+django.setup(set_prefix=False)  # before what follows: consumers and middleware need the apps
 
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
@@ -17,6 +17,7 @@ from django.utils.module_loading import import_string  # noqa: E402
 from servestatic import ServeStaticASGI  # noqa: E402
 
 from config.common.errors import ApplicationError  # noqa: E402
+from config.common.handler import ThreadedHandler  # noqa: E402
 from config.common.limits import Gate, Limits, Slots  # noqa: E402
 from config.records.refusals import note_refused_early  # noqa: E402
 from config.runtime.probes import Probes  # noqa: E402
@@ -41,7 +42,7 @@ _dashboard = import_string("config.dashboard.live.routing.sockets")
 _sockets = URLRouter([*_dashboard, re_path("", cast(Any, _refuse_socket))])
 _protocols = ProtocolTypeRouter(
     {
-        "http": Slots(django, calls=settings.WEB_CONCURRENCY),
+        "http": Slots(cast(Any, ThreadedHandler()), calls=settings.WEB_CONCURRENCY),
         "websocket": AllowedHostsOriginValidator(_sockets),
     }
 )

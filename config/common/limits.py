@@ -30,7 +30,7 @@ from config.common.errors import ApplicationError, DiskFull, InternalError, Inva
 
 BODY_PATIENCE = 15.0
 READER_PATIENCE = 60.0
-LINGER_SECONDS, LINGER_BYTES = 1.0, 262_144
+LINGER_SECONDS, LINGER_BYTES = 1.0, 8_388_608  # about what the buffers of a connection hold
 
 log = structlog.get_logger(__name__)
 

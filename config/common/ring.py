@@ -24,7 +24,7 @@ CHANNEL = "postern_work"
 TASK = "run_work"
 SILENCE_SECONDS = 5.0
 BROKER_SECONDS = 2.0
-COALESCE_SECONDS = 0.02
+COALESCE_SECONDS = 0.05
 # A ring that no worker has taken by then is worthless: the scheduler has long done the work.
 RING_LIFE_SECONDS = 30
 
@@ -88,7 +88,7 @@ class _Bell:
             self._has_some.clear()
             for work in self._take():
                 self._pass_on(work)
-            # Names that are left meanwhile share one ring: a thousand commits a second are fifty messages.
+            # Names that are left meanwhile share one ring: a thousand commits a second are twenty messages.
             time.sleep(COALESCE_SECONDS)
 
     def _take(self) -> list[Work]:

@@ -22,8 +22,8 @@ class Message(models.Model):
         REPLY = "reply", _("to the device")
 
     class Folder(models.TextChoices):
-        MESSAGES = "Messages", _("Messages")
-        PREPARED = "Prepared", _("Prepared")
+        MESSAGES = "Messages", pgettext_lazy("folder", "Messages")
+        PREPARED = "Prepared", pgettext_lazy("folder", "Prepared")
         LOG = "Log", pgettext_lazy("folder", "Log")
         UNKNOWN = "Unknown", pgettext_lazy("folder", "Unknown")
         ERROR = "Error", pgettext_lazy("folder", "Error")

@@ -23,10 +23,10 @@ SESSION_LOST = (OperationalError, InterfaceError, InternalError)
 log = structlog.get_logger(__name__)
 
 
-def move_message(message_id: int) -> None:
+def move_message(message_id: int, *, even_if_not_owed: bool = False) -> None:
     """Bring one file to its folder. Errors of the disk pass to the caller, and the move stays owed."""
     try:
-        _move(message_id)
+        _move(message_id, even_if_not_owed=even_if_not_owed)
     except SESSION_LOST as error:
         # The lock may have been lost before the rename: what is right now is decided anew, under a new lock.
         log.warning("message.move_again", message=message_id, error=repr(error))

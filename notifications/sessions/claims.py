@@ -31,9 +31,9 @@ class Claim:
 
     @property
     def was_due_at(self) -> datetime:
-        """The deadline that the row had before it was claimed; SQLite returns it as text."""
-        value: Any = getattr(self.row, "was_due_at")  # noqa: B009
-        return value if isinstance(value, datetime) else datetime.fromisoformat(value).replace(tzinfo=UTC)
+        """The deadline that the row had before it was claimed; SQLite returns it without its offset."""
+        value: datetime = getattr(self.row, "was_due_at")  # noqa: B009
+        return value if value.tzinfo is not None else value.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True)

@@ -28,10 +28,8 @@ def remember_many(*, theme: int, sessions: Sequence[Sequence[Any]], delay: float
     encoded = [encode_records(records) for records in sessions]
     if not encoded:
         return []
-    if connection.vendor == "postgresql":
-        ids = _insert(theme, encoded, delay) or _insert_one_by_one(theme, encoded, delay)
-    else:
-        ids = _insert_one_by_one(theme, encoded, delay)
+    ids = _insert(theme, encoded, delay) if connection.vendor == "postgresql" else []
+    ids = ids or _insert_one_by_one(theme, encoded, delay)
     # The theme's own delay is not known here; a look too many is cheaper than a read for every save.
     announce(seconds=0.0 if delay is None else delay)
     return ids
@@ -39,19 +37,29 @@ def remember_many(*, theme: int, sessions: Sequence[Sequence[Any]], delay: float
 
 def _insert(theme: int, sessions: Sequence[Sequence[str]], delay: float | None) -> list[int]:
     """Return the new ids; none when the theme refuses them, for whatever reason."""
+    common = {"theme": theme, "delay": delay, "chain": correlation_id()}
+    if len(sessions) == 1:
+        [bodies] = sessions
+        own = {"length": length_of(bodies), "count": len(bodies), "bodies": list(bodies)}
+        return _run("remember_session", {**common, **own})
+    return _run("remember_sessions", {**common, **_arrays(sessions)})
+
+
+def _arrays(sessions: Sequence[Sequence[str]]) -> dict[str, list[Any]]:
+    """Spread the records of all sessions over columns, each with the place of its session."""
     rows = [(place, position, body) for place, each in enumerate(sessions, 1) for position, body in enumerate(each)]
-    values = {
-        "theme": theme,
+    return {
         "lengths": [length_of(bodies) for bodies in sessions],
         "counts": [len(bodies) for bodies in sessions],
         "places": [place for place, _, _ in rows],
         "positions": [position for _, position, _ in rows],
         "bodies": [body for _, _, body in rows],
-        "delay": delay,
-        "chain": correlation_id(),
     }
+
+
+def _run(name: str, values: dict[str, Any]) -> list[int]:
     with postgresql_cursor() as cursor:
-        cursor.execute(load("notifications", "remember_sessions.postgresql"), values, prepare=True)
+        cursor.execute(load("notifications", f"{name}.postgresql"), values)
         return [pk for (pk,) in cursor.fetchall()]
 
 

@@ -17,7 +17,7 @@ from functools import partial
 
 import structlog
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, connections
+from django.db import InterfaceError, OperationalError, connections
 
 from config.common.correlation import correlated
 from config.common.leases import LeaseLost
@@ -90,6 +90,8 @@ class Repeater:
         self._news = threading.Event()
         self._is_stopping = False
         self._pace = AHEAD_SECONDS
+        self._low_water = 0
+        """Nobody need ask for room while more than so many wait for a worker."""
         self._rest = 0.0
 
     # --- the scheduler's thread ---
@@ -134,6 +136,7 @@ class Repeater:
     def _take(self, claims: Iterable[Claim]) -> None:
         with self._lock:
             self._waiting.extend(map(_InHand, claims))
+            self._low_water = len(self._waiting) // 2
             if self._waiting and self._keeper is None:
                 self._keeper = threading.Thread(target=self._keep, name="sessions-keeper", daemon=True)
                 self._keeper.start()
@@ -184,7 +187,7 @@ class Repeater:
                 return False
             self._running.pop(repeat.claim.row.pk, None)
             self._idle += 1
-            if self._is_stopping or self._room() > 0:
+            if self._is_stopping or len(self._waiting) <= self._low_water:
                 self._has_room.notify_all()
             return True
 
@@ -213,8 +216,8 @@ class Repeater:
             try:
                 self._record()
                 self._renew()
-            except (DatabaseError, InterfaceError) as error:
-                log.warning("sessions.database", error=str(error))
+            except Exception as error:  # noqa: BLE001  (the database away or not: the thread must live on)
+                log.warning("sessions.keeper", error=repr(error))
                 connections.close_all()
                 time.sleep(RETRY_SECONDS)
                 self._news.set()
@@ -240,7 +243,7 @@ class Repeater:
             ended = list(self._ended)
         if not ended:
             return
-        stood = record_outcomes([each.outcome for each in ended])
+        stood = _write([each.outcome for each in ended])
         with self._lock:
             del self._ended[: len(ended)]
             self._has_room.notify_all()
@@ -320,6 +323,19 @@ class Repeater:
 
 def _deadline(repeat: Repeat) -> float:
     return repeat.touched + repeat.claim.theme.timeout + SLACK_SECONDS
+
+
+def _write(outcomes: list[Outcome]) -> set[int]:
+    """Write all of them together; what cannot be written even alone is left to its lease."""
+    try:
+        return record_outcomes(outcomes)
+    except (OperationalError, InterfaceError):
+        raise
+    except Exception:
+        if len(outcomes) == 1:
+            log.exception("session.not_written", session=outcomes[0].claim.row.pk)
+            return set()
+        return set().union(*(_write([each]) for each in outcomes))
 
 
 def _cancel(repeats: list[_InHand]) -> None:

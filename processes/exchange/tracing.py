@@ -26,7 +26,7 @@ def _life(process: ExchangeProcess) -> Iterator[Step]:
     if process.ready_at is not None:
         yield _step(process, process.ready_at, gettext("ready to commit"))
     if process.ended_at is not None:
-        yield _step(process, process.ended_at, gettext("ended"), outcome=process.status)
+        yield _step(process, process.ended_at, pgettext("exchange", "ended"), outcome=process.status)
 
 
 def _step(process: ExchangeProcess, at: datetime, words: str, *, outcome: str | None = None) -> Step:

@@ -3,47 +3,56 @@
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest.mock import patch
 
 from django.db import connection, connections
 
+STEPS = ("link", "rename", "unlink", "fsync")
 SECONDS = 30.0
 
 
 class Late:
-    """Does a piece of work in a thread of its own and pauses before its n-th call of one function of `os`."""
+    """Does a piece of work in a thread of its own and pauses before its n-th step on the disk, if it comes so far."""
 
-    def __init__(self, work: Callable[[], Any], *, at: str, nth: int = 1) -> None:
-        self._work, self._name, self._left = work, at, nth
-        self._original = getattr(os, at)
+    def __init__(self, work: Callable[[], Any], *, nth: int, steps: tuple[str, ...] = STEPS) -> None:
+        self._work, self._nth, self._names = work, nth, steps
         self._is_there, self._may_go = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
+        self.steps = 0
         self.session = 0
         """The number of the thread's session in the database."""
         self.error: BaseException | None = None
 
     @contextmanager
-    def paused(self) -> Iterator[None]:
-        """Start the work and come back when it stands still; at the end it goes on and is waited for."""
-        with patch.object(os, self._name, self._step):
+    def paused(self) -> Iterator[bool]:
+        """Start the work and come back when it stands still, or is done; at the end it goes on and is waited for."""
+        with ExitStack() as patches:
+            for name in self._names:
+                patches.enter_context(patch.object(os, name, self._watch(getattr(os, name))))
             self._thread.start()
             try:
-                assert self._is_there.wait(SECONDS), self.error or "it never came there"
-                yield
+                assert self._is_there.wait(SECONDS)
+                yield self.steps == self._nth
             finally:
                 self._may_go.set()
                 self._thread.join(SECONDS)
         assert not self._thread.is_alive()
 
-    def _step(self, *args: Any, **kwargs: Any) -> Any:
-        if threading.current_thread() is self._thread:
-            self._left -= 1
-            if self._left == 0:
-                self._is_there.set()
-                self._may_go.wait(SECONDS)
-        return self._original(*args, **kwargs)
+    def _watch(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            if threading.current_thread() is self._thread:
+                self._step()
+            return original(*args, **kwargs)
+
+        return watched
+
+    def _step(self) -> None:
+        self.steps += 1
+        if self.steps == self._nth:
+            self._is_there.set()
+            self._may_go.wait(SECONDS)
 
     def _run(self) -> None:
         try:
@@ -55,3 +64,4 @@ class Late:
             self.error = error
         finally:
             connections.close_all()
+            self._is_there.set()

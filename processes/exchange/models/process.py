@@ -41,7 +41,7 @@ class ExchangeProcess(models.Model):
     decision = models.CharField(_("decision"), max_length=13, choices=Decision.choices, blank=True, default="")
     started_at = models.DateTimeField(_("started"))
     ready_at = models.DateTimeField(_("ready to commit since"), null=True)
-    ended_at = models.DateTimeField(_("ended"), null=True)
+    ended_at = models.DateTimeField(pgettext_lazy("exchange", "ended"), null=True)
     prepared = models.BinaryField(max_length=32, null=True)
     """The digest of what API_3 sent: a repeat must be the same."""
     replies = models.JSONField(_("replies"), default=list)

@@ -27,7 +27,6 @@ from processes.exchange.reindexing.restored import settle_restored, take_back_lo
 BATCH = 200
 # The strongest witness first: what lies in Log has been processed, whatever lies elsewhere.
 ORDER = (Folder.LOG, Folder.ERROR, Folder.UNKNOWN, Folder.PREPARED, Folder.MESSAGES)
-WINNING = (Folder.LOG, Folder.ERROR, Folder.UNKNOWN)
 
 
 @dataclass
@@ -53,6 +52,7 @@ def reindex(*, after_restore: bool = False, progress: Callable[[int], None] = la
     if after_restore:
         settle_restored(committed=walk.committed, at=timezone.now())
     with transaction.atomic():
+        walk.doubts.hold_waiting(walk.put_aside)
         walk.doubts.hold_answered()
         owe_move()
     _look_for_missing(walk.report)
@@ -73,7 +73,9 @@ class _Walk:
         self.doubts = Doubts(timezone.now())
         self.report = Report()
         self.committed: set[str] = set()
-        """Processes of which a file lies as only a commit puts it."""
+        """Processes of which a reply lies as only a commit puts it."""
+        self.put_aside: set[int] = set()
+        """What lies in Unknown, while its row names a process that may know nothing of it."""
 
     def take(self, found: FoundFile) -> None:
         self.report.files += 1
@@ -90,7 +92,7 @@ class _Walk:
             self._add(row_of(found, database, name))
         elif name_of(known) != found.path.name:
             raise NotOurs("another message has its id")
-        elif found.folder not in (known.folder, known.moving_from):
+        elif found.folder not in (known.folder, _expected(known)):
             self._agree(known, found)
 
     def _add(self, message: Message) -> None:
@@ -104,9 +106,9 @@ class _Walk:
 
     def _agree(self, message: Message, found: FoundFile) -> None:
         """The row and the disk disagree: decide which of them is right."""
-        if message.folder == Folder.PREPARED and found.folder in (Folder.MESSAGES, Folder.LOG):
+        if message.status in (Status.IN_PROCESS, Status.IN_DOUBT) and _is_out(message, found.folder):
             self.committed.add(str(message.process))
-        if self._after_restore and found.folder in WINNING and message.folder not in WINNING:
+        if self._after_restore and _wins(found.folder, message):
             self._believe(message, found.folder)
             self.report.corrected += 1
         elif is_file(path_of(message)):
@@ -118,16 +120,38 @@ class _Walk:
     def _believe(self, message: Message, folder: str) -> None:
         """Let the disk win."""
         message.moving_from = ""
+        if folder == Folder.UNKNOWN and message.process is not None:
+            self.put_aside.add(message.pk)  # its process is settled when every file has been seen
+            return
         if folder == Folder.UNKNOWN:
-            if message.process is None:
-                message.folder = folder
-                self.doubts.hold(message)
-            return  # its process is settled when every file has been seen
+            message.folder = folder
+            self.doubts.hold(message)
+            return
         message.folder, message.status, message.process = folder, STATUS_IN[Folder(folder)], None
         message.settled_at = timezone.now()
         if folder == Folder.ERROR:
             message.error_text = message.error_text or gettext("Found in Error; why is no longer known.")
         message.save()
+
+
+def _expected(message: Message) -> str:
+    """Return where the file may still lie; one in Unknown may have been brought back and put aside once more."""
+    return "" if message.moving_from == Folder.UNKNOWN else message.moving_from
+
+
+def _is_out(message: Message, folder: str) -> bool:
+    """Say whether a reply lies where only a commit brings it."""
+    return message.direction == Message.Direction.REPLY and folder in (Folder.MESSAGES, Folder.LOG)
+
+
+def _wins(folder: str, message: Message) -> bool:
+    """Say whether the disk is to be believed: what lies there has gone on since the row was copied."""
+    if folder == Folder.LOG:
+        return True
+    if folder == Folder.ERROR:
+        return message.status != Status.PROCESSED
+    is_open = message.direction == Message.Direction.REQUEST and message.status in (Status.WAITING, Status.IN_PROCESS)
+    return folder == Folder.UNKNOWN and (is_open or message.status == Status.INCORRECT)
 
 
 def _look_for_missing(report: Report) -> None:

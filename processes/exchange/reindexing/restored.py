@@ -8,10 +8,10 @@ from django.utils.translation import gettext_noop
 from messaging.files.places import path_of, possible_paths
 from messaging.files.placing import is_file
 from messaging.models import Message
-from processes.exchange.models import ExchangeProcess
-from processes.exchange.services.settling import commit, doubt, give_up
+from processes.exchange.models import ExchangeProcess, ProcessMessage
+from processes.exchange.services.settling import commit, doubt, give_up, roll_back
 
-Status = ExchangeProcess.Status
+Status, Result = ExchangeProcess.Status, ProcessMessage.Result
 SETTLED = (Message.Status.PROCESSED, Message.Status.INCORRECT)
 
 
@@ -26,8 +26,8 @@ def take_back_lost_replies() -> None:
 def settle_restored(*, committed: set[str], at: datetime) -> None:
     """End the processes that the copy shows as under way.
 
-    Where a file lies as only a commit puts it, the ERP has committed. One that was merely started is over. Of the
-    others nobody knows.
+    Where a reply lies as only a commit puts it, the ERP has committed; where all replies are gone, it has not. One that
+    was merely started is over. Of the others nobody knows.
     """
     for key in ExchangeProcess.objects.filter(
         status__in=[Status.STARTED, Status.READY_TO_COMMIT, Status.IN_DOUBT]
@@ -41,7 +41,22 @@ def _settle(process: ExchangeProcess, is_committed: bool, *, at: datetime) -> No
     if process.status == Status.STARTED:
         text = gettext_noop("The database was restored: the messages are offered again")
         give_up(process, Status.TIMED_OUT, at=at, template=text)
-    elif is_committed or process.entries.filter(message__status__in=SETTLED, is_left_out=False).exists():
+    elif is_committed or _lies_as_committed(process):
         commit(process, at=at, how="restored")
+    elif _was_taken_back(process):
+        roll_back(process, at=at, how="restored")
     elif process.status == Status.READY_TO_COMMIT:
         doubt(process, at=at)
+
+
+def _lies_as_committed(process: ExchangeProcess) -> bool:
+    """Tell by its requests what became of a process without replies; a part of them may be another process's work."""
+    decided = process.entries.filter(is_left_out=False, result__in=[Result.PROCESSED, Result.INCORRECT])
+    if process.replies or not decided.exists():
+        return False
+    return not decided.exclude(message__status__in=SETTLED).exists()
+
+
+def _was_taken_back(process: ExchangeProcess) -> bool:
+    """Only a roll back deletes replies."""
+    return bool(process.replies) and not Message.objects.filter(written_by=process.pk).exists()

@@ -62,7 +62,8 @@ def _move_files(process_id: UUID) -> None:
         return
     for message_id in message_ids:
         try:
-            move_message(message_id)
+            # Even if others have done it: together with them it may have been tried by one who had lost its rows.
+            move_message(message_id, even_if_not_owed=True)
         except (FileMissing, FileForeign, OSError, ApplicationError) as error:
             _fail(process_id, message_id, error)
             return

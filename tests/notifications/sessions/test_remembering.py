@@ -1,0 +1,114 @@
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.utils import timezone
+
+from config.common.correlation import correlated
+from config.common.errors import Invalid
+from notifications.errors import SessionTooLong
+from notifications.models import RepeatSession, SessionRecord
+from notifications.sessions.claims import claim_due, look
+from notifications.sessions.lifecycle import create_session
+from notifications.sessions.records import read_records
+from notifications.sessions.remembering import remember, remember_many
+from tests.notifications.sessions.themes import pass_time, theme
+
+pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
+
+
+class TestRemember:
+    def test_is_a_session_that_was_created_and_saved(self) -> None:
+        theme(delay=30)
+        with correlated("the-chain"):
+            session = RepeatSession.objects.get(pk=remember(theme=7, records=[{"a": "ё"}, 2]))
+        assert (session.status, session.change, session.repeats, session.record_count) == ("saved", 1, 0, 2)
+        assert (session.length, session.correlation_id) == (len('[{"a":"ё"},2]'.encode()), "the-chain")
+        assert read_records([session.pk]) == {session.pk: [{"a": "ё"}, 2]}
+        assert timedelta(seconds=25) < session.due_at - timezone.now() <= timedelta(seconds=30.1)
+
+    def test_takes_a_delay_of_its_own_and_no_records(self) -> None:
+        theme(delay=30)
+        session = RepeatSession.objects.get(pk=remember(theme=7, records=[], delay=0))
+        assert (session.record_count, session.length) == (0, 2)
+        assert session.due_at <= timezone.now()
+
+    def test_ends_with_the_transaction_around_it(self) -> None:
+        theme()
+        with transaction.atomic():
+            remember(theme=7, records=[1])
+            transaction.set_rollback(True)
+        assert not RepeatSession.objects.exists()
+
+    def test_an_unknown_theme_is_invalid(self) -> None:
+        with pytest.raises(Invalid):
+            remember(theme=7, records=[])
+
+    @pytest.mark.parametrize("records", ["text", {"a": 1}, [object()]])
+    def test_what_is_no_list_of_json_is_invalid(self, records: Any) -> None:
+        theme()
+        with pytest.raises(Invalid):
+            remember(theme=7, records=records)
+
+
+class TestRememberMany:
+    def test_keeps_the_order(self) -> None:
+        theme()
+        ids = remember_many(theme=7, sessions=[[n, n] for n in range(30)], delay=0)
+        assert ids == sorted(ids)
+        numbers = list(RepeatSession.objects.order_by("pk").values_list("save_number", flat=True))
+        assert numbers == sorted(numbers)
+        assert read_records(ids) == {pk: [n, n] for n, pk in enumerate(ids)}
+
+    def test_is_all_or_none(self) -> None:
+        theme(length_limit=10)
+        with pytest.raises(SessionTooLong):
+            remember_many(theme=7, sessions=[[1], ["x" * 20], [3]])
+        assert not RepeatSession.objects.exists()
+        assert not SessionRecord.objects.exists()
+
+    def test_none_is_nothing(self) -> None:
+        assert remember_many(theme=7, sessions=[]) == []
+
+
+class TestLook:
+    def test_nothing_is_due_while_there_is_nothing(self) -> None:
+        assert look().nearest is None
+
+    def test_tells_the_nearest_of_both_kinds(self) -> None:
+        theme(timeout=20)
+        for delay in (50, 10, 30):
+            remember(theme=7, records=[], delay=delay)
+        create_session(theme=7, records=[])
+        seen = look()
+        assert 9 < seen.repeat <= 10
+        assert 19 < seen.lapse <= 20
+        assert seen.nearest == seen.repeat
+        pass_time(11)
+        assert look().repeat < 0
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="about PostgreSQL's planner")
+class TestCost:
+    def test_a_claim_and_a_look_read_the_index_not_the_table(self) -> None:
+        theme()
+        remember_many(theme=7, sessions=[[n] for n in range(3000)], delay=3600)
+        remember_many(theme=7, sessions=[[n] for n in range(20)], delay=0)
+        statements: list[tuple[str, Any]] = []
+
+        def note(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+            statements.append((sql, params))
+            return execute(sql, params, many, context)
+
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE notifications_repeatsession")
+            with connection.execute_wrapper(note):
+                look()
+                claim_due(8)
+            plans = []
+            for sql, params in statements[:2]:
+                cursor.execute(f"EXPLAIN {sql}", params)
+                plans.append("\n".join(line for (line,) in cursor.fetchall()))
+        assert all("using session_to_repeat" in plan for plan in plans), plans
+        assert not any("Sort" in plan or "Seq Scan on notifications_repeatsession" in plan for plan in plans), plans

@@ -1,0 +1,384 @@
+"""The threads of a process: who waits for what, how few queries it takes, and what becomes of those who fall silent."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.db import OperationalError
+from django.db.backends.utils import CursorWrapper
+
+from config.common import daemon as daemon_module
+from config.common.daemon import Daemon
+from config.common.ring import answer_rings
+from notifications.models import RepeatSession
+from notifications.sessions import repeater as module
+from notifications.sessions.handlers import SessionView
+from notifications.sessions.lifecycle import create_session, delete_session
+from notifications.sessions.operations import Append, Delete, Operation
+from notifications.sessions.order import SESSIONS
+from notifications.sessions.remembering import remember, remember_many
+from notifications.sessions.repeater import Repeater
+from tests.faults.patience import eventually
+from tests.notifications.sessions.themes import Scripted, pass_time, theme
+
+pytestmark = [pytest.mark.embedded, pytest.mark.django_db(transaction=True)]
+
+Handle = Callable[[Any], None]
+
+
+@pytest.fixture
+def repeater() -> Iterator[Repeater]:
+    made = Repeater(workers=4)
+    yield made
+    made.stop(3)
+    assert made._keeper is None or not made._keeper.is_alive()
+
+
+@pytest.fixture
+def run(repeater: Repeater) -> Iterator[Callable[[], Daemon]]:
+    """Run the repeater on the scheduler's loop, woken by the rings of this process."""
+    started: list[Daemon] = []
+
+    def start() -> Daemon:
+        daemon = Daemon(repeater.run_once, 10, SESSIONS, repeater.rest)
+        started.append(daemon)
+        daemon.start()
+        answer_rings(lambda name: daemon.wake() if name == SESSIONS else None)
+        return daemon
+
+    yield start
+    answer_rings(lambda name: None)
+    for daemon in started:
+        daemon.stop()
+        repeater._is_stopping = True
+        assert daemon.join(5)
+
+
+class Held:
+    """A function that stands still until it is told to go on."""
+
+    def __init__(self) -> None:
+        self.began, self.go_on = threading.Semaphore(0), threading.Event()
+        self.seen: list[int] = []
+
+    def __call__(self, session: SessionView) -> None:
+        self.seen.append(session.id)
+        self.began.release()
+        assert self.go_on.wait(20)
+
+
+def gone() -> bool:
+    return not RepeatSession.objects.exists()
+
+
+class TestTurns:
+    def test_a_batch_is_repeated_and_deleted_by_few_statements(
+        self, repeater: Repeater, handle_by: Handle, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        statements = count_statements(monkeypatch)
+        theme()
+        remember_many(theme=7, sessions=[[n] for n in range(60)], delay=0)
+        repeater._pace = 1e-4
+        handle_by(lambda session: None)
+        statements.clear()
+        assert repeater.run_once() is True
+        assert eventually(gone, 5)
+        own = [sql for sql in statements if "EXISTS" not in sql and "LIMIT 1" not in sql[-12:]]
+        assert len(own) < 30, own
+
+    def test_takes_no_more_than_there_are_free_workers_while_repeats_are_slow(
+        self, repeater: Repeater, handle_by: Handle
+    ) -> None:
+        held = Held()
+        theme()
+        ids = remember_many(theme=7, sessions=[[n] for n in range(9)], delay=0)
+        handle_by(held)
+        repeater.run_once()
+        assert all(held.began.acquire(timeout=5) for _ in range(4))
+        assert RepeatSession.objects.filter(status="active").count() == 4
+        assert sorted(held.seen) == ids[:4]
+        held.go_on.set()
+        while repeater.run_once():
+            pass
+        assert eventually(gone, 5)
+        assert sorted(held.seen) == ids
+
+    def test_what_waits_for_a_worker_for_long_is_given_back(
+        self, repeater: Repeater, handle_by: Handle, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(module, "LONGEST_WAIT", 0.2)
+        held = Held()
+        theme()
+        remember_many(theme=7, sessions=[[n] for n in range(20)], delay=0)
+        handle_by(held)
+        repeater._pace = 1e-4
+        repeater.run_once()
+        assert RepeatSession.objects.filter(status="active").count() == 20
+        assert eventually(lambda: RepeatSession.objects.filter(status="active").count() == 4, 5)
+        assert set(RepeatSession.objects.filter(status="saved").values_list("repeats", flat=True)) == {0}
+        held.go_on.set()
+        while repeater.run_once():
+            pass
+        assert eventually(gone, 5)
+
+
+class TestWaiting:
+    def test_starts_a_session_within_a_tenth_of_a_second_of_its_time(
+        self, run: Callable[[], Daemon], handle_by: Handle
+    ) -> None:
+        began: list[float] = []
+        theme()
+        handle_by(lambda session: began.append(time.time()))
+        run()
+        time.sleep(0.3)
+        remember(theme=7, records=[], delay=5)
+        ids = [remember(theme=7, records=[n], delay=0.4) for n in range(3)]
+        due = [RepeatSession.objects.get(pk=pk).due_at.timestamp() for pk in ids]
+        assert eventually(lambda: len(began) == 3, 5)
+        late = [at - wanted for at, wanted in zip(began, due, strict=True)]
+        assert all(-0.01 <= each < 0.1 for each in late), late
+
+    def test_an_earlier_save_is_announced(self, run: Callable[[], Daemon], handle_by: Handle) -> None:
+        began = threading.Event()
+        theme()
+        remember(theme=7, records=[], delay=3600)
+        handle_by(lambda session: began.set())
+        run()
+        time.sleep(0.3)
+        remember(theme=7, records=[], delay=0)
+        assert began.wait(0.5)
+
+    def test_asks_nothing_while_nothing_is_due_but_looks_once_a_minute(
+        self, run: Callable[[], Daemon], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        theme()
+        remember(theme=7, records=[], delay=3600)
+        create_session(theme=7, records=[])
+        pass_time(-3000)
+        statements = count_statements(monkeypatch)
+        rests: list[float] = []
+        monkeypatch.setattr(daemon_module, "LONGEST_REST", 0.5)  # a minute takes half a second here
+        daemon = run()
+        original = daemon._rest
+        daemon._rest = lambda: (rests.append(original()), rests[-1])[1]  # type: ignore[func-returns-value]
+        time.sleep(1.75)
+        assert 3 <= len(statements) <= 4, statements
+        assert all("notifications_repeatsession" in sql for sql in statements)
+        assert all(rest >= 59 for rest in rests)
+
+    def test_a_save_for_much_later_wakes_nobody(self, run: Callable[[], Daemon]) -> None:
+        theme()
+        daemon = run()
+        time.sleep(0.2)
+        woken: list[int] = []
+        daemon.wake = lambda: woken.append(1)  # type: ignore[method-assign]
+        remember(theme=7, records=[], delay=61)
+        assert woken == []
+        remember(theme=7, records=[], delay=59)
+        assert woken == [1]
+
+
+class TestSilence:
+    def test_a_handler_without_an_operation_in_time_has_failed_and_cannot_write(
+        self, repeater: Repeater, handle_by: Handle
+    ) -> None:
+        held = Held()
+        theme(timeout=0.2, delay=50)
+        session_id = remember(theme=7, records=[1], delay=0)
+        handle_by(held)
+        repeater.run_once()
+        assert eventually(lambda: RepeatSession.objects.get().status == "saved", 5)
+        before = RepeatSession.objects.values().get()
+        held.go_on.set()
+        time.sleep(0.3)
+        assert RepeatSession.objects.values().get() == before
+        assert (before["id"], before["repeats"]) == (session_id, 1)
+
+    def test_its_thread_is_replaced(self, repeater: Repeater, handle_by: Handle) -> None:
+        held, quick = Held(), threading.Semaphore(0)
+        theme(timeout=0.2, delay=50)
+        handle_by(lambda session: held(session) if session.records else quick.release())
+        remember_many(theme=7, sessions=[[1]] * 8, delay=0)
+        assert eventually(lambda: (repeater.run_once(), RepeatSession.objects.filter(repeats=1).count() == 8)[1], 10)
+        remember(theme=7, records=[], delay=0)
+        repeater.run_once()
+        assert quick.acquire(timeout=5)
+        held.go_on.set()
+
+    def test_operations_hold_it_for_longer_than_the_timeout(self, repeater: Repeater, handle: Handle) -> None:
+        class Slow(Scripted):
+            def next_operation(self) -> Operation | None:
+                time.sleep(0.4)
+                return super().next_operation()
+
+        slow = Slow(Append([2]), Append([3]), Append([4]), Delete())
+        theme(timeout=0.2)
+        remember(theme=7, records=[1], delay=0)
+        handle(slow)
+        repeater.run_once()
+        assert eventually(gone, 5)
+
+    def test_the_lease_is_renewed_while_the_handler_runs(
+        self, repeater: Repeater, handle_by: Handle, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(module, "RENEW_SECONDS", 0.1)
+        held = Held()
+        theme()
+        remember(theme=7, records=[1], delay=0)
+        handle_by(held)
+        repeater.run_once()
+        assert held.began.acquire(timeout=5)
+        pass_time(29)
+        first = RepeatSession.objects.get().due_at
+        assert eventually(lambda: (RepeatSession.objects.get().due_at - first).total_seconds() > 20, 5)
+        held.go_on.set()
+        assert eventually(gone, 5)
+
+    def test_a_session_that_was_lost_cancels_its_handler(
+        self, repeater: Repeater, handle: Handle, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(module, "RENEW_SECONDS", 0.1)
+        cancelled, began = threading.Event(), threading.Event()
+
+        class Waiting(Scripted):
+            def next_operation(self) -> Operation | None:
+                began.set()
+                assert cancelled.wait(10)
+                return Delete()
+
+            def cancel(self) -> None:
+                cancelled.set()
+
+        theme()
+        session_id = remember(theme=7, records=[1], delay=0)
+        handle(Waiting())
+        repeater.run_once()
+        assert began.wait(5)
+        delete_session(session_id=session_id)
+        assert cancelled.wait(5)
+
+
+class TestKeeper:
+    def test_an_outcome_that_cannot_be_written_holds_up_no_other(
+        self, repeater: Repeater, handle_by: Handle, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        original = module.record_outcomes
+
+        def record(outcomes: Any) -> set[int]:
+            if any(each.claim.records == ["bad"] for each in outcomes):
+                raise ValueError
+            return original(outcomes)
+
+        monkeypatch.setattr(module, "record_outcomes", record)
+        theme()
+        handle_by(lambda session: None)
+        remember_many(theme=7, sessions=[[1], ["bad"], [2], [3]], delay=0)
+        repeater.run_once()
+        assert eventually(lambda: RepeatSession.objects.count() == 1, 5)
+
+    def test_while_the_database_is_away_outcomes_wait(
+        self, repeater: Repeater, handle_by: Handle, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        original, away = module.record_outcomes, [OperationalError("away")] * 2
+
+        def record(outcomes: Any) -> set[int]:
+            if away:
+                raise away.pop()
+            return original(outcomes)
+
+        monkeypatch.setattr(module, "record_outcomes", record)
+        monkeypatch.setattr(module, "RETRY_SECONDS", 0.05)
+        theme()
+        handle_by(lambda session: None)
+        remember(theme=7, records=[1], delay=0)
+        repeater.run_once()
+        assert eventually(gone, 5)
+
+
+class TestStop:
+    def test_saves_what_does_not_end_again_without_counting_it(self, repeater: Repeater, handle_by: Handle) -> None:
+        held = Held()
+        theme()
+        ids = remember_many(theme=7, sessions=[[n] for n in range(6)], delay=0)
+        places = list(RepeatSession.objects.order_by("id").values_list("due_at", "save_number"))
+        handle_by(held)
+        repeater._pace = 1e-4
+        repeater.run_once()
+        assert held.began.acquire(timeout=5)
+        repeater.stop(1)
+        rows = RepeatSession.objects.order_by("id")
+        assert [(row.pk, row.status, row.repeats) for row in rows] == [(pk, "saved", 0) for pk in ids]
+        assert list(rows.values_list("due_at", "save_number")) == places, "each keeps its time and its place"
+        held.go_on.set()
+        time.sleep(0.3)
+        assert RepeatSession.objects.count() == 6, "who was told to stop cannot write later"
+
+    def test_a_handler_that_obeys_ends_at_once(self, repeater: Repeater, handle: Handle) -> None:
+        class Obedient(Scripted):
+            def __init__(self) -> None:
+                super().__init__()
+                self.told = threading.Event()
+
+            def next_operation(self) -> Operation | None:
+                assert self.told.wait(10)
+                return Append([2])
+
+            def cancel(self) -> None:
+                self.told.set()
+
+        theme()
+        remember(theme=7, records=[1], delay=0)
+        handle(Obedient())
+        repeater.run_once()
+        began = time.monotonic()
+        repeater.stop(5)
+        assert time.monotonic() - began < 2
+        session = RepeatSession.objects.get()
+        assert (session.status, session.repeats, session.record_count) == ("saved", 0, 1)
+
+    def test_work_that_ends_in_time_is_kept(self, repeater: Repeater, handle_by: Handle) -> None:
+        began = threading.Event()
+        theme()
+        remember(theme=7, records=[1], delay=0)
+        handle_by(lambda session: (began.set(), time.sleep(0.3)))
+        repeater.run_once()
+        assert began.wait(5)
+        repeater.stop(3)
+        assert gone()
+
+
+class TestRace:
+    def test_eight_schedulers_repeat_each_session_once(
+        self, handle_by: Handle, in_threads: Callable[..., list[None]]
+    ) -> None:
+        seen: list[int] = []
+        theme()
+        ids = remember_many(theme=7, sessions=[[n] for n in range(400)], delay=0)
+        handle_by(lambda session: seen.append(session.id))
+
+        def repeat_all(_: int) -> None:
+            own = Repeater(workers=3)
+            try:
+                while RepeatSession.objects.exists():
+                    own.run_once() or time.sleep(0.01)  # type: ignore[func-returns-value]
+            finally:
+                own.stop(5)
+
+        in_threads(repeat_all, 8)
+        assert sorted(seen) == ids
+        assert gone()
+
+
+def count_statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Collect what every thread asks the database."""
+    statements: list[str] = []
+    original = CursorWrapper.execute
+
+    def execute(self: Any, sql: str, params: Any = None) -> Any:
+        statements.append(sql)
+        return original(self, sql, params)
+
+    monkeypatch.setattr(CursorWrapper, "execute", execute)
+    return statements
