@@ -12,6 +12,9 @@ from config.common.moments import cut_to_milliseconds
 from messaging.files.names import FileName, parse_name
 from messaging.files.places import Folder, folder_path, root
 
+# A file may say any time of itself; rows can hold none after this.
+LATEST = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
+
 
 @dataclass(frozen=True)
 class FoundFile:
@@ -29,17 +32,18 @@ def scan_files(folders: Sequence[str] = tuple(Folder.values)) -> Iterator[FoundF
     """Yield everything but drafts that lies in these folders, folder after folder, of every database."""
     for database_id in _database_folders():
         for folder in folders:
-            for entry in _entries(folder_path(database_id, folder)):
+            for entry, status in _entries(folder_path(database_id, folder)):
                 if not entry.name.startswith(DRAFT):
-                    yield _found(database_id, folder, entry)
+                    yield _found(database_id, folder, entry, status)
 
 
 def scan_drafts(*, older_than_seconds: float, now: float) -> Iterator[Path]:
-    """Yield the drafts that nobody can still be writing."""
+    """Yield the drafts that nobody can still be writing; a folder is nobody's draft."""
     for database_id in _database_folders():
         for folder in (Folder.MESSAGES, Folder.PREPARED):
-            for entry in _entries(folder_path(database_id, folder)):
-                if entry.name.startswith(DRAFT) and _status(entry).st_mtime < now - older_than_seconds:
+            for entry, status in _entries(folder_path(database_id, folder)):
+                is_draft = entry.name.startswith(DRAFT) and not stat.S_ISDIR(status.st_mode)
+                if is_draft and status.st_mtime < now - older_than_seconds:
                     yield Path(entry.path)
 
 
@@ -50,20 +54,21 @@ def _database_folders() -> list[str]:
         return []
 
 
-def _entries(folder: Path) -> Iterator["os.DirEntry[str]"]:
+def _entries(folder: Path) -> Iterator[tuple["os.DirEntry[str]", os.stat_result]]:
+    """Yield what lies in a folder as it is itself, never what it leads to."""
     try:
         with os.scandir(folder) as entries:
-            yield from entries
+            for entry in entries:
+                try:
+                    status = entry.stat(follow_symlinks=False)
+                except FileNotFoundError:
+                    continue  # it has gone meanwhile
+                yield entry, status
     except (FileNotFoundError, NotADirectoryError):
         return
 
 
-def _found(database_id: str, folder: str, entry: "os.DirEntry[str]") -> FoundFile:
-    status = _status(entry)
+def _found(database_id: str, folder: str, entry: "os.DirEntry[str]", status: os.stat_result) -> FoundFile:
     name = parse_name(entry.name) if stat.S_ISREG(status.st_mode) else None
-    changed_at = cut_to_milliseconds(datetime.fromtimestamp(status.st_mtime, UTC))
-    return FoundFile(database_id, folder, Path(entry.path), name, status.st_size, changed_at)
-
-
-def _status(entry: "os.DirEntry[str]") -> os.stat_result:
-    return entry.stat(follow_symlinks=False)
+    changed_at = datetime.fromtimestamp(min(max(status.st_mtime, 0), LATEST), UTC)
+    return FoundFile(database_id, folder, Path(entry.path), name, status.st_size, cut_to_milliseconds(changed_at))

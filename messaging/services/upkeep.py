@@ -8,11 +8,11 @@ from pathlib import Path
 import structlog
 from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from django.utils.translation import gettext_noop
 
-from config.common.errors import DiskFull
+from config.common.errors import ApplicationError, DiskFull
 from config.common.files import DRAFT, own_errors
 from config.records.models import LogEntry
 from config.records.services.log import write_entry
@@ -20,6 +20,7 @@ from messaging.files.placing import FileForeign, FileMissing, delete_file, withd
 from messaging.files.scanning import FoundFile, scan_drafts, scan_files
 from messaging.files.writing import drop_drafts
 from messaging.models import Message
+from messaging.services.file_errors import tell_file_error
 from messaging.services.moving import place
 from notifications.services.alerts import heal, raise_alert
 
@@ -32,27 +33,28 @@ log = structlog.get_logger(__name__)
 
 
 def sweep_drafts() -> None:
-    """Delete the drafts that no row knows; give those that a row knows their names."""
+    """Delete the drafts that no row knows; give those that a row knows their names. One that fails stops no other."""
     for draft in scan_drafts(older_than_seconds=DRAFT_LIFE_SECONDS, now=time.time()):
-        with transaction.atomic():
-            message = _hold_by_token(draft)
-            if message is not None and message.file_gone_at is None and not _is_settled(message):
-                continue
-            with own_errors():
-                draft.unlink(missing_ok=True)
+        try:
+            _sweep(draft)
+        except (OSError, ApplicationError) as error:
+            log.warning("message.draft_not_swept", draft=draft.name, error=repr(error))
 
 
 def forget_old_files() -> None:
     """Delete the files that have lain in Log, Error, Unknown or Prepared for RETENTION_DAYS; their rows stay.
 
-    What a process still holds is none of them, nor is anything that waits.
+    What a process still holds is none of them, nor is anything that waits. One that fails stops no other.
     """
     over = Message.objects.filter(
         process=None, file_gone_at=None, arrived_at__lt=Now() - timedelta(days=settings.RETENTION_DAYS)
     ).exclude(folder=Message.Folder.MESSAGES)
-    while keys := list(over.order_by("arrived_at").values_list("pk", flat=True)[:BATCH]):
-        for message_id in keys:
-            _forget_file(over, message_id)
+    later = Q()
+    while batch := list(over.filter(later).order_by("arrived_at", "pk").values_list("arrived_at", "pk")[:BATCH]):
+        for _, message_id in batch:
+            _try_to_forget(over, message_id)
+        at, last = batch[-1]
+        later = Q(arrived_at__gt=at) | Q(arrived_at=at, pk__gt=last)
 
 
 def report_foreign_files() -> None:
@@ -67,6 +69,29 @@ def report_foreign_files() -> None:
     with transaction.atomic():
         raise_alert(FOREIGN, "messages", title, detail)
         write_entry(level=LogEntry.Level.WARNING, kind="file", subject="messages", template=title, data=detail)
+
+
+def _sweep(draft: Path) -> None:
+    with transaction.atomic():
+        message = _hold_by_token(draft)
+        if message is not None and message.file_gone_at is None and not _is_settled(message):
+            return
+        with own_errors():
+            draft.unlink(missing_ok=True)
+
+
+def _try_to_forget(over: QuerySet[Message], message_id: int) -> None:
+    try:
+        _forget_file(over, message_id)
+    except FileForeign as error:
+        with transaction.atomic():
+            message = Message.objects.select_for_update(no_key=True).get(pk=message_id)
+            Message.objects.filter(pk=message_id).update(moving_from="", file_gone_at=Now())
+            tell_file_error(message, gettext_noop("The file %(name)s is in none of its folders"), str(error))
+    except (OSError, ApplicationError) as error:
+        with transaction.atomic():
+            message = Message.objects.get(pk=message_id)
+            tell_file_error(message, gettext_noop("The file %(name)s cannot be deleted: %(reason)s"), str(error))
 
 
 def _forget_file(over: QuerySet[Message], message_id: int) -> None:

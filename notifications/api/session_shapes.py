@@ -35,12 +35,8 @@ class ThemeSerializer(StrictSerializer):
     length_limit = serializers.IntegerField(
         min_value=2, max_value=MOST_BYTES, required=False, help_text=_("bytes of the compact JSON; by default 65536")
     )
-    delay = SecondsField(
-        min_value=0, max_value=LONGEST_DELAY, required=False, help_text=_("seconds; by default 60")
-    )
-    jitter = SecondsField(
-        min_value=0, max_value=LONGEST_DELAY, required=False, help_text=_("seconds; by default 0")
-    )
+    delay = SecondsField(min_value=0, max_value=LONGEST_DELAY, required=False, help_text=_("seconds; by default 60"))
+    jitter = SecondsField(min_value=0, max_value=LONGEST_DELAY, required=False, help_text=_("seconds; by default 0"))
     handler = serializers.CharField(
         max_length=80, required=False, allow_null=True, help_text=_("a name registered in the code")
     )

@@ -17,9 +17,7 @@ class Theme(models.Model):
     timeout = models.FloatField(
         _("timeout, seconds"),
         default=60,
-        help_text=_(
-            "A session untouched for so long is saved; a handler silent for so long has failed."
-        ),
+        help_text=_("A session untouched for so long is saved; a handler silent for so long has failed."),
     )
     repeat_limit = models.PositiveIntegerField(
         _("repeat limit"), default=10, help_text=_("After so many failed repeats a session is exhausted.")

@@ -74,7 +74,7 @@ def _names(*kinds: str) -> list[str]:
     return [name for (name,) in _rows(statement, list(kinds))]
 
 
-def _rows(statement: str, *values: object) -> list[tuple[str, ...]]:
+def _rows(statement: str, *values: Any) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(statement, values or None)
-        return cursor.fetchall()
+        return list(cursor.fetchall())

@@ -11,6 +11,8 @@ from unittest.mock import patch
 from django.db import OperationalError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+COMMIT: Callable[[Any], Any] = getattr(BaseDatabaseWrapper, "_commit")  # noqa: B009
+
 
 class Killed(BaseException):
     """Stands for `kill -9`: nothing of the product catches it."""
@@ -50,7 +52,7 @@ class Sabotage:
             patch.object(os, "rename", self._watch("rename", os.rename)),
             patch.object(os, "link", self._watch("link", os.link)),
             patch.object(os, "unlink", self._watch("unlink", os.unlink)),
-            patch.object(BaseDatabaseWrapper, "_commit", self._watch_commit(BaseDatabaseWrapper._commit)),
+            patch.object(BaseDatabaseWrapper, "_commit", self._watch_commit(COMMIT)),
         ):
             yield
 

@@ -67,6 +67,27 @@ class TestDaemon:
     def test_never_sleeps_longer_than_ten_seconds(self) -> None:
         assert Daemon(Turns(), 3600, "test")._every == 10
 
+    def test_rests_as_long_as_the_work_says(self) -> None:
+        turns, rests = Turns(), iter([0.05, 0.05, 3600])
+        daemon = Daemon(turns, 10, "test", lambda: next(rests))
+        daemon.start()
+        assert eventually(lambda: turns.count == 3)
+        time.sleep(0.2)
+        assert turns.count == 3
+        daemon.wake()
+        daemon.stop()
+        assert daemon.join(5)
+
+    def test_never_rests_longer_than_a_minute(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        assert module.LONGEST_REST == 60
+        monkeypatch.setattr(module, "LONGEST_REST", 0.05)
+        turns = Turns()
+        daemon = Daemon(turns, 10, "test", lambda: 3600.0)
+        daemon.start()
+        assert eventually(lambda: turns.count >= 3)
+        daemon.stop()
+        assert daemon.join(5)
+
     def test_wakes_at_once(self, run: Callable[..., Daemon]) -> None:
         turns = Turns()
         daemon = run(turns)

@@ -55,6 +55,19 @@ class TestClaim:
         claim_rows(lease=timedelta(0))
         assert [row.fence for row in claim_rows()] == [2]
 
+    def test_rows_due_at_the_same_time_go_by_the_column_that_is_named(self) -> None:
+        moment = timezone.now() - MINUTE
+        places = {"a": 3, "b": 1, "c": 2}
+        Follower.objects.bulk_create(Follower(name=n, position=p, due_at=moment) for n, p in places.items())
+        claimed = claim(Follower.objects.all(), limit=2, lease=MINUTE, then_by="position")
+        assert [row.name for row in claimed] == ["b", "c"]
+
+    def test_sets_what_a_claim_sets_beside_deadline_and_fence(self) -> None:
+        make_due(2)
+        [row] = claim(Follower.objects.all(), limit=1, lease=MINUTE, also={"failures": 4, "last_error": "it's %s"})
+        assert (row.failures, row.last_error, row.fence) == (4, "it's %s", 1)
+        assert list(Follower.objects.order_by("name").values_list("failures", flat=True)) == [4, 0]
+
     def test_costs_one_statement(self, django_assert_num_queries: Any) -> None:
         make_due(3)
         with django_assert_num_queries(1):

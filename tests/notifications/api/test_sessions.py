@@ -322,7 +322,10 @@ class TestList:
         theme(8)
         caller("POST", "/sessions/", {"theme": 8, "records": ["c"]})
         exhaust(ids[0])
-        listed = lambda query: [row["records"] for row in caller("GET", f"/sessions/{query}").json()["results"]]  # noqa: E731
+
+        def listed(query: str) -> list[Any]:
+            return [row["records"] for row in caller("GET", f"/sessions/{query}").json()["results"]]
+
         assert listed("") == [["c"], ["b"], ["a"]]
         assert listed("?theme=7") == [["b"], ["a"]]
         assert listed("?status=exhausted") == [["a"]]

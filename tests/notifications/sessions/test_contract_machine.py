@@ -200,10 +200,11 @@ class Contract(RuleBasedStateMachine):
 
 
 def _operation(name: str, found: list[Any]) -> Operation | Exception:
-    made = {"append": Append, "rewrite": Rewrite}.get(name)
-    if made is not None:
-        return made(found)
-    return {"delete": Delete, "finish": Finish, "raise": ValueError}[name]()
+    if name in ("append", "rewrite"):
+        return Append(found) if name == "append" else Rewrite(found)
+    if name == "raise":
+        return ValueError()
+    return Delete() if name == "delete" else Finish()
 
 
 def test_the_contract_holds_in_any_order() -> None:

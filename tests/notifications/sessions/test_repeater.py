@@ -18,6 +18,7 @@ from notifications.sessions.handlers import SessionView
 from notifications.sessions.lifecycle import create_session, delete_session
 from notifications.sessions.operations import Append, Delete, Operation
 from notifications.sessions.order import SESSIONS
+from notifications.sessions.outcomes import record_outcomes
 from notifications.sessions.remembering import remember, remember_many
 from notifications.sessions.repeater import Repeater
 from tests.faults.patience import eventually
@@ -264,7 +265,7 @@ class TestKeeper:
     def test_an_outcome_that_cannot_be_written_holds_up_no_other(
         self, repeater: Repeater, handle_by: Handle, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        original = module.record_outcomes
+        original = record_outcomes
 
         def record(outcomes: Any) -> set[int]:
             if any(each.claim.records == ["bad"] for each in outcomes):
@@ -281,7 +282,7 @@ class TestKeeper:
     def test_while_the_database_is_away_outcomes_wait(
         self, repeater: Repeater, handle_by: Handle, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        original, away = module.record_outcomes, [OperationalError("away")] * 2
+        original, away = record_outcomes, [OperationalError("away")] * 2
 
         def record(outcomes: Any) -> set[int]:
             if away:
@@ -340,9 +341,14 @@ class TestStop:
 
     def test_work_that_ends_in_time_is_kept(self, repeater: Repeater, handle_by: Handle) -> None:
         began = threading.Event()
+
+        def work(session: SessionView) -> None:
+            began.set()
+            time.sleep(0.3)
+
         theme()
         remember(theme=7, records=[1], delay=0)
-        handle_by(lambda session: (began.set(), time.sleep(0.3)))
+        handle_by(work)
         repeater.run_once()
         assert began.wait(5)
         repeater.stop(3)

@@ -41,7 +41,9 @@ class Scene:
         """Make a call with the key of a device or database; return status and answer."""
         text = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         headers = {"Authorization": f"Bearer {key or self.keys[of or self.database.pk]}"}
-        response = Client().generic(method, f"/api/v1{path}", text, content_type="application/json", headers=headers)
+        response: Any = Client().generic(
+            method, f"/api/v1{path}", text, content_type="application/json", headers=headers
+        )
         content = gather(response.streaming_content) if response.streaming else response.content
         return response.status_code, json.loads(content) if content else {}
 

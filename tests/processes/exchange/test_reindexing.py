@@ -52,7 +52,7 @@ class TestReindex:
         scene.step(process, "commit")
         move_files()
         scene.ready("PROCESSED_INCORRECT", id="m2")
-        scene.step(ExchangeProcess.objects.get(status="READY_TO_COMMIT").pk, "commit")
+        scene.step(str(ExchangeProcess.objects.get(status="READY_TO_COMMIT").pk), "commit")
         move_files()
         forget_rows()
         reindex()

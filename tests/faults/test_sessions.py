@@ -1,0 +1,154 @@
+"""Sessions under fire: random times, handlers that misbehave, schedulers killed. Each ends as its script says."""
+
+import os
+import random
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.faults.line import Line
+from tests.faults.patience import eventually
+from tests.faults.product import own_database
+from tests.faults.scripted.handler import LOG
+
+pytestmark = [pytest.mark.timeout(1800)]
+
+SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
+SESSIONS = int(100_000 * SCALE)
+KILLS = max(2, int(40 * SCALE))
+PATIENCE = 60 + 1500 * SCALE
+TIMES = 2 + 100 * SCALE
+"""Over how many seconds the first repeats are spread."""
+GROUP = 50
+
+PATIENT, STRICT, HASTY = 1, 2, 3
+LIMIT = 2
+# For each script: its theme, its share, and what becomes of its sessions.
+SCRIPTS = {
+    "succeed": (PATIENT, 0.6, "deleted"),
+    "fail_once": (PATIENT, 0.1, "deleted"),
+    "append": (PATIENT, 0.1, "deleted"),
+    "overflow": (PATIENT, 0.05, "deleted"),
+    "fail": (STRICT, 0.1, "exhausted"),
+    "hang": (HASTY, 0.005, "exhausted"),
+}
+WAITING = 0.045
+
+
+@pytest.fixture
+def line(tmp_path: Path, servers: Any) -> Iterator[Line]:
+    with own_database(servers.database) as database:
+        made = Line(
+            tmp_path,
+            DATABASE_URL=database,
+            DJANGO_SETTINGS_MODULE="tests.faults.scripted.settings",
+            LOG_LEVEL="ERROR",
+            **{LOG: str(tmp_path / "repeats")},
+        )
+        with psycopg.connect(database) as connection:
+            for number, timeout, limit in ((PATIENT, 60, 1000), (STRICT, 60, LIMIT), (HASTY, 0.5, LIMIT)):
+                connection.execute(
+                    "INSERT INTO notifications_theme (number, timeout, repeat_limit, length_limit, delay, jitter, "
+                    "handler, url) VALUES (%s, %s, %s, 500, 0.5, 0.5, 'scripted', '')",
+                    [number, timeout, limit],
+                )
+        yield made
+        made.end()
+
+
+def remember(line: Line, groups: list[tuple[int, str, int, float]]) -> None:
+    """Save groups of sessions, each of one theme, script and time, by the product itself."""
+    file = line.product.folder / "remember.py"
+    file.write_text(
+        "from notifications.sessions.remembering import remember_many\n"
+        f"for theme, script, count, delay in {groups!r}:\n"
+        "    remember_many(theme=theme, sessions=[[script]] * count, delay=delay)\n"
+    )
+    done = line.product.manage("shell", "-c", f"exec(open({str(file)!r}).read())")
+    assert done.returncode == 0, done.stderr
+
+
+def sessions(line: Line, where: str = "true") -> dict[int, tuple[str, str, int]]:
+    """Return script, status and repeats by id."""
+    rows = line.rows(
+        "SELECT id, (SELECT body FROM notifications_sessionrecord WHERE session_id = session.id AND position = 0), "
+        f"status, repeats FROM notifications_repeatsession AS session WHERE {where}"
+    )
+    return {pk: (script.strip('"'), status, repeats) for pk, script, status, repeats in rows}
+
+
+def repeats(line: Line) -> list[int]:
+    log = Path(line.product.environment[LOG])
+    return [int(text) for text in log.read_text().split()] if log.exists() else []
+
+
+def is_over(line: Line) -> bool:
+    query = "SELECT 1 FROM notifications_repeatsession WHERE status = 'active' OR due_at < now() + interval '1 hour'"
+    return not line.rows(f"{query} LIMIT 1")
+
+
+def test_each_ends_as_its_script_says_though_schedulers_are_killed(line: Line) -> None:
+    chance = random.Random(5)
+    groups = [
+        (theme, script, min(GROUP, wanted - first), chance.uniform(0, TIMES))
+        for script, (theme, share, _) in SCRIPTS.items()
+        for wanted in [max(1, int(SESSIONS * share))]
+        for first in range(0, wanted, GROUP)
+    ]
+    chance.shuffle(groups)
+    remember(line, [*groups, (PATIENT, "succeed", int(SESSIONS * WAITING), 86_400.0)])
+    before = sessions(line)
+    waiting = set(sessions(line, "due_at > now() + interval '1 hour'"))
+    for name in ("one", "two"):
+        line.start(name, "run_scheduler")
+    assert eventually(lambda: len(repeats(line)) > SESSIONS // 20, 60), line.logs()
+    for _ in range(KILLS):
+        time.sleep(chance.uniform(0.3, 2))
+        name = chance.choice(["one", "two"])
+        line.kill(name)
+        line.start(name, "run_scheduler")
+    assert eventually(lambda: is_over(line), PATIENCE), line.logs()
+    after = sessions(line)
+    assert {pk: after[pk] for pk in waiting} == {pk: ("succeed", "saved", 0) for pk in waiting}
+    wanted = {pk: script for pk, (script, _, _) in before.items() if pk not in waiting}
+    exhausted = {pk for pk, script in wanted.items() if SCRIPTS[script][2] == "exhausted"}
+    assert after.keys() - waiting == exhausted, "deleted are all the others, and no more"
+    assert {after[pk][1:] for pk in exhausted} == {("exhausted", LIMIT)}
+    assert wanted.keys() == set(repeats(line))
+    check_traces(line, exhausted)
+
+
+def check_traces(line: Line, exhausted: set[int]) -> None:
+    """Each exhaustion was told once; nothing of a deleted session is left."""
+    events = line.rows("SELECT subject FROM notifications_event WHERE type = 'session.exhausted'")
+    assert Counter(subject for (subject,) in events) == Counter(f"session/{pk}" for pk in exhausted)
+    alerts = line.rows("SELECT subject, count FROM notifications_alert WHERE kind = 'session.exhausted'")
+    assert {subject for subject, _ in alerts} == {f"theme/{STRICT}", f"theme/{HASTY}"}
+    assert sum(count for _, count in alerts) == len(exhausted)
+    orphans = "SELECT count(*) FROM {} AS part WHERE session_id NOT IN (SELECT id FROM notifications_repeatsession)"
+    for table in ("notifications_sessionrecord", "notifications_sessionstep"):
+        assert line.rows(orphans.format(table)) == [(0,)]
+
+
+def test_first_repeats_go_by_time_then_by_saving(line: Line) -> None:
+    """With one worker the order can be seen: half of the sessions share a few times."""
+    chance = random.Random(9)
+    remember(line, [(PATIENT, "succeed", 1, 0.0)] * int(SESSIONS / 8))
+    with psycopg.connect(line.database) as connection:
+        ids = [pk for (pk,) in connection.execute("SELECT id FROM notifications_repeatsession").fetchall()]
+        moments = [chance.choice([-500.0, -400.0, -300.0, chance.uniform(-1000, -1)]) for _ in ids]
+        connection.execute(
+            "UPDATE notifications_repeatsession SET due_at = date_trunc('day', now()) + seconds * interval '1 s' "
+            "FROM unnest(%s::bigint[], %s::float8[]) AS each (pk, seconds) WHERE id = pk",
+            [ids, moments],
+        )
+    wanted = line.rows("SELECT id FROM notifications_repeatsession ORDER BY due_at, save_number")
+    line.product.environment["SESSION_WORKERS"] = "1"
+    line.start("one", "run_scheduler")
+    assert eventually(lambda: not sessions(line), PATIENCE), line.logs()
+    assert repeats(line) == [pk for (pk,) in wanted]
