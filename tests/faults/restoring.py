@@ -2,6 +2,8 @@
 
 import sqlite3
 from abc import ABC, abstractmethod
+from typing import Any
+from typing import Any
 
 from django.db import connection
 
@@ -74,7 +76,7 @@ def _names(*kinds: str) -> list[str]:
     return [name for (name,) in _rows(statement, list(kinds))]
 
 
-def _rows(statement: str, *values: Any) -> list[tuple[Any, ...]]:
+def _rows(statement: str, *values: Any) -> list[Any]:
     with connection.cursor() as cursor:
         cursor.execute(statement, values or None)
         return list(cursor.fetchall())

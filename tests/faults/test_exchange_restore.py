@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from django.core.management import call_command
 from messaging.files.names import name_of
 from messaging.files.places import root
 from messaging.models import Message
+from messaging.services.requeueing import requeue_message
 from messaging.simulation.devices import Device
 from messaging.simulation.journal import Journal
 from processes.exchange.models import ExchangeProcess
@@ -25,17 +27,20 @@ from processes.exchange.reference.erp import Ending, Options, exchange_once, hea
 from processes.exchange.reference.hooks import Hooks, Point
 from processes.exchange.reference.ledger import Deadlock, IncorrectMessage, count_effects, open_store
 from processes.exchange.reference.store import Store
+from processes.exchange.reindexing.doubts import Doubts
 from processes.exchange.services.operating import resolve_by_operator
 from processes.exchange.services.timeouts import time_out_once
 from tests.faults.exchange_crowd import Died
 from tests.faults.exchange_world import CallsInProcess
 from tests.faults.restoring import copy_database
 from tests.faults.sabotage import Sabotage
+from tests.messaging.calls import file_of
 from tests.processes.exchange.scene import Scene, move_files
 
 SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
 SEEDS = max(8, int(300 * SCALE))
 ROUNDS = 40
+OLD = "2020-01-01T00:00:00Z"
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.embedded, pytest.mark.timeout(900)]
 
 
@@ -124,7 +129,7 @@ class Installation:
     def wait(self) -> None:
         """Let the time of what waits for the ERP run out."""
         mine = ExchangeProcess.objects.filter(database=self.scene.database, due_at__isnull=False)
-        mine.update(due_at="2020-01-01T00:00:00Z")
+        mine.update(due_at=OLD)
         time_out_once()
 
     def finish(self) -> None:
@@ -202,3 +207,111 @@ def run(seed: int, folder: Path) -> None:
     installation.finish()
     installation.check()
     installation.close()
+
+
+@contextmanager
+def restored() -> Iterator[None]:
+    """What happens inside is on the disk, and the database knows nothing of it."""
+    copy = copy_database()
+    yield
+    copy.put_back()
+    copy.close()
+
+
+def process(scene: Scene, results: dict[str, str], *, id: str = "r1", **options: Any) -> str:
+    """Take messages to READY_TO_COMMIT, the first with a reply; return the process."""
+    started = scene.start(**options)
+    assert [message["id"] for message in started["messages"]] == list(results)
+    assert scene.prepare(started["process_id"], results, scene.reply(id, reply_to=next(iter(results)))) == "OK"
+    return str(started["process_id"])
+
+
+def reindexed(scene: Scene) -> dict[str, str]:
+    """Reindex, and tell what became of the messages."""
+    call_command("reindex_messages", "--after-restore")
+    move_files()
+    return dict(Message.objects.filter(database=scene.database).values_list("public_id", "status"))
+
+
+class TestSinceTheCopy:
+    """What chance seldom brings together."""
+
+    @pytest.fixture
+    def scene(self) -> Scene:
+        made = Scene()
+        for id in ("a", "b"):
+            made.send(id)
+        return made
+
+    def test_rolled_back_and_one_of_two_processed_then_the_other_is_offered(self, scene: Scene) -> None:
+        first = process(scene, {"a": "PROCESSED", "b": "PROCESSED"})
+        with restored():
+            scene.step(first, "rollback", error_text="no")
+            scene.step(process(scene, {"a": "PROCESSED"}, max_files=1, id="r2"), "commit")
+            move_files()
+        assert reindexed(scene) == {"a": "processed", "b": "waiting", "r2": "waiting"}
+
+    def test_out_of_doubt_and_processed_by_another_it_is_not_in_doubt_again(self, scene: Scene) -> None:
+        first = process(scene, {"a": "PROCESSED"}, max_files=1)
+        time_out(first)
+        with restored():
+            scene.step(first, "resolve", committed=False)
+            move_files()
+            scene.step(process(scene, {"a": "PROCESSED"}, max_files=1, id="r2"), "commit")
+            move_files()
+        assert reindexed(scene) == {"a": "processed", "b": "waiting", "r2": "waiting"}
+
+    def test_reply_that_was_in_doubt_and_is_confirmed_is_not_fetched_again(self, scene: Scene) -> None:
+        first = process(scene, {"a": "PROCESSED"}, max_files=1)
+        time_out(first)
+        with restored():
+            scene.step(first, "resolve", committed=True)
+            move_files()
+            scene.call("POST", "/messages/r1/confirm/", of=scene.device.pk)
+        assert reindexed(scene) == {"a": "processed", "b": "waiting", "r1": "processed"}
+        assert scene.process(first)["status"] == "DONE"
+
+    def test_requeued_and_processed_it_does_not_end_in_error_again(self, scene: Scene) -> None:
+        scene.step(process(scene, {"a": "PROCESSED_INCORRECT"}, max_files=1), "commit")
+        move_files()
+        with restored():
+            requeue_message(message_id=Message.objects.get(public_id="a").pk, reason="again", actor="staff")
+            move_files()
+            scene.step(process(scene, {"a": "PROCESSED"}, max_files=1, id="r2"), "commit")
+            move_files()
+        assert reindexed(scene)["a"] == "processed"
+
+    def test_each_message_in_doubt_is_asked_about_by_itself(self, scene: Scene) -> None:
+        with restored():
+            process(scene, {"a": "PROCESSED"}, max_files=1)
+            file = file_of(scene, "b")
+            file.rename(file.parent.parent / "Unknown" / file.name)
+        assert reindexed(scene) == {"a": "in_doubt", "b": "in_doubt", "r1": "in_doubt"}
+        doubts = {row.public_id: str(row.process) for row in Message.objects.all()}
+        assert doubts["a"] == doubts["r1"] != doubts["b"]
+        assert scene.step(doubts["a"], "resolve", committed=True) == "OK"
+        assert scene.step(doubts["b"], "resolve", committed=False) == "OK"
+        move_files()
+        assert scene.folders() == {"Messages": ["b", "r1"], "Log": ["a"]}
+
+    def test_stopped_half_way_and_run_again_it_forgets_nothing(
+        self, scene: Scene, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with restored():
+            process(scene, {"a": "PROCESSED"}, max_files=1)
+        with monkeypatch.context() as patch, pytest.raises(Died):
+            patch.setattr(Doubts, "hold_answered", _die)
+            call_command("reindex_messages", "--after-restore")
+        assert reindexed(scene) == {"a": "in_doubt", "b": "waiting", "r1": "in_doubt"}
+        assert ExchangeProcess.objects.filter(status="IN_DOUBT").count() == 1
+
+
+def time_out(process: str) -> None:
+    """Let the time of a process run out, and its files be put aside."""
+    ExchangeProcess.objects.filter(pk=process).update(due_at=OLD)
+    time_out_once()
+    move_files()
+
+
+def _die(*_: Any) -> None:
+    raise Died
