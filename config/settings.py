@@ -273,6 +273,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "Bit": [(0, 0), (1, 1)],
         "MessageResult": "processes.exchange.models.ProcessMessage.Result",
+        "SessionStatus": "notifications.models.RepeatSession.Status",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",

@@ -112,14 +112,14 @@ class VerdictSerializer(serializers.Serializer[Any]):
     session_code = serializers.IntegerField()
 
 
-class StepSerializer(serializers.Serializer[Any]):
+class SessionStepSerializer(serializers.Serializer[Any]):
     at = MomentField()
     what = serializers.CharField()
     verdicts = VerdictSerializer(many=True)
 
 
 class SessionWithTimelineSerializer(SessionSerializer):
-    timeline = StepSerializer(many=True)
+    timeline = SessionStepSerializer(many=True)
 
 
 class SessionListSerializer(serializers.Serializer[Any]):

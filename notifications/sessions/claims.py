@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from django.db import connection
+from django.db import connection, transaction
 
 from config.common import sql
 from config.common.leases import claim
@@ -57,19 +57,21 @@ def look() -> Look:
 
 
 def claim_due(limit: int) -> list[Claim]:
-    """Claim up to so many of the saved sessions whose time has come, with their records."""
-    rows = claim(
-        RepeatSession.objects.filter(status=RepeatSession.Status.SAVED),
-        limit=limit,
-        lease=LEASE,
-        fence="change",
-        then_by="save_number",
-        also={"status": RepeatSession.Status.ACTIVE.value, "is_repeating": True},
-    )
-    if not rows:
-        return []
-    records = read_records([row.pk for row in rows])
-    return [Claim(row, theme, records[row.pk]) for row, theme in _with_themes(rows)]
+    """Claim up to so many of the saved sessions whose time has come, with their records.
+
+    In one transaction: a claim whose records cannot be read would count as the death of a worker.
+    """
+    with transaction.atomic():
+        rows = claim(
+            RepeatSession.objects.filter(status=RepeatSession.Status.SAVED),
+            limit=limit,
+            lease=LEASE,
+            fence="change",
+            then_by="save_number",
+            also={"status": RepeatSession.Status.ACTIVE.value, "is_repeating": True},
+        )
+        records = read_records([row.pk for row in rows]) if rows else {}
+        return [Claim(row, theme, records.get(row.pk, [])) for row, theme in _with_themes(rows)]
 
 
 def claim_lapsed() -> list[Claim]:

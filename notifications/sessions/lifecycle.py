@@ -21,6 +21,7 @@ from notifications.models import RepeatSession, SessionRecord, SessionStep, Them
 from notifications.sessions.exhaustion import settle_exhausted
 from notifications.sessions.order import announce, announce_time, in_seconds, next_save_number
 from notifications.sessions.records import check_length, encode_records, insert_records, length_of
+from notifications.sessions.timeline import note
 
 Status = RepeatSession.Status
 What = SessionStep.What
@@ -147,4 +148,4 @@ def _touch(session: RepeatSession) -> dict[str, Any]:
 
 def _write(session: RepeatSession, what: SessionStep.What, detail: str, **changes: Any) -> None:
     RepeatSession.objects.filter(pk=session.pk).update(change=F("change") + 1, **changes)
-    SessionStep.objects.create(session=session, what=what, detail=detail)
+    note(session, what, detail)

@@ -13,6 +13,7 @@ from notifications.models import RepeatSession, SessionStep
 from notifications.sessions.exhaustion import settle_exhausted
 from notifications.sessions.lifecycle import saved
 from notifications.sessions.order import announce
+from notifications.sessions.timeline import write_steps
 
 Status = RepeatSession.Status
 What = SessionStep.What
@@ -64,4 +65,4 @@ def _hold(session_ids: Collection[int], status: RepeatSession.Status) -> list[Re
 
 
 def _note(sessions: Collection[RepeatSession], what: SessionStep.What, detail: str) -> None:
-    SessionStep.objects.bulk_create(SessionStep(session=row, what=what, detail=detail[:300]) for row in sessions)
+    write_steps([SessionStep(session=row, what=what, detail=detail) for row in sessions])

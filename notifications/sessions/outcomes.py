@@ -23,6 +23,7 @@ from notifications.sessions.exhaustion import hold_theme, tell_exhausted
 from notifications.sessions.lifecycle import saved
 from notifications.sessions.operations import Verdict
 from notifications.sessions.order import announce, in_seconds
+from notifications.sessions.timeline import write_steps
 
 REPEATS = Counter("postern_session_repeats", "Repeats of sessions, by what became of them", ["outcome"])
 MOST_VERDICTS = 100
@@ -99,7 +100,7 @@ def _save_again(outcomes: Sequence[Outcome]) -> set[int]:
     """Write what is not over yet, in order of id, and then, theme by theme, what has reached its limit."""
     with transaction.atomic():
         kept = [each for each in outcomes if _finish(each)]
-        SessionStep.objects.bulk_create(step for each in kept for step in _steps(each))
+        write_steps([step for each in kept for step in _steps(each)])
         exhausted = [each for each in kept if _is_last(each)]
         for number in sorted({each.claim.theme.pk for each in exhausted}):
             hold_theme(number)
@@ -146,7 +147,7 @@ def _steps(outcome: Outcome) -> Iterable[SessionStep]:
     yield SessionStep(
         session=outcome.claim.row,
         what=What(outcome.result.value),
-        detail=outcome.detail.replace("\0", "\ufffd")[:300],
+        detail=outcome.detail,
         verdicts=list(outcome.verdicts[:MOST_VERDICTS]),
     )
     if _is_last(outcome):

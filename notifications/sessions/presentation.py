@@ -12,8 +12,8 @@ from config.common.sql import among_numbers
 from notifications.errors import SessionNotFound
 from notifications.models import RepeatSession, SessionStep
 from notifications.sessions.records import read_records
+from notifications.sessions.timeline import LONGEST_TIMELINE
 
-LONGEST_TIMELINE = 100
 CREATED = "created"
 
 

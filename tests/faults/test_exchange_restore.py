@@ -294,14 +294,23 @@ class TestSinceTheCopy:
         move_files()
         assert scene.folders() == {"Messages": ["b", "r1"], "Log": ["a"]}
 
+    def test_its_answer_is_out_though_it_was_still_to_be_moved_then_it_is_in_doubt(self, scene: Scene) -> None:
+        with restored():
+            scene.step(process(scene, {"a": "PROCESSED"}, max_files=1), "commit")
+            move_files()
+            file = file_of(scene, "a", "Log")
+            file.rename(file.parent.parent / "Messages" / file.name)
+        assert reindexed(scene) == {"a": "in_doubt", "b": "waiting", "r1": "waiting"}
+
     def test_stopped_half_way_and_run_again_it_forgets_nothing(
         self, scene: Scene, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with restored():
             process(scene, {"a": "PROCESSED"}, max_files=1)
-        with monkeypatch.context() as patch, pytest.raises(Died):
+        with monkeypatch.context() as patch:
             patch.setattr(Doubts, "hold_answered", _die)
-            call_command("reindex_messages", "--after-restore")
+            with pytest.raises(Died):
+                call_command("reindex_messages", "--after-restore")
         assert reindexed(scene) == {"a": "in_doubt", "b": "waiting", "r1": "in_doubt"}
         assert ExchangeProcess.objects.filter(status="IN_DOUBT").count() == 1
 
@@ -313,5 +322,5 @@ def time_out(process: str) -> None:
     move_files()
 
 
-def _die(*_: Any) -> None:
+def _die(*_: Any, **__: Any) -> None:
     raise Died

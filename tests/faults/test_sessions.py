@@ -2,6 +2,7 @@
 
 import os
 import random
+import signal
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ import pytest
 from tests.faults.line import Line
 from tests.faults.patience import eventually
 from tests.faults.product import own_database
-from tests.faults.scripted.handler import LOG
+from tests.faults.scripted.handler import HANG_SECONDS, LOG
 
 pytestmark = [pytest.mark.timeout(1800)]
 
@@ -133,6 +134,22 @@ def check_traces(line: Line, exhausted: set[int]) -> None:
     orphans = "SELECT count(*) FROM {} AS part WHERE session_id NOT IN (SELECT id FROM notifications_repeatsession)"
     for table in ("notifications_sessionrecord", "notifications_sessionstep"):
         assert line.rows(orphans.format(table)) == [(0,)]
+
+
+def test_a_scheduler_that_was_paused_past_its_lease_cannot_write(line: Line) -> None:
+    remember(line, [(STRICT, "pause", 1, 0.0)])
+    line.start("one", "run_scheduler")
+    assert eventually(lambda: len(repeats(line)) == 1, 30), line.logs()
+    line.processes["one"].send_signal(signal.SIGSTOP)
+    line.start("two", "run_scheduler")
+    assert eventually(lambda: is_over(line), 60), line.logs()
+    row = "SELECT *, (SELECT count(*) FROM notifications_sessionrecord) FROM notifications_repeatsession"
+    before = line.rows(row)
+    assert list(sessions(line).values()) == [("pause", "exhausted", LIMIT)]
+    line.processes["one"].send_signal(signal.SIGCONT)
+    time.sleep(HANG_SECONDS + 1)
+    assert line.rows(row) == before
+    assert len(repeats(line)) == 2
 
 
 def test_first_repeats_go_by_time_then_by_saving(line: Line) -> None:

@@ -45,12 +45,13 @@ class Doubts:
             if message.status == Status.WAITING:
                 self.hold(message)
 
-    def hold_answered(self) -> None:
+    def hold_answered(self, *, after_restore: bool) -> None:
         """Hold what is not settled and has an answer that nobody knows of: the ERP may have committed its effect.
 
         Whatever process it is in doubt of was before the one that wrote the answer, and is no longer asked about it.
+        After a restore the answer may even be out, while the request was still to be moved.
         """
-        for message in _answered().select_for_update(of=("self",)):
+        for message in _answered(after_restore).select_for_update(of=("self",)):
             if message.process != self._process_of(message).pk:
                 self.hold(message)
 
@@ -91,10 +92,11 @@ class Doubts:
         )
 
 
-def _answered() -> QuerySet[Message]:
+def _answered(after_restore: bool) -> QuerySet[Message]:
     """Return the requests that wait or are in doubt, and to which there is a reply that no process of ours explains."""
+    is_found = Q(status=Status.IN_DOUBT, process__in=_found_processes().values("pk"))
     unexplained = Message.objects.filter(
-        Q(written_by=None) | Q(status=Status.IN_DOUBT, process__in=_found_processes().values("pk")),
+        is_found | Q(written_by=None) if after_restore else is_found,
         direction=Direction.REPLY,
         enterprise=OuterRef("enterprise"),
         reply_to=OuterRef("public_id"),

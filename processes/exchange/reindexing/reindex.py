@@ -53,7 +53,7 @@ def reindex(*, after_restore: bool = False, progress: Callable[[int], None] = la
         settle_restored(committed=walk.committed, at=timezone.now())
     with transaction.atomic():
         walk.doubts.hold_waiting(walk.put_aside)
-        walk.doubts.hold_answered()
+        walk.doubts.hold_answered(after_restore=after_restore)
         owe_move()
     _look_for_missing(walk.report)
     return walk.report

@@ -45,6 +45,13 @@ class ScriptedHandler:
         is_refused = operation.verdict is not None and operation.verdict["session_code"] == 2000
         yield Delete() if is_refused else Finish()
 
+    def _pause(self) -> Iterator[Operation]:
+        """Take long enough, the first time, for the process to be paused; then write."""
+        if self._session.repeats == 0:
+            time.sleep(HANG_SECONDS)
+            yield Append(["late"])
+        yield Finish()
+
     def _hang(self) -> Iterator[Operation]:
         time.sleep(HANG_SECONDS)
         yield Delete()

@@ -98,7 +98,8 @@ class TestCost:
         statements: list[tuple[str, Any]] = []
 
         def note(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
-            statements.append((sql, params))
+            if "due_at" in sql:
+                statements.append((sql, params))
             return execute(sql, params, many, context)
 
         with connection.cursor() as cursor:
@@ -107,8 +108,9 @@ class TestCost:
                 look()
                 claim_due(8)
             plans = []
-            for sql, params in statements[:2]:
+            for sql, params in statements:
                 cursor.execute(f"EXPLAIN {sql}", params)
                 plans.append("\n".join(line for (line,) in cursor.fetchall()))
+        assert len(plans) == 2
         assert all("using session_to_repeat" in plan for plan in plans), plans
         assert not any("Sort" in plan or "Seq Scan on notifications_repeatsession" in plan for plan in plans), plans

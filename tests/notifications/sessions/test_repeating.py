@@ -281,6 +281,18 @@ class TestExhaustion:
         assert RepeatSession.objects.get().repeats == 1
 
 
+class TestTimeline:
+    def test_the_oldest_lines_of_a_session_that_goes_on_and_on_are_forgotten(self, handle_by: Handle) -> None:
+        session = due(1, delay=0, repeat_limit=1000)
+        handle_by(lambda view: 1 / 0)
+        for _ in range(140):
+            pass_time(1)
+            repeat_due()
+        assert RepeatSession.objects.get().repeats == 140
+        assert 100 <= SessionStep.objects.filter(session=session).count() < 130
+        assert len(timeline(session)) == 101
+
+
 class TestOrder:
     def test_by_time_then_by_saving(self) -> None:
         theme()
