@@ -3,7 +3,6 @@
 import sqlite3
 from abc import ABC, abstractmethod
 from typing import Any
-from typing import Any
 
 from django.db import connection
 
