@@ -58,7 +58,10 @@ def stop_repeating(grace: float) -> None:
 
 
 def _own() -> "Repeater":
-    return _repeaters.setdefault(os.getpid(), Repeater(settings.SESSION_WORKERS))
+    """Return the repeater of this process; a fork has its own."""
+    if os.getpid() not in _repeaters:
+        _repeaters[os.getpid()] = Repeater(settings.SESSION_WORKERS)
+    return _repeaters[os.getpid()]
 
 
 @dataclass
@@ -93,8 +96,6 @@ class Repeater:
         self._low_water = 0
         """Nobody need ask for room while more than so many wait for a worker."""
         self._rest = 0.0
-
-    # --- the scheduler's thread ---
 
     def run_once(self) -> bool:
         """Look, settle what has lapsed, claim what is due. An idle look is one query."""
@@ -134,6 +135,9 @@ class Repeater:
         return max(1, min(MOST_AHEAD, int(AHEAD_SECONDS / max(self._pace, 1e-6))))
 
     def _take(self, claims: Iterable[Claim]) -> None:
+        if self._is_stopping:
+            record_outcomes([Outcome(claim, Result.UNTRIED) for claim in claims])
+            return
         with self._lock:
             self._waiting.extend(map(_InHand, claims))
             self._low_water = len(self._waiting) // 2
@@ -146,11 +150,9 @@ class Repeater:
         self._news.set()
 
     def _start_worker(self) -> None:
+        threading.Thread(target=self._work, name="sessions-worker", daemon=True).start()
         self._threads += 1
         self._idle += 1
-        threading.Thread(target=self._work, name="sessions-worker", daemon=True).start()
-
-    # --- worker threads ---
 
     def _work(self) -> None:
         while (repeat := self._next()) is not None:
@@ -158,6 +160,8 @@ class Repeater:
             try:
                 with correlated(repeat.claim.row.correlation_id or None):
                     repeat.run(partial(self._settle, repeat))
+            except BaseException as error:  # noqa: BLE001  (a handler that exits must not take a worker with it)
+                self._settle(repeat, Outcome(repeat.claim, Result.FAILED, repr(error)), wait=False)
             finally:
                 goes_on = self._free(repeat, time.monotonic() - began)
                 _release_connections()
@@ -205,8 +209,6 @@ class Repeater:
         ended.is_written.wait()
         return ended.stood
 
-    # --- the keeper's thread ---
-
     def _keep(self) -> None:
         while not (self._is_stopping and self._is_empty()):
             self._news.wait(self._until_duty())
@@ -233,7 +235,8 @@ class Repeater:
     def _until_duty(self) -> float:
         """Return the seconds until something must be renewed, given up or given back."""
         with self._lock:
-            times = [min(each.renewed + RENEW_SECONDS, _deadline(each)) for each in self._running.values()]
+            held = [each for each in self._running.values() if not each.is_settled]
+            times = [min(each.renewed + RENEW_SECONDS, _deadline(each)) for each in held]
             times += [each.claimed + LONGEST_WAIT for each in self._waiting]
         return max(0.0, min(times, default=time.monotonic() + LOOK_SECONDS) - time.monotonic())
 
@@ -288,7 +291,7 @@ class Repeater:
                 self._threads -= 1
                 self._start_worker()
             self._has_room.notify_all()
-        log.error("session.abandoned", session=repeat.claim.row.pk, theme=repeat.claim.theme.pk)
+        log.warning("session.abandoned", session=repeat.claim.row.pk, theme=repeat.claim.theme.pk)
         _cancel([repeat])
 
     def _give_back(self) -> None:
@@ -298,8 +301,6 @@ class Repeater:
                 late = self._waiting.popleft()
                 self._ended.append(_Ended(Outcome(late.claim, Result.UNTRIED)))
                 self._news.set()
-
-    # --- the end ---
 
     def stop(self, grace: float) -> None:
         """Claim nothing more, ask the handlers to end, wait, and save again what has not ended, uncounted."""

@@ -18,7 +18,7 @@ from messaging.simulation.devices import Crowd, Device, Plan
 from messaging.simulation.journal import Journal
 from processes.exchange.reference.faults import Rates
 from processes.exchange.reference.ledger import count_effects, open_store, read_balances
-from tests.faults.exchange_crowd import CallsOfNodes, Lives, ServerOfNodes, register
+from tests.faults.exchange_crowd import ENTERPRISE, CallsOfNodes, Lives, ServerOfNodes, register
 from tests.faults.exchange_fleet import Fleet
 from tests.faults.product import own_database, variables_of
 from tests.servers.private import PrivateServer
@@ -177,7 +177,7 @@ def check_rows(fleet: Fleet, sent: Sent) -> None:
     received = fleet.rows(
         "SELECT subject, count(*) FROM notifications_event WHERE type = 'message.received' GROUP BY 1"
     )
-    assert dict(received) == {f"message/{id}": 1 for id in sent.sender}
+    assert dict(received) == {f"message/{ENTERPRISE}/{id}": 1 for id in sent.sender}
     assert statuses(fleet).keys() <= {"DONE", "ROLLED_BACK", "INTERRUPTED", "TIMED_OUT"}
     told = fleet.rows("SELECT subject, count(*) FROM notifications_event WHERE type = 'exchange.done' GROUP BY 1")
     done = fleet.rows("SELECT 'process/' || id FROM exchange_exchangeprocess WHERE status = 'DONE'")
@@ -221,8 +221,8 @@ def describe(world: World, seconds: float) -> str:
         (
             f"{MESSAGES} messages in {seconds:.0f} s: {MESSAGES / seconds:.0f} a second",
             f"killed: {dict(world.fleet.kills)}; ERPs died {sum(erp.deaths for erp in world.erps)} times",
-            f"processes: {statuses(world.fleet)}, {doubts} of them were in doubt",
-            f"ERPs: {dict(endings)}",
+            f"processes: {statuses(world.fleet)}, in doubt for a while: {doubts}",
+            f"ERPs: { {str(ending): times for ending, times in endings.items()} }",
         )
     )
 

@@ -62,8 +62,6 @@ class Contract(RuleBasedStateMachine):
             for model in (SessionRecord, SessionStep, RepeatSession, Theme, Alert, Event):
                 cursor.execute(f"DELETE FROM {model._meta.db_table}")
 
-    # --- callers ---
-
     @rule(theme=themes, found=records)
     def create(self, theme: ThemeRules, found: list[Any]) -> None:
         if self.model.fits(theme, found):
@@ -125,8 +123,6 @@ class Contract(RuleBasedStateMachine):
         session.repeats = 0
         self.model.save(session, 0)
 
-    # --- time and workers ---
-
     @rule(script=scripts, limit=st.integers(1, 5), after=tens)
     def repeat(self, script: Script, limit: int, after: int) -> None:
         self.pass_time(after)
@@ -152,8 +148,6 @@ class Contract(RuleBasedStateMachine):
         before = list(RepeatSession.objects.order_by("pk").values())
         Repeat(self.scripted(claim, script)).run(settle_here)
         assert list(RepeatSession.objects.order_by("pk").values()) == before
-
-    # --- what a worker does, and what the model makes of it ---
 
     def run(self, claim: Claim, session: ModelSession, script: Script) -> None:
         Repeat(self.scripted(claim, script)).run(settle_here)

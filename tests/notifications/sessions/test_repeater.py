@@ -213,6 +213,15 @@ class TestSilence:
         assert quick.acquire(timeout=5)
         held.go_on.set()
 
+    def test_a_handler_that_exits_takes_no_worker_with_it(self, repeater: Repeater, handle_by: Handle) -> None:
+        def leave(session: SessionView) -> None:
+            raise SystemExit
+
+        theme(delay=50)
+        remember_many(theme=7, sessions=[[n] for n in range(8)], delay=0)
+        handle_by(leave)
+        assert eventually(lambda: (repeater.run_once(), RepeatSession.objects.filter(repeats=1).count() == 8)[1], 10)
+
     def test_operations_hold_it_for_longer_than_the_timeout(self, repeater: Repeater, handle: Handle) -> None:
         class Slow(Scripted):
             def next_operation(self) -> Operation | None:
