@@ -189,8 +189,9 @@ class TestStoreAway:
         queue.send([signal(1)], [signal(2)])
         with monkeypatch.context() as patch:
             patch.setattr(DatabaseStore, "add_signals", away)
+            patch.setattr(DatabaseStore, "prepare", away)
             turn(consumer, lambda: consumer._resting_until > 0)
-            assert queue.waiting == 2
+            wait(lambda: queue.waiting == 2)
             connection = consumer._connection
             for _ in range(5):
                 assert consumer.run_once() is False
