@@ -1,11 +1,11 @@
 """Reads of the parties: whom a key belongs to, which of them match."""
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from django.db.models import Model, QuerySet
 
 from config.common.errors import NotFound
-from config.common.sql import load
+from config.common.sql import as_time, fetch_row
 from messaging.errors import DatabaseNotFound, DeviceNotFound, EnterpriseNotFound, SubsystemNotFound
 from messaging.models import Device, Enterprise, ExchangeDatabase, Subsystem
 from messaging.services.party_rules import is_party_id
@@ -18,18 +18,23 @@ def find_device(subject: str) -> Device | None:
 
     Its `active` is as good as its enterprise's: nobody of an inactive one is let in.
     """
-    # Every call of a device comes through here: to word the query anew each time would cost four times as much.
-    device = next(iter(Device.objects.raw(load("messaging", "find_device"), [subject])), None)
-    if device is not None:
-        found: Any = device
-        name, made_at, owner = found.subsystem_name, found.subsystem_created_at, found.enterprise_id
-        device.subsystem = Subsystem(id=device.subsystem_id, name=name, created_at=made_at, enterprise_id=owner)
-    return device
+    row = fetch_row("messaging", "find_device", [subject])
+    if row is None:
+        return None
+    pk, name, made_at, active, subsystem_id, subsystem_name, subsystem_made_at, enterprise_id = row
+    subsystem = Subsystem(
+        id=subsystem_id, name=subsystem_name, created_at=as_time(subsystem_made_at), enterprise_id=enterprise_id
+    )
+    return Device(id=pk, name=name, created_at=as_time(made_at), active=bool(active), subsystem=subsystem)
 
 
 def find_database(subject: str) -> ExchangeDatabase | None:
     """Find whom a key of a database belongs to, as `find_device` does."""
-    return next(iter(ExchangeDatabase.objects.raw(load("messaging", "find_database"), [subject])), None)
+    row = fetch_row("messaging", "find_database", [subject])
+    if row is None:
+        return None
+    pk, name, made_at, active, owner = row
+    return ExchangeDatabase(id=pk, name=name, created_at=as_time(made_at), active=bool(active), enterprise_id=owner)
 
 
 def get_enterprise(party_id: str) -> Enterprise:

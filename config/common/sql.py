@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache, lru_cache
 from importlib import resources
 from typing import Any
@@ -58,9 +58,22 @@ def fetch_for_rows(package: str, name: str, rows: Sequence[Sequence[Any]]) -> li
         return bulk.fetchall()
 
 
+def fetch_row(package: str, name: str, values: Sequence[Any]) -> tuple[Any, ...] | None:
+    """Return the first row of a statement that every call runs: making a query set of it costs more than running it."""
+    with connection.cursor() as cursor:
+        cursor.execute(load(package, name), values)
+        row: tuple[Any, ...] | None = cursor.fetchone()
+        return row
+
+
+def as_time(value: datetime | str | None) -> datetime | None:
+    """Return a time as the models have it; SQLite gives its text."""
+    return datetime.fromisoformat(value).replace(tzinfo=UTC) if isinstance(value, str) else value
+
+
 @contextmanager
 def postgresql_cursor() -> "Iterator[psycopg.Cursor[tuple[Any, ...]]]":
-    """Bind on the server, in binary, and keep statements prepared: arrays cost a sixth of what they cost as text."""
+    """Bind on the server, in binary: arrays cost a sixth of what they cost as text. `prepare=True` keeps the plan."""
     connection.ensure_connection()
     with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
         yield cursor

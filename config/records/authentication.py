@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol, cast
 
+import msgspec
 from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 from django.utils import timezone
@@ -14,7 +15,7 @@ from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
 from config.common.keys import find_prefix, is_key_of
-from config.common.sql import load
+from config.common.sql import as_time, fetch_row
 from config.records.models import AccessKey
 
 
@@ -87,16 +88,21 @@ def owner_of(request: Request) -> str:
 
 
 def _find_key(text: str) -> AccessKey | None:
+    """Find the key that a call shows: to be read and never saved."""
     prefix = find_prefix(text)
     if prefix is None:
         return None
-    # Every call comes through here: to word the query anew each time would cost twice what it takes to run.
-    key = next(iter(AccessKey.objects.raw(load("config.records", "find_key"), [prefix])), None)
-    if key is None or not is_key_of(text, bytes(key.digest)):
+    row = fetch_row("config.records", "find_key", [prefix])
+    if row is None:
         return None
-    if key.ended_at is not None or (key.expires_at is not None and key.expires_at <= timezone.now()):
+    pk, name, kind, subject, scopes, digest, expires_at, ended_at = row
+    if ended_at is not None or not is_key_of(text, bytes(digest)):
         return None
-    return key
+    expires_at = as_time(expires_at)
+    if expires_at is not None and expires_at <= timezone.now():
+        return None
+    scopes = msgspec.json.decode(scopes)
+    return AccessKey(id=pk, name=name, kind=kind, subject=subject, scopes=scopes, prefix=prefix, expires_at=expires_at)
 
 
 def _get_holder(key: AccessKey) -> Holder:

@@ -1,6 +1,7 @@
 """Where message files lie: `DATA_DIR/messages/{database}/{folder}/{name}`."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 from django.conf import settings
@@ -20,7 +21,12 @@ def root() -> Path:
 
 
 def folder_path(database_id: str, folder: str) -> Path:
-    return root() / database_id / folder
+    return _folder_path(settings.DATA_DIR, database_id, folder)
+
+
+@lru_cache(maxsize=10_000)
+def _folder_path(data_dir: Path, database_id: str, folder: str) -> Path:
+    return data_dir / "messages" / database_id / folder
 
 
 def ensure_folders(database_id: str) -> None:

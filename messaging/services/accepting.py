@@ -58,7 +58,7 @@ def _accept_at_once(message: Message) -> bool:
         "payload": msgspec.json.encode(_payload(message)).decode(),
     }
     with postgresql_cursor() as cursor:
-        row = cursor.execute(load("messaging", "accept_message.postgresql"), values).fetchone()
+        row = cursor.execute(load("messaging", "accept_message.postgresql"), values, prepare=True).fetchone()
     if row is None:
         return False
     message.pk = row[0]

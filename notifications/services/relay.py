@@ -16,9 +16,10 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_noop
 
 from config.common.leases import LeaseLost, claim, finish
+from config.common.sql import fetch_row
 from notifications.errors import FollowerWaits
 from notifications.followers import Following
-from notifications.models import Event, Follower, Incident, Sequencer
+from notifications.models import Event, Follower, Incident
 from notifications.services.alerts import raise_alert
 from notifications.sessions.own_themes import remember_incident
 
@@ -38,7 +39,8 @@ def relay_once(following: Following) -> bool:
     if not claimed:
         return False
     follower = claimed[0]
-    events = _read(following, follower)
+    limit = 1 if follower.failures else following.batch
+    events = _read(follower, limit)
     if not events:
         finish(follower, due_at=Now())
         return False
@@ -52,18 +54,21 @@ def relay_once(following: Following) -> bool:
         return False
     except Exception as error:  # noqa: BLE001  whatever a follower raises must not stop the others' events
         return _record_failure(follower, events, error=error)
-    return True
+    return len(events) == limit
 
 
 def _is_behind(following: Following) -> bool:
     """Look without claiming: an idle follower costs one read."""
-    follower, _ = Follower.objects.get_or_create(name=following.name)
-    return Sequencer.objects.filter(pk=1, position__gt=follower.position).exists()
+    row = fetch_row("notifications", "read_positions", [following.name])
+    assert row is not None
+    read, stamped = row
+    if read is None:
+        Follower.objects.get_or_create(name=following.name)
+    return (stamped or 0) > (read or 0)
 
 
-def _read(following: Following, follower: Follower) -> list[Event]:
+def _read(follower: Follower, limit: int) -> list[Event]:
     """Read on from the position; after a failure one event at a time, so that the culprit is alone."""
-    limit = 1 if follower.failures else following.batch
     return list(Event.objects.filter(position__gt=follower.position).order_by("position")[:limit])
 
 

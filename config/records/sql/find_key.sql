@@ -1,3 +1,3 @@
-SELECT id, name, kind, subject, scopes, prefix, digest, created_at, expires_at, ended_at
+SELECT id, name, kind, subject, scopes, digest, expires_at, ended_at
 FROM records_accesskey
 WHERE prefix = %s
