@@ -17,12 +17,12 @@ api_patterns: list[URLPattern | URLResolver] = [
 ]
 
 urlpatterns = [
+    path("api/v1/", include(api_patterns)),
     path("", RedirectView.as_view(pattern_name="admin:index")),
     path("", include("config.runtime.urls")),
     path("admin/", include("config.dashboard.urls")),
     path("admin/", admin.site.urls),
     path("i18n/", include("django.conf.urls.i18n")),
-    path("api/v1/", include(api_patterns)),
     re_path(r"^api(?:/|$)", unknown_path),
 ]
 
