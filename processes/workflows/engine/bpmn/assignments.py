@@ -1,0 +1,92 @@
+"""What script tasks assign and what handlers are given: `total = price * amount`."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from processes.workflows.engine.bpmn.extensions import Extensions
+from processes.workflows.engine.bpmn.file import MAX_EXPRESSION_TEXT, Subject, shorten
+from processes.workflows.engine.bpmn.xml import Element
+from processes.workflows.engine.definition import Assignment
+from processes.workflows.engine.expressions.lexer import CONSTANTS, KEYWORDS
+
+MAX_VARIABLE = 100
+RESERVED = KEYWORDS | CONSTANTS.keys()
+
+
+def read_assigns(subject: Subject, extensions: Extensions) -> tuple[Assignment, ...]:
+    """Read the assignments of a script task: its extensions, else its script when that is written the same way."""
+    if extensions.find("assign") is not None:
+        return tuple(found for element in extensions.all("assign") for found in _read_assign(subject, element))
+    script = subject.element.find("script")
+    if script is None or not script.text:
+        subject.refuse("A script task assigns something: postern:assign, or a script of lines such as total = a + b.")
+        return ()
+    language = subject.element.get("scriptFormat")
+    if language.lower() not in ("", "postern"):
+        subject.refuse(f"Scripts in {shorten(language)} are not run: use postern:assign.", script)
+        return ()
+    return tuple(_read_lines(subject, script, script.text))
+
+
+def read_inputs(subject: Subject, extensions: Extensions) -> tuple[Assignment, ...]:
+    """Read what a handler, or who hears a thrown event, is given."""
+    inputs = [found for element in extensions.all("input") for found in _read_assign(subject, element)]
+    for name, times in Counter(found.name for found in inputs).items():
+        if times > 1:
+            subject.refuse(f"The input {shorten(name)} is given twice.")
+    return tuple(inputs)
+
+
+_LINE = re.compile(r"\s*([^\W\d]\w*)\s*=(?!=)(.+)", re.DOTALL)
+
+
+def is_variable(name: str) -> bool:
+    """Tell whether an expression could read the variable by this name."""
+    return len(name) <= MAX_VARIABLE and name.isidentifier() and name not in RESERVED
+
+
+def _read_assign(subject: Subject, element: Element) -> Iterator[Assignment]:
+    name = element.get("variable") or element.get("name")
+    if not name:
+        yield from _read_lines(subject, element, element.text or element.get("expression") or element.get("value"))
+        return
+    yield from _assignment(subject, element, name, element.get("expression") or element.get("value") or element.text)
+
+
+def _read_lines(subject: Subject, element: Element, text: str) -> Iterator[Assignment]:
+    if len(text) > MAX_EXPRESSION_TEXT:
+        subject.refuse(f"The assignments have more than {MAX_EXPRESSION_TEXT} characters.", element)
+        return
+    for line in filter(str.strip, _split(text)):
+        match = _LINE.fullmatch(line)
+        if match is None:
+            subject.refuse(f"An assignment is written like total = a + b, not {shorten(line)}.", element)
+            continue
+        yield from _assignment(subject, element, match[1], match[2])
+
+
+def _assignment(subject: Subject, element: Element, name: str, text: str) -> Iterator[Assignment]:
+    if not is_variable(name):
+        subject.refuse(f"{shorten(name)} cannot be the name of a variable.", element)
+        return
+    expression = subject.compile(text, element)
+    if expression is not None:
+        yield Assignment(name, expression)
+
+
+# A text that does not end takes the rest: looked at once more from every quote, it would cost the square of its length.
+_PIECE = re.compile(r"""'(?:[^'\\]|\\.?)*+'?|"(?:[^"\\]|\\.?)*+"?|[\[\](){};\n]|[^'"\[\](){};\n]+""", re.DOTALL)
+
+
+def _split(text: str) -> Iterator[str]:
+    """Cut at line ends and semicolons that stand neither in a text nor, for line ends, in brackets."""
+    line, depth = "", 0
+    for piece in (match[0] for match in _PIECE.finditer(text)):
+        depth += (piece in "[({") - (piece in "])}")
+        if piece == ";" or (piece == "\n" and depth <= 0):
+            yield line
+            line, depth = "", 0
+        else:
+            line += piece
+    yield line

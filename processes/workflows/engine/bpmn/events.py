@@ -1,0 +1,127 @@
+"""What an event waits for or does, from its event definition."""
+
+from collections.abc import Callable
+
+from processes.workflows.engine.bpmn.extensions import Extensions, value_of
+from processes.workflows.engine.bpmn.file import BPMN, MAX_NAME, Subject, shorten
+from processes.workflows.engine.bpmn.timers import read_timer
+from processes.workflows.engine.bpmn.xml import Element
+from processes.workflows.engine.definition import BpmnEvent, Trigger
+from processes.workflows.engine.expressions import Expression
+
+
+def find_definitions(subject: Subject) -> tuple[Element, ...]:
+    """Find the event definitions of an event, its own and those it refers to."""
+    found = []
+    for child in subject.element.children:
+        if child.space == BPMN and child.name.endswith("EventDefinition"):
+            found.append(child)
+        elif child.space == BPMN and child.name == "eventDefinitionRef":
+            shared = subject.file.roots.get(child.text.rpartition(":")[2])
+            if shared is None or not shared.name.endswith("EventDefinition"):
+                subject.refuse(f"There is no event definition {shorten(child.text)}.", child)
+            else:
+                found.append(shared)
+    return tuple(found)
+
+
+def read_event(subject: Subject, definitions: tuple[Element, ...], extensions: Extensions) -> BpmnEvent | None:
+    """Read what an event does; None, and a problem, when it is nothing that can be run."""
+    if len(definitions) > 1:
+        subject.refuse("An event of several event definitions is not supported.")
+        return None
+    if not definitions:
+        return BpmnEvent(Trigger.NONE)
+    reader = _READERS.get(definitions[0].name)
+    if reader is None:
+        name = definitions[0].name.removesuffix("EventDefinition")
+        subject.refuse(f"Events of the kind {shorten(name)} are not supported.", definitions[0])
+        return None
+    return reader(subject, definitions[0], extensions)
+
+
+def read_message(subject: Subject, holder: Element, extensions: Extensions) -> BpmnEvent:
+    """Read the message that an event definition or a task refers to."""
+    return _read_heard(subject, holder, Trigger.MESSAGE, extensions)
+
+
+def _read_signal(subject: Subject, definition: Element, extensions: Extensions) -> BpmnEvent:
+    return _read_heard(subject, definition, Trigger.SIGNAL, extensions)
+
+
+def _read_heard(subject: Subject, holder: Element, trigger: Trigger, extensions: Extensions) -> BpmnEvent:
+    """Read what has a name, and which of that name are meant: those of this instance, and of these the wanted ones."""
+    return BpmnEvent(
+        trigger,
+        name=_read_name(subject, holder, trigger.value),
+        correlation=_compile_extension(subject, extensions, "correlation"),
+        filter=_compile_extension(subject, extensions, "condition"),
+    )
+
+
+def _read_name(subject: Subject, holder: Element, kind: str) -> str:
+    reference = holder.get(f"{kind}Ref")
+    if not reference:
+        subject.refuse(f"It refers to no {kind}.", holder)
+        return ""
+    found = subject.file.find(kind, reference)
+    if found is None:
+        subject.refuse(f"There is no {kind} {shorten(reference)}.", holder)
+        return ""
+    name = found.get("name")
+    if not name:
+        Subject(found, subject.file).refuse(f"The {kind} has no name.")
+    if len(name) > MAX_NAME:
+        Subject(found, subject.file).refuse(f"The name has more than {MAX_NAME} characters.")
+    return name
+
+
+def _compile_extension(subject: Subject, extensions: Extensions, name: str) -> Expression | None:
+    found = extensions.find(name)
+    return subject.compile(value_of(found), found) if found is not None else None
+
+
+def _read_timer(subject: Subject, definition: Element, _: Extensions) -> BpmnEvent:
+    return BpmnEvent(Trigger.TIMER, timer=read_timer(subject, definition))
+
+
+def _read_conditional(subject: Subject, definition: Element, _: Extensions) -> BpmnEvent:
+    condition = definition.find("condition")
+    if condition is None or not condition.text:
+        subject.refuse("A conditional event needs a condition.", definition)
+        return BpmnEvent(Trigger.CONDITION)
+    return BpmnEvent(Trigger.CONDITION, condition=subject.compile(condition.text, condition))
+
+
+def _read_error(subject: Subject, definition: Element, _: Extensions) -> BpmnEvent:
+    """Read the code of an error; without one it is any error, which can be caught but not thrown."""
+    reference = definition.get("errorRef")
+    if not reference:
+        return BpmnEvent(Trigger.ERROR)
+    found = subject.file.find("error", reference)
+    if found is None:
+        subject.refuse(f"There is no error {shorten(reference)}.", definition)
+        return BpmnEvent(Trigger.ERROR, name=reference)
+    code = found.get("errorCode")
+    if len(code) > MAX_NAME:
+        Subject(found, subject.file).refuse(f"The code has more than {MAX_NAME} characters.")
+    return BpmnEvent(Trigger.ERROR, name=code)
+
+
+def _read_compensation(_: Subject, definition: Element, __: Extensions) -> BpmnEvent:
+    return BpmnEvent(Trigger.COMPENSATION, name=definition.get("activityRef").rpartition(":")[2])
+
+
+def _read_terminate(_: Subject, __: Element, ___: Extensions) -> BpmnEvent:
+    return BpmnEvent(Trigger.TERMINATE)
+
+
+_READERS: dict[str, Callable[[Subject, Element, Extensions], BpmnEvent]] = {
+    "messageEventDefinition": read_message,
+    "signalEventDefinition": _read_signal,
+    "timerEventDefinition": _read_timer,
+    "conditionalEventDefinition": _read_conditional,
+    "errorEventDefinition": _read_error,
+    "compensateEventDefinition": _read_compensation,
+    "terminateEventDefinition": _read_terminate,
+}

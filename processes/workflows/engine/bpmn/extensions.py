@@ -1,0 +1,69 @@
+"""Extensions of the namespace `https://postern.dev/bpmn/1.0`, whichever way they are written.
+
+`postern:handler="external"` on the element, `<postern:handler>external</postern:handler>` and
+`<postern:handler value="external"/>` within its `extensionElements` say the same.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from processes.workflows.engine.bpmn.file import BPMN, Subject
+from processes.workflows.engine.bpmn.xml import Element
+
+POSTERN = "https://postern.dev/bpmn/1.0"
+
+
+@dataclass(frozen=True, slots=True)
+class Extensions:
+    elements: tuple[Element, ...]
+
+    def all(self, name: str) -> Iterator[Element]:
+        return (element for element in self.elements if element.name == name)
+
+    def find(self, name: str) -> Element | None:
+        return next(self.all(name), None)
+
+    def value(self, name: str) -> str:
+        """Give what an extension says, or nothing."""
+        found = self.find(name)
+        return value_of(found) if found is not None else ""
+
+
+def read_extensions(subject: Subject, *more: Element, known: frozenset[str]) -> Extensions:
+    """Gather the extensions of an element and of what belongs to it, such as its event definition.
+
+    One that has no meaning there is refused: its author would wait in vain for what it says.
+    """
+    elements = [found for holder in (subject.element, *more) for found in _extensions_of(holder)]
+    for unknown in (element for element in elements if element.name not in known):
+        subject.refuse(f"The extension postern:{unknown.name[:50]} has no meaning here.", unknown)
+    return Extensions(tuple(elements))
+
+
+def value_of(element: Element) -> str:
+    """Give the text of an extension, or the attribute that says the same."""
+    says = (element.get(name) for name in ("value", "expression", "name"))
+    return element.text or next((value for value in says if value), "")
+
+
+_GROUPS = ("handler", "inputs")
+"""May hold inputs of their own."""
+
+
+def _extensions_of(holder: Element) -> Iterator[Element]:
+    yield from _attributes_of(holder)
+    within = [child for child in holder.children if child.space == BPMN and child.name == "extensionElements"]
+    for place in (holder, *within):
+        for child in place.children:
+            if child.space == POSTERN:
+                yield child
+                if child.name in _GROUPS:
+                    yield from (inner for inner in child.children if inner.space == POSTERN)
+
+
+def _attributes_of(holder: Element) -> Iterator[Element]:
+    """Give attributes the form of elements, so that everything after this knows one form."""
+    prefix = f"{{{POSTERN}}}"
+    for name, value in holder.attributes.items():
+        if name.startswith(prefix):
+            yield Element(POSTERN, name.removeprefix(prefix), {}, value.strip(), (), holder.line)

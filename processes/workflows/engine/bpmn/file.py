@@ -1,0 +1,92 @@
+"""The file that is being read: what its elements refer to, and what is wrong with it."""
+
+import re
+from dataclasses import dataclass, field
+
+from processes.workflows.engine.bpmn.xml import Element
+from processes.workflows.engine.expressions import Expression, ExpressionError, compile_expression
+from processes.workflows.engine.expressions.limits import MAX_TEXT
+from processes.workflows.engine.problems import Problems
+
+BPMN = "http://www.omg.org/spec/BPMN/20100524/MODEL"
+MAX_NAME = 200
+MAX_EXPRESSIONS = 3_000
+MAX_EXPRESSION_TEXT = 50_000
+"""Of all expressions of a file together: each of them may be small, and reading them all still take long."""
+
+_KEY = re.compile(r"\w[\w.-]*")
+
+
+@dataclass(slots=True)
+class Spent:
+    """The expressions that were read so far."""
+
+    expressions: int = 0
+    text: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """The elements beside the process that events refer to, by their ids."""
+
+    roots: dict[str, Element]
+    problems: Problems = field(default_factory=Problems)
+    spent: Spent = field(default_factory=Spent)
+
+    def find(self, kind: str, reference: str) -> Element | None:
+        """Find what a reference names, with or without the prefix of its namespace."""
+        found = self.roots.get(reference.rpartition(":")[2])
+        return found if found is not None and found.name == kind else None
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One element of the process, and where to tell what keeps it from running."""
+
+    element: Element
+    file: File
+
+    def refuse(self, message: str, at: Element | None = None) -> None:
+        self.file.problems.add(self.element.id, (at or self.element).line, message)
+
+    def compile(self, text: str, at: Element | None = None) -> Expression | None:
+        """Compile an expression; None, and a problem, when it is none."""
+        self._spend(text)
+        try:
+            return compile_expression(text)
+        except ExpressionError as error:
+            self.refuse(f"The expression {shorten(text)} cannot be read: {error}", at)
+            return None
+
+    def compile_child(self, parent: Element, name: str) -> Expression | None:
+        """Compile the text of a child element; None when there is no such child or it is empty."""
+        child = parent.find(name)
+        return self.compile(child.text, child) if child is not None and child.text else None
+
+    def _spend(self, text: str) -> None:
+        spent = self.file.spent
+        spent.expressions += 1
+        spent.text += min(len(text), MAX_TEXT)
+        if spent.expressions > MAX_EXPRESSIONS or spent.text > MAX_EXPRESSION_TEXT:
+            message = f"The file has over {MAX_EXPRESSIONS} expressions, or {MAX_EXPRESSION_TEXT} characters of them."
+            self.file.problems.stop(self.element.id, self.element.line, message)
+
+
+def read_file(root: Element) -> File:
+    return File({child.id: child for child in root.children if child.space == BPMN and child.id})
+
+
+def shorten(text: str) -> str:
+    """Quote what somebody wrote, at a length that fits into a message."""
+    line = " ".join(text.split())
+    return f"“{line[:77]}…”" if len(line) > 80 else f"“{line}”"
+
+
+def is_key(text: str) -> bool:
+    """Tell whether a definition can be found by this, also in an address."""
+    return len(text) <= MAX_NAME and _KEY.fullmatch(text) is not None
+
+
+def is_true(text: str, *, default: bool = False) -> bool:
+    """Read a boolean of XML Schema."""
+    return text in ("true", "1") if text else default

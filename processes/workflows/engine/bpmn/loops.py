@@ -1,0 +1,72 @@
+"""More than one round of an activity: multi-instance and standard loops."""
+
+from processes.workflows.engine.bpmn.assignments import is_variable
+from processes.workflows.engine.bpmn.file import Subject, is_true, shorten
+from processes.workflows.engine.bpmn.xml import Element
+from processes.workflows.engine.definition import Loop
+
+MAX_ROUNDS = 1_000_000
+
+
+def read_loop(subject: Subject) -> Loop | None:
+    several = subject.element.find("multiInstanceLoopCharacteristics")
+    standard = subject.element.find("standardLoopCharacteristics")
+    if several is not None:
+        return _read_multi_instance(subject, several)
+    return _read_standard(subject, standard) if standard is not None else None
+
+
+def _read_multi_instance(subject: Subject, element: Element) -> Loop:
+    cardinality = subject.compile_child(element, "loopCardinality")
+    collection = _variable(subject, element, "loopDataInputRef")
+    if not any(_text(element, name) for name in ("loopCardinality", "loopDataInputRef")):
+        subject.refuse("A multi-instance activity needs loopCardinality or loopDataInputRef.", element)
+    return Loop(
+        is_multi_instance=True,
+        is_sequential=is_true(element.get("isSequential")),
+        cardinality=cardinality,
+        collection=collection,
+        item=_item(subject, element, "inputDataItem"),
+        output_collection=_variable(subject, element, "loopDataOutputRef"),
+        output_item=_item(subject, element, "outputDataItem"),
+        completion=subject.compile_child(element, "completionCondition"),
+    )
+
+
+def _read_standard(subject: Subject, element: Element) -> Loop:
+    maximum = element.get("loopMaximum")
+    is_number = maximum.isascii() and maximum.isdigit() and len(maximum) < 10 and 0 < int(maximum) <= MAX_ROUNDS
+    if maximum and not is_number:
+        subject.refuse(f"loopMaximum is a number from 1 to {MAX_ROUNDS}.", element)
+    if not maximum and not _text(element, "loopCondition"):
+        subject.refuse("A loop needs loopCondition or loopMaximum: it would never end.", element)
+    return Loop(
+        is_multi_instance=False,
+        condition=subject.compile_child(element, "loopCondition"),
+        tests_before=is_true(element.get("testBefore")),
+        maximum=int(maximum) if maximum and is_number else None,
+    )
+
+
+def _text(element: Element, name: str) -> str:
+    child = element.find(name)
+    return child.text if child is not None else ""
+
+
+def _variable(subject: Subject, element: Element, name: str) -> str:
+    """Give the variable that a reference to data names."""
+    text = _text(element, name)
+    if text and not is_variable(text):
+        subject.refuse(f"{name} names a variable, not {shorten(text)}.", element)
+    return text
+
+
+def _item(subject: Subject, element: Element, name: str) -> str:
+    """Give the variable of one round: the item's name, or its id when the name could be none."""
+    child = element.find(name)
+    if child is None:
+        return ""
+    found = next((word for word in (child.get("name"), child.id, child.text) if is_variable(word)), "")
+    if not found:
+        subject.refuse(f"{name} has neither a name nor an id that a variable could have.", child)
+    return found

@@ -1,0 +1,161 @@
+"""The outline of a process: which elements lie in which scope, and what connects them. Nothing is read closer yet."""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from processes.workflows.engine.bpmn.file import BPMN, MAX_NAME, File, Subject, is_true, shorten
+from processes.workflows.engine.bpmn.xml import Element
+from processes.workflows.engine.definition import Kind, Scope
+
+MAX_NODES = 2_000
+MAX_FLOWS = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    element: Element
+    kind: Kind
+    scope: str
+
+
+@dataclass(slots=True)
+class Outline:
+    file: File
+    scopes: dict[str, Scope] = field(default_factory=dict)
+    nodes: dict[str, Placed] = field(default_factory=dict)
+    flows: dict[str, Element] = field(default_factory=dict)
+    associations: list[Element] = field(default_factory=list)
+    ids: set[str] = field(default_factory=set)
+    refused: set[str] = field(default_factory=set)
+    """Not supported, and told so: what leads there is not told again."""
+    incoming: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    outgoing: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+
+def outline(process: Element, file: File) -> Outline:
+    """Walk through a process and its sub-processes, then tie its flows to their ends."""
+    found = Outline(file)
+    if _takes_id(found, process):
+        _walk(found, process, parent=None)
+    for flow in list(found.flows.values()):
+        _tie(found, flow)
+    return found
+
+
+KINDS = {
+    "startEvent": Kind.START,
+    "endEvent": Kind.END,
+    "intermediateCatchEvent": Kind.CATCH,
+    "intermediateThrowEvent": Kind.THROW,
+    "boundaryEvent": Kind.BOUNDARY,
+    "task": Kind.TASK,
+    "userTask": Kind.USER_TASK,
+    "manualTask": Kind.MANUAL_TASK,
+    "serviceTask": Kind.SERVICE_TASK,
+    "scriptTask": Kind.SCRIPT_TASK,
+    "sendTask": Kind.SEND_TASK,
+    "receiveTask": Kind.RECEIVE_TASK,
+    "exclusiveGateway": Kind.EXCLUSIVE,
+    "parallelGateway": Kind.PARALLEL,
+    "inclusiveGateway": Kind.INCLUSIVE,
+    "eventBasedGateway": Kind.EVENT_BASED,
+    "subProcess": Kind.SUB_PROCESS,
+    "callActivity": Kind.CALL_ACTIVITY,
+}
+_SCOPES = (Kind.SUB_PROCESS, Kind.EVENT_SUB_PROCESS)
+# What describes, documents or draws, and what belongs to the element that holds it.
+_SILENT = frozenset(
+    {
+        "documentation",
+        "extensionElements",
+        "laneSet",
+        "dataObject",
+        "dataObjectReference",
+        "dataStoreReference",
+        "textAnnotation",
+        "group",
+        "ioSpecification",
+        "ioBinding",
+        "property",
+        "auditing",
+        "monitoring",
+        "resourceRole",
+        "performer",
+        "humanPerformer",
+        "potentialOwner",
+        "correlationSubscription",
+        "supports",
+        "supportedInterfaceRef",
+        "incoming",
+        "outgoing",
+        "dataInputAssociation",
+        "dataOutputAssociation",
+        "multiInstanceLoopCharacteristics",
+        "standardLoopCharacteristics",
+        "category",
+    }
+)
+
+
+def _takes_id(found: Outline, element: Element) -> bool:
+    """Tell whether an element can be found by its id, which no other one has."""
+    subject = Subject(element, found.file)
+    if not element.id:
+        subject.refuse(f"A {element.name} has no id.")
+    elif len(element.id) > MAX_NAME:
+        subject.refuse(f"The id has more than {MAX_NAME} characters.")
+    elif element.id in found.ids:
+        subject.refuse(f"The id {shorten(element.id)} is used twice.")
+    else:
+        found.ids.add(element.id)
+        if len(found.nodes) > MAX_NODES or len(found.flows) > MAX_FLOWS:
+            message = f"A process has at most {MAX_NODES} elements and {MAX_FLOWS} sequence flows."
+            found.file.problems.stop(element.id, element.line, message)
+        return True
+    return False
+
+
+def _walk(found: Outline, scope: Element, parent: str | None) -> None:
+    inside: list[str] = []
+    found.scopes[scope.id] = Scope(scope.id, parent, ())
+    for child in scope.children:
+        if child.space != BPMN or child.name in _SILENT:
+            continue
+        if child.name == "association":
+            found.associations.append(child)
+        elif child.name == "sequenceFlow":
+            if _takes_id(found, child):
+                found.flows[child.id] = child
+        elif child.name not in KINDS:
+            found.refused.add(child.id)
+            Subject(child, found.file).refuse(f"Elements of the type {shorten(child.name)} are not supported.")
+        elif _takes_id(found, child):
+            inside.append(child.id)
+            _place(found, child, scope.id)
+    found.scopes[scope.id] = Scope(scope.id, parent, tuple(inside))
+
+
+def _place(found: Outline, element: Element, scope: str) -> None:
+    kind = KINDS[element.name]
+    if kind is Kind.SUB_PROCESS and is_true(element.get("triggeredByEvent")):
+        kind = Kind.EVENT_SUB_PROCESS
+    found.nodes[element.id] = Placed(element, kind, scope)
+    if kind in _SCOPES:
+        _walk(found, element, parent=scope)
+
+
+def _tie(found: Outline, flow: Element) -> None:
+    subject = Subject(flow, found.file)
+    source, target = flow.get("sourceRef"), flow.get("targetRef")
+    ends = [found.nodes.get(end) for end in (source, target)]
+    for name, end in (("sourceRef", source), ("targetRef", target)):
+        if end not in found.nodes and end not in found.refused:
+            subject.refuse(f"{name} {shorten(end)} is no element of the process.")
+    if ends[0] is None or ends[1] is None:
+        del found.flows[flow.id]
+    elif ends[0].scope != ends[1].scope:
+        subject.refuse("A sequence flow cannot cross the border of a sub-process.")
+        del found.flows[flow.id]
+    else:
+        found.outgoing[source].append(flow.id)
+        found.incoming[target].append(flow.id)

@@ -1,0 +1,37 @@
+"""When a timer fires: a literal of ISO 8601, checked here, or an expression that gives one."""
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from processes.workflows.engine.bpmn.file import Subject, shorten
+from processes.workflows.engine.bpmn.xml import Element
+from processes.workflows.engine.definition import Timer, TimerKind
+from processes.workflows.engine.iso import NotIso, parse_cycle, parse_duration, parse_moment
+
+
+def read_timer(subject: Subject, definition: Element) -> Timer | None:
+    given = [(child, _KINDS[child.name]) for child in definition.children if child.name in _KINDS and child.text]
+    if len(given) != 1:
+        subject.refuse("A timer has one of timeDate, timeDuration and timeCycle.", definition)
+        return None
+    child, kind = given[0]
+    if _LITERAL.match(child.text) is None:
+        return Timer(kind, expression=subject.compile(child.text, child))
+    try:
+        _PARSERS[kind](child.text)
+    except NotIso as error:
+        subject.refuse(f"The timer cannot be read, {shorten(child.text)}: {error}", child)
+    return Timer(kind, literal=child.text)
+
+
+_KINDS = {"timeDate": TimerKind.DATE, "timeDuration": TimerKind.DURATION, "timeCycle": TimerKind.CYCLE}
+_LATE = datetime(2100, 1, 1, tzinfo=UTC)
+"""Counted from here, a timer must still be due within the calendar."""
+_PARSERS: dict[TimerKind, Callable[[str], object]] = {
+    TimerKind.DATE: parse_moment,
+    TimerKind.DURATION: lambda text: parse_duration(text).after(_LATE),
+    TimerKind.CYCLE: lambda text: parse_cycle(text).first(_LATE),
+}
+# What begins like a duration, a cycle or a date is meant as one: as an expression it would fail only when run.
+_LITERAL = re.compile(r"[-+]?P(?:T?\d|T?$)|R\d*/|R\d*$|\d{4}-|\d{8}T", re.ASCII)

@@ -1,0 +1,171 @@
+"""Reads uploaded XML into plain elements, within bounds: size, depth, number of elements; no DOCTYPE, no network."""
+
+import codecs
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lxml import etree
+
+from processes.workflows.engine.problems import NotExecutable, Problem
+
+MAX_BYTES = 1_000_000
+MAX_DEPTH = 100
+MAX_ELEMENTS = 50_000
+MAX_ATTRIBUTES = 200
+"""Of one element."""
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """An element without its comments; `space` is its namespace, `line` where it begins in the file."""
+
+    space: str
+    name: str
+    attributes: dict[str, str]
+    """By name, those of another namespace as `{namespace}name`."""
+    text: str
+    children: tuple["Element", ...]
+    line: int
+
+    @property
+    def id(self) -> str:
+        return self.attributes.get("id", "").strip()
+
+    def get(self, name: str) -> str:
+        """Give an attribute, or nothing."""
+        return self.attributes.get(name, "").strip()
+
+    def all(self, name: str) -> Iterator["Element"]:
+        """Give the children of that name in the same namespace."""
+        return (child for child in self.children if child.name == name and child.space == self.space)
+
+    def find(self, name: str) -> "Element | None":
+        return next(self.all(name), None)
+
+
+def read_xml(source: bytes) -> Element:
+    """Give the root element, or raise NotExecutable for what is not well-formed, too large or too clever."""
+    return _convert(parse_tree(source))
+
+
+def parse_tree(source: bytes) -> etree._Element:
+    """Give the root as lxml has it, within the same bounds, for readers of the drawing."""
+    if len(source) > MAX_BYTES:
+        raise _refusal(f"The file is larger than {MAX_BYTES} bytes.")
+    text = _decode(source)
+    _refuse_doctype(text)
+    return _parse(text.encode())
+
+
+_BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_DECLARATION = re.compile(r"""\s*<\?xml\s[^>]{0,200}?\?>""")
+_ENCODING = re.compile(rb"""\s*<\?xml\s[^>]{0,150}?encoding\s*=\s*["']([A-Za-z0-9._-]{1,40})["']""")
+_ENCODINGS = frozenset({"utf-8", "ascii", "iso8859-1", "iso8859-5", "iso8859-15", "cp1251", "cp1252", "koi8-r"})
+_BEFORE_ROOT = re.compile(r"\s+|<!--.*?-->|<\?.*?\?>", re.DOTALL)
+_NO_DOCTYPE = "A DOCTYPE is not allowed."
+_CHUNK = 16_384
+
+
+def _refusal(message: str, line: int = 0) -> NotExecutable:
+    return NotExecutable((Problem("", line, message),))
+
+
+def _decode(source: bytes) -> str:
+    """Decode by the mark or the declaration and blank the declaration out: the parser is given UTF-8 alone."""
+    encoding, mark = next(((name, mark) for mark, name in _BOMS if source.startswith(mark)), ("", b""))
+    try:
+        text = source[len(mark) :].decode(encoding or _declared_encoding(source))
+    except UnicodeDecodeError as error:
+        raise _refusal("The file is not in the encoding it claims to be in.") from error
+    text = text.lstrip("\ufeff")
+    match = _DECLARATION.match(text)
+    return "\n" * match[0].count("\n") + text[match.end() :] if match else text
+
+
+def _declared_encoding(source: bytes) -> str:
+    match = _ENCODING.match(source)
+    if match is None:
+        return "utf-8"
+    declared = match[1].decode("ascii")
+    try:
+        encoding = codecs.lookup(declared).name
+    except LookupError:
+        encoding = ""
+    if encoding not in _ENCODINGS:
+        raise _refusal(f"The encoding {declared} is not supported: save the file as UTF-8.")
+    return encoding
+
+
+def _refuse_doctype(text: str) -> None:
+    """Refuse a DOCTYPE before the parser sees it: entities are declared nowhere else."""
+    at = 0
+    while skipped := _BEFORE_ROOT.match(text, at):
+        at = skipped.end()
+    if text.startswith("<!", at) and not text.startswith("<!--", at):
+        raise _refusal(_NO_DOCTYPE, text.count("\n", 0, at) + 1)
+
+
+def _parse(source: bytes) -> etree._Element:
+    """Parse in pieces, so that a file beyond the bounds is left before it is a tree."""
+    parser = etree.XMLPullParser(
+        events=("start", "end"),
+        encoding="utf-8",
+        resolve_entities=False,
+        load_dtd=False,
+        no_network=True,
+        huge_tree=False,
+        remove_comments=True,
+        remove_pis=True,
+    )
+    bounds = _Bounds()
+    try:
+        for at in range(0, len(source), _CHUNK):
+            parser.feed(source[at : at + _CHUNK])
+            for event, element in parser.read_events():
+                bounds.check(event, element)
+        root = parser.close()
+    except etree.XMLSyntaxError as error:
+        raise _refusal(
+            f"The file is not well-formed XML: {error.msg or 'it ends early'}"[:300], error.lineno
+        ) from error
+    if root.getroottree().docinfo.internalDTD is not None:
+        raise _refusal(_NO_DOCTYPE)
+    return root
+
+
+@dataclass(slots=True)
+class _Bounds:
+    depth: int = 0
+    elements: int = 0
+
+    def check(self, event: str, element: etree._Element) -> None:
+        if event == "end":
+            self.depth -= 1
+            return
+        self.depth += 1
+        self.elements += 1
+        if self.depth > MAX_DEPTH:
+            raise _refusal(f"The elements are nested more than {MAX_DEPTH} deep.", element.sourceline)
+        if self.elements > MAX_ELEMENTS:
+            raise _refusal(f"The file has more than {MAX_ELEMENTS} elements.", element.sourceline)
+        # Reading them costs the square of their number, counting them does not.
+        if len(element.attrib) > MAX_ATTRIBUTES:
+            raise _refusal(f"An element has more than {MAX_ATTRIBUTES} attributes.", element.sourceline)
+
+
+def _convert(node: etree._Element) -> Element:
+    space, _, name = node.tag.rpartition("}")
+    children = tuple(_convert(child) for child in node if isinstance(child.tag, str) and not _is_drawing(child.tag))
+    return Element(
+        space=space.removeprefix("{"),
+        name=name,
+        attributes=dict(node.attrib.items()),
+        text=(node.text or "").strip(),
+        children=children,
+        line=node.sourceline or 0,
+    )
+
+
+def _is_drawing(tag: str) -> bool:
+    return tag.endswith(("}BPMNDiagram", "}CMMNDI"))

@@ -1,0 +1,183 @@
+"""A definition, as the engine reads it: made once from a file, never changed, shared by every instance of a revision.
+
+Nodes and flows are found by the id they have in the file. A scope is what has variables and tokens of its own: the
+process itself, a sub-process, an event sub-process.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from processes.workflows.engine.expressions import Expression
+
+
+class Kind(StrEnum):
+    START = "start"
+    END = "end"
+    CATCH = "catch"
+    THROW = "throw"
+    BOUNDARY = "boundary"
+    TASK = "task"
+    """A task of no type: passed through."""
+    USER_TASK = "user_task"
+    MANUAL_TASK = "manual_task"
+    SERVICE_TASK = "service_task"
+    SCRIPT_TASK = "script_task"
+    SEND_TASK = "send_task"
+    RECEIVE_TASK = "receive_task"
+    EXCLUSIVE = "exclusive_gateway"
+    PARALLEL = "parallel_gateway"
+    INCLUSIVE = "inclusive_gateway"
+    EVENT_BASED = "event_based_gateway"
+    SUB_PROCESS = "sub_process"
+    EVENT_SUB_PROCESS = "event_sub_process"
+    CALL_ACTIVITY = "call_activity"
+
+
+class Trigger(StrEnum):
+    NONE = "none"
+    MESSAGE = "message"
+    SIGNAL = "signal"
+    TIMER = "timer"
+    CONDITION = "condition"
+    ERROR = "error"
+    TERMINATE = "terminate"
+    COMPENSATION = "compensation"
+
+
+class TimerKind(StrEnum):
+    DATE = "date"
+    DURATION = "duration"
+    CYCLE = "cycle"
+
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """When it fires: a literal of ISO 8601, or an expression that gives one (a number is seconds)."""
+
+    kind: TimerKind
+    literal: str | None = None
+    expression: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BpmnEvent:
+    """What an event waits for or does."""
+
+    trigger: Trigger
+    name: str = ""
+    """The message's or signal's name, the error's code; the activity of a compensation. Empty: any."""
+    timer: Timer | None = None
+    condition: Expression | None = None
+    """What a conditional event waits for."""
+    correlation: Expression | None = None
+    """`postern:correlation`: which instance a message is for."""
+    filter: Expression | None = None
+    """`postern:condition`: which messages are wanted at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """More than one round of an activity. Without a collection or a cardinality it is a standard loop."""
+
+    is_multi_instance: bool
+    is_sequential: bool = True
+    cardinality: Expression | None = None
+    collection: str = ""
+    item: str = ""
+    output_collection: str = ""
+    output_item: str = ""
+    completion: Expression | None = None
+    condition: Expression | None = None
+    """A standard loop goes on while this holds."""
+    tests_before: bool = False
+    maximum: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """`variable = expression`, of a script task; or one input of a handler."""
+
+    name: str
+    expression: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class FormField:
+    """One field of a user task's form."""
+
+    name: str
+    label: str
+    kind: str = "text"
+    """text, number, boolean, date or choice."""
+    is_required: bool = False
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    id: str
+    source: str
+    target: str
+    name: str = ""
+    condition: Expression | None = None
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    id: str
+    kind: Kind
+    scope: str
+    """The id of the scope it lies in."""
+    name: str = ""
+    line: int = 0
+    incoming: tuple[str, ...] = ()
+    """Ids of flows, in the order of the file; so is `outgoing`."""
+    outgoing: tuple[str, ...] = ()
+    default: str | None = None
+    event: BpmnEvent | None = None
+    attached_to: str | None = None
+    """Of a boundary event: the activity it sits on."""
+    is_interrupting: bool = True
+    """Of boundary events and of the start of an event sub-process."""
+    loop: Loop | None = None
+    handler: str = ""
+    """Of service and send tasks: `event`, `webhook`, `alert`, `message`, `external`, or a name registered in Python."""
+    topic: str = ""
+    inputs: tuple[Assignment, ...] = ()
+    """What the handler is given; nothing: every variable."""
+    assigns: tuple[Assignment, ...] = ()
+    form: tuple[FormField, ...] = ()
+    called: str = ""
+    """Of a call activity: the key of the definition."""
+    is_for_compensation: bool = False
+    compensated_by: str | None = None
+    """The activity that undoes this one: by its compensation boundary event and the association."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The process, a sub-process or an event sub-process: what lies directly in it, in the order of the file."""
+
+    id: str
+    parent: str | None
+    nodes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """One executable process of a file. `key` is the id of its process element."""
+
+    key: str
+    name: str
+    kind: str
+    """`bpmn` or `cmmn`."""
+    scopes: dict[str, Scope]
+    nodes: dict[str, Node]
+    flows: dict[str, Flow]
+    boundaries: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Boundary events by the activity they sit on."""
+    starts: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Start events by scope."""
+    event_sub_processes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Event sub-processes by the scope they lie in."""

@@ -1,0 +1,11 @@
+"""The drawing of a definition: SVG made from the diagram interchange of its file, with the work of an instance on it.
+
+The page shows it as an image, under a policy that loads nothing and runs nothing: so it carries no script, no style
+sheet and no reference, only shapes with presentation attributes. What stands in the file reaches it as text or as a
+number within limits.
+"""
+
+from processes.workflows.engine.diagram.drawing import draw
+from processes.workflows.engine.diagram.marks import Marks, Words
+
+__all__ = ["Marks", "Words", "draw"]

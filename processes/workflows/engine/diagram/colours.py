@@ -1,0 +1,33 @@
+"""The colours of a drawing. It lies on paper of its own, so it reads the same on a light page and on a dark one."""
+
+from dataclasses import dataclass
+
+PAPER = "#ffffff"
+PAPER_EDGE = "#dbe2ea"
+TEXT = "#1e293b"
+INK = "#334155"
+LINE = "#526175"
+FRAME = "#8594a8"
+SURFACE = "#f8fafc"
+BAND = "#eef2f6"
+
+ACCENT = "#006f8a"
+ACCENT_TINT = "#d3f1f7"
+ALARM = "#c81e1e"
+ALARM_TINT = "#fde4e4"
+DONE = "#3f7d57"
+DONE_TINT = "#eaf6ee"
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a shape is coloured."""
+
+    fill: str
+    stroke: str
+
+
+PLAIN = Look(SURFACE, INK)
+ACTIVE = Look(ACCENT_TINT, ACCENT)
+BROKEN = Look(ALARM_TINT, ALARM)
+FINISHED = Look(DONE_TINT, DONE)

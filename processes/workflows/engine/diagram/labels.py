@@ -1,0 +1,89 @@
+"""Text on a drawing: inside shapes, and beside events, gateways and flows."""
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from lxml import etree
+
+from processes.workflows.engine.diagram.canvas import add, add_text
+from processes.workflows.engine.diagram.colours import PAPER, TEXT
+from processes.workflows.engine.diagram.numbers import write_number
+from processes.workflows.engine.diagram.picture import Bounds, Edge, Point, Shape
+from processes.workflows.engine.diagram.wording import LINE_HEIGHT, Block, fit
+
+_WIDTH = 100.0
+"""A label beside something may become this wide, even when the box in the file is tighter: fonts differ."""
+_ROOM = 140.0
+_GAP = 5.0
+
+
+def write_block(parent: etree._Element, block: Block, x: float, top: float, anchor: str = "middle") -> etree._Element:
+    """Write the lines below one another; `x` is their middle, or where they start."""
+    text = add(parent, "text", font_size=block.size, text_anchor=anchor, fill=TEXT)
+    for number, line in enumerate(block.lines):
+        # The baseline lies at four fifths of a letter's height.
+        baseline = top + (number * LINE_HEIGHT + (LINE_HEIGHT - 1) / 2 + 0.8) * block.size
+        add_text(text, "tspan", line, x=x, y=baseline)
+    return text
+
+
+def write_upright(parent: etree._Element, name: str, band: Bounds) -> None:
+    """Write from bottom to top along the middle of a narrow band."""
+    block = fit(name, band.height - 12, band.width - 4)
+    centre = band.centre
+    text = write_block(parent, block, 0, -block.height / 2)
+    text.set("transform", f"translate({write_number(centre.x)} {write_number(centre.y)}) rotate(-90)")
+
+
+def write_label(parent: etree._Element, block: Block, bounds: Bounds) -> None:
+    """Write beside a shape or a flow, on paper: a line that passes below is not read as a letter."""
+    text = write_block(parent, block, bounds.centre.x, bounds.y)
+    for name, value in {"stroke": PAPER, "stroke-width": "4", "stroke-linejoin": "round"}.items():
+        text.set(name, value)
+    text.set("paint-order", "stroke")
+
+
+def place_shape_label(shape: Shape) -> tuple[Block, Bounds]:
+    """Lay out the name of an event or a gateway: where the file says, else below."""
+    block = _lay_out(shape.element.name, shape.label)
+    if shape.label is not None:
+        return block, _around(shape.label.centre.x, shape.label.y, block)
+    return block, _around(shape.bounds.centre.x, shape.bounds.bottom + _GAP, block)
+
+
+def place_edge_label(edge: Edge) -> tuple[Block, Bounds]:
+    """Lay out the name of a flow: where the file says, else at half of its way."""
+    block = _lay_out(edge.element.name, edge.label)
+    if edge.label is not None:
+        return block, _around(edge.label.centre.x, edge.label.y, block)
+    middle, is_level = _find_middle(edge.points)
+    if is_level:
+        return block, _around(middle.x, middle.y - block.height - _GAP, block)
+    return block, _around(middle.x + block.width / 2 + _GAP, middle.y - block.height / 2, block)
+
+
+def _lay_out(name: str, given: Bounds | None) -> Block:
+    width = max(_WIDTH, given.width) if given is not None else _WIDTH
+    return fit(name, width, max(_ROOM, given.height if given is not None else 0), sizes=(11,))
+
+
+def _around(middle: float, top: float, block: Block) -> Bounds:
+    return Bounds(middle - block.width / 2, top, block.width, block.height)
+
+
+def _find_middle(points: Sequence[Point]) -> tuple[Point, bool]:
+    """Find the point at half of the way, and whether the line is rather level there."""
+    left = sum(length for _, _, length in _segments(points)) / 2
+    for start, end, length in _segments(points):
+        if left <= length:
+            part = left / length
+            middle = Point(start.x + (end.x - start.x) * part, start.y + (end.y - start.y) * part)
+            return middle, abs(end.x - start.x) >= abs(end.y - start.y)
+        left -= length
+    return points[-1], True
+
+
+def _segments(points: Sequence[Point]) -> Iterator[tuple[Point, Point, float]]:
+    for start, end in pairwise(points):
+        yield start, end, math.dist((start.x, start.y), (end.x, end.y))

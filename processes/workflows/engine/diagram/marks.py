@@ -1,0 +1,24 @@
+"""What an instance adds to the drawing of its definition."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Where an instance stands. Ids that the file does not have are passed over."""
+
+    active: Mapping[str, int] = field(default_factory=dict)
+    """Tokens by element."""
+    incidents: frozenset[str] = frozenset()
+    done: frozenset[str] = frozenset()
+    """Visited and left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What the marks are called, in the language of the reader."""
+
+    tokens: str = "Tokens"
+    incident: str = "Incident"
+    done: str = "Done"

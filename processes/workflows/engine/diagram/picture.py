@@ -1,0 +1,83 @@
+"""A picture, as it was read from a file and before it is drawn: what is where."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    x: float
+    y: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    x: float
+    y: float
+    width: float
+    height: float
+
+    @property
+    def right(self) -> float:
+        return self.x + self.width
+
+    @property
+    def bottom(self) -> float:
+        return self.y + self.height
+
+    @property
+    def centre(self) -> Point:
+        return Point(self.x + self.width / 2, self.y + self.height / 2)
+
+    @property
+    def area(self) -> float:
+        return self.width * self.height
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """What the model says of an element, as far as it is seen."""
+
+    id: str
+    kind: str
+    """The name of its tag: `userTask`, `sequenceFlow`."""
+    name: str = ""
+    trigger: str = ""
+    """Of an event: `timer`, `message` and so on; empty for none, `multiple` for several."""
+    is_interrupting: bool = True
+    is_event_triggered: bool = False
+    """An event sub-process."""
+    markers: tuple[str, ...] = ()
+    """What stands at the bottom of an activity: `loop`, `parallel`, `sequential`, `compensation`, `ad_hoc`."""
+    variant: str = ""
+    """Of an event-based gateway that begins a process: `exclusive` or `parallel`. Of an association: its direction."""
+    is_default: bool = False
+    is_conditional: bool = False
+    """Of a flow: it has a condition and does not leave a gateway, which would say so already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    element: Element
+    bounds: Bounds
+    label: Bounds | None = None
+    is_expanded: bool = True
+    is_horizontal: bool = True
+    has_marker: bool = True
+    """Of an exclusive gateway: whether it shows its cross."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    element: Element
+    points: tuple[Point, ...]
+    label: Bounds | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    title: str
+    shapes: tuple[Shape, ...]
+    edges: tuple[Edge, ...]
+    shown_by: Mapping[str, str]
+    """By element, the shape that stands for it: itself, or the collapsed one it lies in."""

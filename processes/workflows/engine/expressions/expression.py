@@ -1,0 +1,47 @@
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from processes.workflows.engine.expressions.errors import ExpressionFailed
+from processes.workflows.engine.expressions.evaluator import Evaluator, evaluator_of
+from processes.workflows.engine.expressions.limits import Meter
+from processes.workflows.engine.expressions.parser import parse
+
+
+def compile_expression(text: str) -> "Expression":
+    """Read an expression; what is malformed or past the limits raises ExpressionError."""
+    node, names = parse(text)
+    return Expression(text, names, evaluator_of(node))
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """An expression that was read; two of the same text are equal."""
+
+    text: str
+    """As it was written, with its wrapper."""
+    names: frozenset[str] = field(compare=False, repr=False)
+    """The variables it reads."""
+    _evaluate: Evaluator = field(compare=False, repr=False)
+
+    def evaluate(self, names: Mapping[str, Any], meter: Meter | None = None) -> Any:
+        """Give the value, which may share lists and maps with `names`; what has none raises ExpressionFailed.
+
+        A meter that is given tells afterwards what it took.
+        """
+        try:
+            return self._evaluate(names, meter if meter is not None else Meter())
+        except ExpressionFailed as failed:
+            raise ExpressionFailed(self._explained(failed.reason, names)) from failed
+
+    def _explained(self, reason: str, names: Mapping[str, Any]) -> str:
+        missing = sorted(name for name in self.names if name not in names)
+        hint = f" (not set: {_shortened(', '.join(missing))})" if missing else ""
+        return f"{_shortened(self.text)}: {reason}{hint}"
+
+    def __reduce__(self) -> tuple[Callable[[str], "Expression"], tuple[str]]:
+        return compile_expression, (self.text,)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 100 else f"{text[:99]}…"

@@ -1,0 +1,237 @@
+"""The functions of the language.
+
+| function | gives |
+| --- | --- |
+| `len(x)` | the number of characters, items or keys |
+| `lower(text)`, `upper(text)`, `trim(text)` | |
+| `contains(x, part)` | the same as `part in x` |
+| `starts_with(text, part)`, `ends_with(text, part)` | |
+| `min(a, b, …)`, `max(a, b, …)`, or of one list | the least or greatest of numbers or of texts; null of an empty list |
+| `sum(list)` | 0 of an empty list |
+| `abs(number)` | |
+| `round(number)`, `round(number, digits)` | a half goes away from zero, by the digits as they are written |
+| `int(x)` | a number cut to a whole one, or text read as one |
+| `number(x)` | text read as a number; a number stays |
+| `string(x)` | text of a number, a boolean or null; text stays |
+| `keys(map)` | the keys, sorted |
+| `coalesce(a, b, …)`, `default(a, b, …)` | the first that is not null; those after it are not evaluated |
+| `duration("PT1H")` | seconds; weeks and smaller, as months have no fixed length |
+| `timestamp("2030-01-31T08:00:00Z")` | seconds since 1970, in UTC where no zone is named |
+| `moment(seconds)` | the same backwards, as text |
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import ROUND_HALF_UP, Context, Decimal
+from typing import Any
+
+from processes.workflows.engine.expressions.errors import ExpressionFailed
+from processes.workflows.engine.expressions.limits import Meter
+from processes.workflows.engine.expressions.operations import admitted, bounded, is_in, type_name
+from processes.workflows.engine.iso import NotIso, parse_duration, parse_moment
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    usage: str
+    least: int
+    most: int | None
+    call: Callable[..., Any] | None
+    """Takes the meter and the arguments; None: they are evaluated one by one, up to the first that is not null."""
+
+    def takes(self, count: int) -> bool:
+        return self.least <= count and (self.most is None or count <= self.most)
+
+
+def _len(meter: Meter, value: Any) -> int:
+    if type(value) in (str, list, dict):
+        return len(value)
+    raise ExpressionFailed(f"{type_name(value)} has no len")
+
+
+def _lower(meter: Meter, value: Any) -> str:
+    return _text("lower", _text("lower", value, meter).lower(), meter)
+
+
+def _upper(meter: Meter, value: Any) -> str:
+    """Make it upper case; one character may become three (and two in lower case), so the result is measured too."""
+    return _text("upper", _text("upper", value, meter).upper(), meter)
+
+
+def _trim(meter: Meter, value: Any) -> str:
+    return _text("trim", value, meter).strip()
+
+
+def _contains(meter: Meter, value: Any, part: Any) -> bool:
+    return is_in(part, value, meter)
+
+
+def _starts_with(meter: Meter, value: Any, part: Any) -> bool:
+    return _text("starts_with", value, meter).startswith(_text("starts_with", part, meter))
+
+
+def _ends_with(meter: Meter, value: Any, part: Any) -> bool:
+    return _text("ends_with", value, meter).endswith(_text("ends_with", part, meter))
+
+
+def _min(meter: Meter, *values: Any) -> Any:
+    return min(_comparable("min", values, meter), default=None)
+
+
+def _max(meter: Meter, *values: Any) -> Any:
+    return max(_comparable("max", values, meter), default=None)
+
+
+def _sum(meter: Meter, values: Any) -> int | float:
+    total: int | float = 0
+    for value in _items("sum", values, meter):
+        total = bounded(total + _number_of("sum", value))
+    return total
+
+
+def _abs(meter: Meter, value: Any) -> int | float:
+    return abs(_number_of("abs", value))
+
+
+def _round(meter: Meter, value: Any, digits: Any = 0) -> int | float:
+    number = _number_of("round", value)
+    if type(digits) is not int or not 0 <= digits <= _MAX_DIGITS:
+        raise ExpressionFailed(f"round takes 0 to {_MAX_DIGITS} digits")
+    if type(number) is float and abs(number) < _FIRST_WITHOUT_FRACTION:
+        number = float(Decimal(repr(number)).quantize(Decimal(1).scaleb(-digits), context=_ROUNDING))
+    return number if digits else _whole(number)
+
+
+def _int(meter: Meter, value: Any) -> int:
+    if type(value) is str:
+        return _whole(_read_number("int", value, _INTEGER, meter))
+    return _whole(_number_of("int", value))
+
+
+def _number(meter: Meter, value: Any) -> int | float:
+    return _read_number("number", value, _NUMBER, meter) if type(value) is str else _number_of("number", value)
+
+
+def _string(meter: Meter, value: Any) -> str:
+    if type(value) is str:
+        return value
+    if value is None or type(value) is bool:
+        return {None: "null", True: "true", False: "false"}[value]
+    return repr(_number_of("string", value))
+
+
+def _keys(meter: Meter, value: Any) -> list[str]:
+    if type(value) is not dict:
+        raise ExpressionFailed(f"keys is not defined for {type_name(value)}")
+    meter.spend_items(len(value))
+    if not all(type(key) is str for key in value):
+        raise ExpressionFailed("a key of a map is no text")
+    return sorted(value)
+
+
+def _duration(meter: Meter, value: Any) -> int | float:
+    try:
+        duration = parse_duration(_text("duration", value, meter))
+    except NotIso as error:
+        raise ExpressionFailed(str(error)) from error
+    if duration.months:
+        raise ExpressionFailed("months and years have no fixed length: use days")
+    return _seconds(duration.rest)
+
+
+def _timestamp(meter: Meter, value: Any) -> int | float:
+    try:
+        return _seconds(parse_moment(_text("timestamp", value, meter)) - _EPOCH)
+    except NotIso as error:
+        raise ExpressionFailed(str(error)) from error
+
+
+def _moment(meter: Meter, value: Any) -> str:
+    try:
+        moment = _EPOCH + timedelta(seconds=_number_of("moment", value))
+    except OverflowError as error:
+        raise ExpressionFailed("the moment is outside the years 1 to 9999") from error
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+FUNCTIONS: dict[str, Function] = {
+    "len": Function("len(x)", 1, 1, _len),
+    "lower": Function("lower(text)", 1, 1, _lower),
+    "upper": Function("upper(text)", 1, 1, _upper),
+    "trim": Function("trim(text)", 1, 1, _trim),
+    "contains": Function("contains(x, part)", 2, 2, _contains),
+    "starts_with": Function("starts_with(text, part)", 2, 2, _starts_with),
+    "ends_with": Function("ends_with(text, part)", 2, 2, _ends_with),
+    "min": Function("min(a, b, …) or min(list)", 1, None, _min),
+    "max": Function("max(a, b, …) or max(list)", 1, None, _max),
+    "sum": Function("sum(list)", 1, 1, _sum),
+    "abs": Function("abs(number)", 1, 1, _abs),
+    "round": Function("round(number) or round(number, digits)", 1, 2, _round),
+    "int": Function("int(x)", 1, 1, _int),
+    "number": Function("number(x)", 1, 1, _number),
+    "string": Function("string(x)", 1, 1, _string),
+    "keys": Function("keys(map)", 1, 1, _keys),
+    "coalesce": Function("coalesce(a, b, …)", 1, None, None),
+    "default": Function("default(a, b, …)", 1, None, None),
+    "duration": Function('duration("PT1H")', 1, 1, _duration),
+    "timestamp": Function('timestamp("2030-01-31T08:00:00Z")', 1, 1, _timestamp),
+    "moment": Function("moment(seconds)", 1, 1, _moment),
+}
+
+_MAX_DIGITS = 12
+_FIRST_WITHOUT_FRACTION = 2.0**53
+# Its own context: the thread's may have been changed by anyone.
+_ROUNDING = Context(prec=40, rounding=ROUND_HALF_UP)
+_INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
+_NUMBER = re.compile(r"[+-]?[0-9]{1,400}(?:\.[0-9]{1,400})?(?:[eE][+-]?[0-9]{1,4})?")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def _text(function: str, value: Any, meter: Meter) -> str:
+    if type(value) is not str:
+        raise ExpressionFailed(f"{function} is not defined for {type_name(value)}")
+    meter.spend_characters(len(value))
+    return value
+
+
+def _items(function: str, value: Any, meter: Meter) -> list[Any]:
+    if type(value) is not list:
+        raise ExpressionFailed(f"{function} is not defined for {type_name(value)}")
+    meter.spend_items(len(value))
+    return value
+
+
+def _number_of(function: str, value: Any) -> int | float:
+    if type(value) is int or type(value) is float:
+        return bounded(value)
+    raise ExpressionFailed(f"{function} is not defined for {type_name(value)}")
+
+
+def _comparable(function: str, arguments: Sequence[Any], meter: Meter) -> Sequence[Any]:
+    """Give the arguments, or the items of the only one, if they can be put in order."""
+    values = _items(function, arguments[0], meter) if len(arguments) == 1 else arguments
+    kinds = {type(admitted(value)) for value in values}
+    if kinds <= {int, float} or kinds <= {str}:
+        return values
+    raise ExpressionFailed(f"{function} is defined for numbers alone or texts alone")
+
+
+def _whole(number: int | float) -> int:
+    return int(bounded(int(number)))
+
+
+def _read_number(function: str, text: str, pattern: re.Pattern[str], meter: Meter) -> int | float:
+    meter.spend_characters(len(text))
+    written = text.strip()
+    if pattern.fullmatch(written) is None:
+        raise ExpressionFailed(f"{function} cannot read {text[:40]!a}")
+    return bounded(int(written) if _DIGITS.fullmatch(written) else float(written))
+
+
+_DIGITS = re.compile(r"[+-]?[0-9]+")
+
+
+def _seconds(length: timedelta) -> int | float:
+    return length // timedelta(seconds=1) if length.microseconds == 0 else length.total_seconds()

@@ -1,0 +1,109 @@
+"""Durations, moments and cycles as ISO 8601 writes them: what timers are made of."""
+
+import calendar
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+
+class NotIso(ValueError):
+    """The text is not what ISO 8601 calls a duration, a moment or a repeating interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """A length of time; months are counted by the calendar, days have 24 hours (every moment is in UTC)."""
+
+    months: int = 0
+    rest: timedelta = timedelta(0)
+
+    def after(self, moment: datetime) -> datetime:
+        """Give the moment that lies this much later; the 31st becomes the last day of a shorter month."""
+        try:
+            return _add_months(moment, self.months) + self.rest
+        except (OverflowError, ValueError) as error:
+            raise NotIso(_TOO_LONG) from error
+
+    @property
+    def is_shorter_than_a_second(self) -> bool:
+        return self.months == 0 and self.rest < timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Cycle:
+    """A repeating interval: `R3/PT10M` fires three times, `R/PT1H` for ever."""
+
+    count: int | None
+    """How often in all; None: without an end."""
+    interval: Duration
+    text: str
+    """The interval as it was written."""
+    start: datetime | None = None
+    """When the first one is due; None: one interval from now."""
+
+    def first(self, now: datetime) -> datetime:
+        return self.start if self.start is not None else self.interval.after(now)
+
+
+def parse_duration(text: str) -> Duration:
+    """Read `P1Y2M3DT4H5M6.5S`, or weeks (`P2W`); only days and what is smaller may have a fraction."""
+    match = _DURATION.fullmatch(text.strip())
+    if match is None or not any(match.groups()):
+        raise NotIso("A duration is written like PT30M, P1DT12H or P1M.")
+    years, months, *smaller = match.groups()
+    weeks, days, hours, minutes, seconds = (float((part or "0").replace(",", ".")) for part in smaller)
+    try:
+        rest = timedelta(weeks=weeks, days=days, hours=hours, minutes=minutes, seconds=seconds)
+    except OverflowError as error:
+        raise NotIso(_TOO_LONG) from error
+    return Duration(months=int(years or 0) * 12 + int(months or 0), rest=rest)
+
+
+def parse_moment(text: str) -> datetime:
+    """Read a date with or without a time, in UTC when it names no zone."""
+    if _MOMENT.fullmatch(text.strip()) is None:
+        raise NotIso(_MOMENT_EXPECTED)
+    try:
+        moment = datetime.fromisoformat(text.strip().replace(",", "."))
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise NotIso(_MOMENT_EXPECTED) from error
+
+
+def parse_cycle(text: str) -> Cycle:
+    """Read `R3/PT10M`, `R/PT1H` or, with its first moment, `R5/2030-01-01T08:00:00Z/P1D`."""
+    match = _CYCLE.fullmatch(text.strip())
+    if match is None:
+        raise NotIso("A cycle is written like R3/PT10M (three times) or R/PT1H (without an end).")
+    repeats, start, interval = match.groups()
+    count = int(repeats) if repeats else None
+    if count == 0:
+        raise NotIso("A cycle repeats at least once.")
+    duration = parse_duration(interval)
+    if duration.is_shorter_than_a_second:
+        raise NotIso("A cycle's interval is at least one second.")
+    return Cycle(count, duration, interval, start=parse_moment(start) if start else None)
+
+
+_WHOLE = r"(\d{1,5})"
+_PART = r"(\d{1,9}(?:[.,]\d{1,9})?)"
+_DURATION = re.compile(
+    rf"P(?:{_WHOLE}Y)?(?:{_WHOLE}M)?(?:{_PART}W)?(?:{_PART}D)?"
+    rf"(?:T(?=\d)(?:{_PART}H)?(?:{_PART}M)?(?:{_PART}S)?)?",
+    re.ASCII,
+)
+_CLOCK = r"\d\d(?::?\d\d(?::?\d\d(?:[.,]\d{1,9})?)?)?"
+_MOMENT = re.compile(rf"\d{{4}}-?\d\d-?\d\d(?:[T ]{_CLOCK}(?:Z|[+-]\d\d(?::?\d\d)?)?)?", re.ASCII)
+_CYCLE = re.compile(r"R(\d{1,9})?/(?:([^/]+)/)?(P[^/]*)", re.ASCII)
+_TOO_LONG = "The duration leads beyond the year 9999."
+_MOMENT_EXPECTED = "A moment is written like 2030-01-31T08:00:00Z."
+
+
+def _add_months(moment: datetime, months: int) -> datetime:
+    if months == 0:
+        return moment
+    year, month = divmod(moment.year * 12 + moment.month - 1 + months, 12)
+    if year > 9999:
+        raise OverflowError
+    last = calendar.monthrange(year, month + 1)[1]
+    return moment.replace(year=year, month=month + 1, day=min(moment.day, last))

@@ -1,0 +1,56 @@
+"""What keeps a file from being run."""
+
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+MOST_PROBLEMS = 100
+"""More tell nobody anything."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One reason, with the id of the element (empty: the file itself) and its line in the file (0: unknown)."""
+
+    element: str
+    line: int
+    message: str
+
+
+class NotExecutable(Exception):
+    """The file cannot be run; `problems` says why, everything at once."""
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        super().__init__("; ".join(f"{problem.element}: {problem.message}" for problem in problems[:3]))
+        self.problems = problems
+
+
+@dataclass(slots=True)
+class Problems:
+    """Gathers what is wrong with a file."""
+
+    found: list[Problem] = field(default_factory=list)
+
+    def add(self, element: str, line: int, message: str) -> None:
+        """Keep one more; the last one that is told ends the reading."""
+        problem = Problem(element[:200], line, message)
+        if problem not in self.found:
+            self.found.append(problem)
+        if len(self.found) >= MOST_PROBLEMS:
+            self.raise_if_any()
+
+    def stop(self, element: str, line: int, message: str) -> NoReturn:
+        """End the reading here: whatever follows would take too long."""
+        self.found = [*self.found[: MOST_PROBLEMS - 1], Problem(element[:200], line, message)]
+        raise NotExecutable(self.in_order())
+
+    def tells_of(self, element: str) -> bool:
+        """Tell whether something is known to be wrong with an element already."""
+        return any(problem.element == element for problem in self.found)
+
+    def raise_if_any(self) -> None:
+        """Raise what was found, in the order of the file."""
+        if self.found:
+            raise NotExecutable(self.in_order())
+
+    def in_order(self) -> tuple[Problem, ...]:
+        return tuple(sorted(self.found, key=lambda problem: problem.line))
