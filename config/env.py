@@ -89,6 +89,7 @@ class Environment:
     history_batch: int
     history_seconds: int
     history_retention_months: int
+    finished_instance_days: int
     ingest_batch: int
     ingest_milliseconds: int
     log_level: str
@@ -146,6 +147,7 @@ def read(variables: Mapping[str, str]) -> Environment:
         history_batch=source.integer("HISTORY_BATCH", 50_000, 1, 60_000),
         history_seconds=source.integer("HISTORY_SECONDS", 5, 1, 60),
         history_retention_months=source.integer("HISTORY_RETENTION_MONTHS", 0, 0, 1200),
+        finished_instance_days=source.integer("FINISHED_INSTANCE_DAYS", 0, 0, 36_500),
         log_level=source.take("LOG_LEVEL", _log_level) or "INFO",
     )
 
@@ -287,9 +289,8 @@ def _postgresql(value: str) -> DatabaseAddress:
         raise ValueError(rule)
     user, _, password = account.partition(":")
     hosts, ports = zip(*(_place(place, rule) for place in places.split(",")), strict=True)
-    options = dict(parse_qsl(query))
-    if len(hosts) > 1:
-        options.setdefault("target_session_attrs", "read-write")
+    # Of one host as well: behind its name another server may stand tomorrow, and one that follows takes no writes.
+    options = {"target_session_attrs": "read-write", **dict(parse_qsl(query))}
     return DatabaseAddress(
         name=unquote(name),
         user=unquote(user),

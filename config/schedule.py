@@ -93,6 +93,12 @@ SCHEDULE = (
         at=crontab(minute="41", hour="2"),
         sentence="Drop the months of sensor history that are older than HISTORY_RETENTION_MONTHS.",
     ),
+    Upkeep(
+        name="forget_old_workflows",
+        function="processes.workflows.services.upkeep.forget_old_workflows",
+        at=crontab(minute="11", hour="3"),
+        sentence="Delete workflow instances that ended more than FINISHED_INSTANCE_DAYS ago, and ids of old events.",
+    ),
 )
 
 

@@ -52,6 +52,7 @@ INSTALLED_APPS = [
     "sensors",
     "messaging",
     "processes.exchange",
+    "processes.workflows",
 ]
 
 MIDDLEWARE = [
@@ -98,7 +99,11 @@ def _postgresql(address: DatabaseAddress) -> dict[str, Any]:
     The planner is told that a page out of order costs hardly more than one in order, as on any disk without arms: with
     its default it reads the whole table of states for a batch of signals that touches a fiftieth of it. A transaction
     in which nothing happens for two minutes is ended: whoever hangs, in a rename say, must not keep its rows for ever.
+    A server that has vanished without a word is noticed within half a minute, not by the system's default of hours; one
+    that was cut off from its standbys can at most be read from for as long as a connection lives.
     """
+    from config.engines.quorum import QuorumConnection  # the embedded profile needs no driver
+
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": address.name,
@@ -109,13 +114,21 @@ def _postgresql(address: DatabaseAddress) -> dict[str, Any]:
         "CONN_HEALTH_CHECKS": True,
         "OPTIONS": {
             "connect_timeout": 3,
+            "keepalives_idle": 10,
+            "keepalives_interval": 5,
+            "keepalives_count": 3,
+            "tcp_user_timeout": 25_000,
             "application_name": "postern",
+            # Statements stay prepared where the code asks for it, and nowhere else: a plan for any values is not for all.
+            "prepare_threshold": 1_000_000_000,
             "options": "-c random_page_cost=1.1 -c idle_in_transaction_session_timeout=120s",
             "pool": {
                 "min_size": 0,
                 "max_size": WEB_CONCURRENCY + ENV.session_workers + 4,
                 "timeout": 5,
                 "reconnect_timeout": 2,
+                "max_lifetime": 300,
+                "connection_class": QuorumConnection,
             },
             **address.options,
         },
@@ -219,6 +232,8 @@ SESSION_WORKERS = ENV.session_workers
 HISTORY_BATCH = ENV.history_batch
 HISTORY_SECONDS = ENV.history_seconds
 HISTORY_RETENTION_MONTHS = ENV.history_retention_months
+# How long finished instances of workflows are kept; 0: for ever.
+FINISHED_INSTANCE_DAYS = ENV.finished_instance_days
 # A batch of signals is committed when it is this large or this old.
 INGEST_BATCH = ENV.ingest_batch
 INGEST_SECONDS = ENV.ingest_milliseconds / 1000

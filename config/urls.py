@@ -12,6 +12,7 @@ api_patterns: list[URLPattern | URLResolver] = [
     path("", include("sensors.api.urls")),
     path("", include("messaging.api.urls")),
     path("", include("processes.exchange.api.urls")),
+    path("", include("processes.workflows.api.urls")),
     path("schema/", SchemaView.as_view(), name="schema"),
     path("docs/", SpectacularSwaggerSplitView.as_view(), name="docs"),
 ]

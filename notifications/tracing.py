@@ -101,4 +101,5 @@ def _remembered(session: RepeatSession) -> Step:
         "repeats": session.repeats,
         "repeat_at": None if session.repeat_at is None else format_moment(session.repeat_at),
     }
-    return Step(session.created_at, "session", session.pk, f"session {session}", session.status, data)
+    page = reverse("admin:notifications_repeatsession_change", args=[session.pk])
+    return Step(session.created_at, "session", session.pk, f"session {session}", session.status, data, page)

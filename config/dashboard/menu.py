@@ -10,6 +10,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from config.records.scopes import Scope, permission
 from processes.exchange.selectors import count_in_doubt
 
 
@@ -43,6 +44,12 @@ def _list(title: Promise, icon: str, model: str) -> Entry:
     return Entry(title, icon, page=f"admin:{app_label}_{name}_changelist", permission=f"{app_label}.view_{name}")
 
 
+def _workflow_list(title: Promise, icon: str, name: str) -> Entry:
+    """Return the entry of a list of workflows: whoever may read them by REST sees it."""
+    allowed = f"records.{permission(Scope.WORKFLOWS_READ)}"
+    return Entry(title, icon, page=f"admin:workflows_{name}_changelist", permission=allowed)
+
+
 MENU: tuple[tuple[Promise, tuple[Entry, ...]], ...] = (
     (
         _("Sensors"),
@@ -68,6 +75,8 @@ MENU: tuple[tuple[Promise, tuple[Entry, ...]], ...] = (
             _list(_("Followers"), "conversion_path", "notifications.follower"),
             _list(_("Incidents"), "emergency_home", "notifications.incident"),
             _list(_("Alert ladder"), "stairs", "notifications.rung"),
+            _list(_("Repeat sessions"), "replay", "notifications.repeatsession"),
+            _list(_("Session themes"), "category", "notifications.theme"),
         ),
     ),
     (
@@ -94,7 +103,14 @@ MENU: tuple[tuple[Promise, tuple[Entry, ...]], ...] = (
             _list(_("Databases"), "database", "messaging.exchangedatabase"),
         ),
     ),
-    (_("Processes"), ()),
+    (
+        _("Processes"),
+        (
+            _workflow_list(_("Task inbox"), "inbox", "workitem"),
+            _workflow_list(_("Workflow instances"), "account_tree", "workflowinstance"),
+            _workflow_list(_("Workflow definitions"), "schema", "workflowdefinition"),
+        ),
+    ),
     (
         pgettext_lazy("menu", "System"),
         (

@@ -15,7 +15,7 @@ from config.common.correlation import PATTERN
 from config.records.models import ChangeRecord, LogEntry
 from config.records.tracing import Step, trace
 from messaging.models import Message
-from notifications.models import Alert, Delivery
+from notifications.models import Alert, Delivery, RepeatSession
 from processes.exchange.models import ExchangeProcess
 
 KINDS: dict[str, Promise] = {
@@ -28,6 +28,7 @@ KINDS: dict[str, Promise] = {
     "message": _("message"),
     "reply": _("reply"),
     "process": _("exchange process"),
+    "session": _("repeat session"),
 }
 OUTCOMES: dict[str, dict[str, Any]] = {
     "change": dict(ChangeRecord.Action.choices),
@@ -37,6 +38,7 @@ OUTCOMES: dict[str, dict[str, Any]] = {
     "message": dict(Message.Status.choices),
     "reply": dict(Message.Status.choices),
     "process": dict(ExchangeProcess.Status.choices),
+    "session": dict(RepeatSession.Status.choices),
 }
 
 

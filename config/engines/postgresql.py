@@ -5,6 +5,8 @@ from typing import Any
 import psycopg
 from django.db import connection
 
+from config.engines.quorum import QuorumConnection
+
 HEALTH_SECONDS = 2
 """libpq takes a second as two."""
 
@@ -12,9 +14,9 @@ HEALTH_SECONDS = 2
 def connect(**options: Any) -> psycopg.Connection[Any]:
     """Open a connection of its own to the default database, in autocommit mode."""
     parameters = {**connection.get_connection_params(), **options}
-    return psycopg.connect(**parameters, autocommit=True)
+    return QuorumConnection.connect(**parameters, autocommit=True)
 
 
 def health() -> None:
-    """Raise unless the server lets a client in."""
+    """Raise unless a server lets a client in and, where it has standbys, they confirm a commit."""
     connect(connect_timeout=HEALTH_SECONDS).close()

@@ -154,6 +154,7 @@ class LogEntry(models.Model):
         FILE = "file", _("file")
         REFUSED = "refused", _("refused call")
         ALERT = "alert", _("alert")
+        WORKFLOW = "workflow", _("workflow")
 
     # The services always set it: pages go by it, and SQLite's own clock writes a time as another text.
     at = models.DateTimeField(_("time"), db_default=Now())

@@ -1,5 +1,6 @@
 """The scheduler: does whatever is due and not yet done, in its own process or inside the server's."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -18,8 +19,8 @@ log = structlog.get_logger(__name__)
 GRACE_SECONDS = 4.0
 WORK_GRACE_SECONDS = 3.0
 LISTEN_SECONDS = 1.0
-# A connection that only listens would not notice for hours that the other side has vanished.
-KEEPALIVE = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
+# Who only listens does not notice that another server has taken the place of this one, and that nobody rings here.
+EAR_SECONDS = 60.0
 
 
 class Scheduler:
@@ -77,10 +78,14 @@ class _Ear:
         self._wake = wake
         self._wake_all = wake_all
         self._connection: psycopg.Connection[Any] | None = None
+        self._renewed_at = 0.0
 
     def listen(self) -> bool:
+        if time.monotonic() - self._renewed_at >= EAR_SECONDS:
+            self.close()
         if self._connection is None:
-            self._connection = postgresql.connect(**KEEPALIVE)
+            self._connection = postgresql.connect()
+            self._renewed_at = time.monotonic()
             self._connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(CHANNEL)))
             # What was rung while nobody listened is lost: look everywhere.
             self._wake_all()

@@ -1,5 +1,5 @@
 """Registers the admin pages of the spine."""
 
-from notifications.admin import alerts, deliveries, events, followers, incidents, ladder
+from notifications.admin import alerts, deliveries, events, followers, incidents, ladder, sessions, themes
 
-__all__ = ["alerts", "deliveries", "events", "followers", "incidents", "ladder"]
+__all__ = ["alerts", "deliveries", "events", "followers", "incidents", "ladder", "sessions", "themes"]

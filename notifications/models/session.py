@@ -73,7 +73,7 @@ class RepeatSession(models.Model):
     theme = models.ForeignKey(
         Theme, verbose_name=_("theme"), on_delete=models.PROTECT, related_name="sessions", db_index=False
     )
-    change = models.BigIntegerField(_("change"), default=1)
+    change = models.BigIntegerField(pgettext_lazy("session", "change"), default=1)
     status = models.CharField(_("status"), max_length=9, choices=Status.choices, default=Status.ACTIVE)
     is_repeating = models.BooleanField(_("being repeated"), default=False)
     """A worker has it; when its lease ends that worker is dead, and the repeat counts as failed."""
@@ -81,7 +81,7 @@ class RepeatSession(models.Model):
     record_count = models.PositiveIntegerField(_("records"))
     repeats = models.PositiveIntegerField(_("failed repeats"), default=0)
     save_number = models.BigIntegerField(_("order of saving"), default=0)
-    due_at = models.DateTimeField(_("due"), null=True)
+    due_at = models.DateTimeField(pgettext_lazy("session", "due"), null=True)
     correlation_id = models.CharField(_("correlation id"), max_length=64, blank=True)
     created_at = models.DateTimeField(_("created"), db_default=Now(), editable=False)
 

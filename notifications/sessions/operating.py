@@ -1,7 +1,7 @@
 """What operators do with sessions: repeat one now, move many, revive an exhausted one. Each is told in the timeline."""
 
 from collections.abc import Collection
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.db import transaction
@@ -17,6 +17,8 @@ from notifications.sessions.timeline import write_steps
 
 Status = RepeatSession.Status
 What = SessionStep.What
+FIRST, LAST = datetime(1000, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
+"""No shift leads past these: a time that Python cannot read would keep the session from being read at all."""
 
 
 def repeat_now(*, session_ids: Collection[int], actor: str) -> int:
@@ -28,7 +30,9 @@ def repeat_now(*, session_ids: Collection[int], actor: str) -> int:
 
 def shift_sessions(*, session_ids: Collection[int], seconds: float, actor: str) -> int:
     """Move the repeat times of saved sessions, later or earlier; return how many there were."""
-    moved = _move(session_ids, F("due_at") + timedelta(seconds=seconds), detail=f"{actor}: {seconds:+g} s")
+    shift = timedelta(seconds=seconds)
+    movable = {"due_at__range": (FIRST - shift, LAST - shift)}
+    moved = _move(session_ids, F("due_at") + shift, detail=f"{actor}: {seconds:+g} s", **movable)
     if seconds < 0:
         announce(seconds=0.0)
     return moved
@@ -47,19 +51,19 @@ def revive_sessions(*, session_ids: Collection[int], actor: str) -> int:
     return len(held)
 
 
-def _move(session_ids: Collection[int], due_at: Any, *, detail: str) -> int:
+def _move(session_ids: Collection[int], due_at: Any, *, detail: str, **among: Any) -> int:
     with transaction.atomic():
-        held = _hold(session_ids, Status.SAVED)
+        held = _hold(session_ids, Status.SAVED, **among)
         rows = RepeatSession.objects.filter(pk__in=among_numbers([row.pk for row in held]))
         rows.update(due_at=due_at, change=F("change") + 1)
         _note(held, What.MOVED, detail)
     return len(held)
 
 
-def _hold(session_ids: Collection[int], status: RepeatSession.Status) -> list[RepeatSession]:
+def _hold(session_ids: Collection[int], status: RepeatSession.Status, **among: Any) -> list[RepeatSession]:
     """Lock those of the sessions that are still in that state, in order of id."""
     rows: QuerySet[RepeatSession] = RepeatSession.objects.select_for_update().filter(
-        pk__in=among_numbers(session_ids), status=status
+        pk__in=among_numbers(session_ids), status=status, **among
     )
     return list(rows.order_by("pk"))
 

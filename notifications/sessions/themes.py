@@ -40,7 +40,7 @@ def create_theme(*, number: int, actor: str, **values: Any) -> str | None:
     wanted = ThemeValues(**values)
     if not 0 <= number < OWN_THEMES_FROM:
         raise Invalid({"theme": [gettext("Must be a whole number from 0 to 1999999999.")]})
-    _check(wanted)
+    check_values(wanted)
     secret = make_secret() if wanted.url else None
     try:
         with transaction.atomic():
@@ -59,7 +59,7 @@ def update_theme(*, number: int, actor: str, **edits: Any) -> str | None:
             raise ThemeNotFound
         before = values_of(theme)
         wanted = replace(before, **edits)
-        _check(wanted)
+        check_values(wanted)
         secret = make_secret() if wanted.url and not before.url else None
         kept = {"secret": None} if not wanted.url else _kept(secret)
         Theme.objects.filter(pk=number).update(**_columns(wanted), **kept)
@@ -80,8 +80,8 @@ def values_of(theme: Theme) -> ThemeValues:
     )
 
 
-def _check(values: ThemeValues) -> None:
-    """Refuse what no theme can be; the numbers have their bounds in the serializers and in the database."""
+def check_values(values: ThemeValues) -> None:
+    """Refuse what no theme can be; the numbers have their bounds in serializers, forms and the database."""
     if bool(values.handler) == bool(values.url):
         rule = gettext("Exactly one of handler and url must be given.")
         raise Invalid({"handler": [rule], "url": [rule]})

@@ -87,6 +87,12 @@ class TestRead:
         assert (address.hosts, address.ports, address.password) == ("h1,h2", "5433,5432", "p@")
         assert address.options == {"sslmode": "require", "target_session_attrs": "read-write"}
 
+    @pytest.mark.parametrize(("query", "wanted"), [("", "read-write"), ("?target_session_attrs=any", "any")])
+    def test_one_host_must_take_writes_too_unless_told_otherwise(self, query: str, wanted: str) -> None:
+        address = read({"DATABASE_URL": f"postgresql://h/db{query}"}).database
+        assert address is not None
+        assert address.options == {"target_session_attrs": wanted}
+
     def test_an_ipv6_host_keeps_its_colons(self) -> None:
         address = read({"DATABASE_URL": "postgresql://u@[::1]:5433/db"}).database
         assert address is not None

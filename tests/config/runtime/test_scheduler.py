@@ -116,6 +116,16 @@ class TestListening:
         self.notify("one")
         assert eventually(lambda: kind.turns > before, 3)
 
+    def test_listens_on_a_new_connection_from_time_to_time(
+        self, start: Callable[..., Scheduler], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(module, "EAR_SECONDS", 0.5)
+        start(Kind("one"))
+        assert eventually(lambda: self.listeners() == 1, 5)
+        with postgresql.connect() as own:
+            first = own.execute(f"SELECT pid {LISTENERS}").fetchall()
+            assert eventually(lambda: own.execute(f"SELECT pid {LISTENERS}").fetchall() not in (first, []), 5)
+
     def notify(self, name: str) -> None:
         with postgresql.connect() as own:
             own.execute("SELECT pg_notify(%s, %s)", [CHANNEL, name])

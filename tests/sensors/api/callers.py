@@ -23,6 +23,9 @@ class Caller:
     def send_file(self, path: str, content: bytes, kind: str = "text/csv", **headers: str) -> Any:
         return self._browser.post(f"/api/v1{path}", content, content_type=kind, headers=headers)
 
+    def send_form(self, path: str, **fields: Any) -> Any:
+        return self._browser.post(f"/api/v1{path}", fields)
+
 
 def service(*scopes: str) -> Caller:
     return Caller(create_key(name="desk", actor="test", scopes=scopes)[1])

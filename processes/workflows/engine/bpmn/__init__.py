@@ -6,7 +6,7 @@
 
 - One process of a file is run: the one that is executable, else the only one with anything in it.
 - Extensions of other tools, drawings, lanes, data objects and annotations are ignored. So a service or send task whose
-  handler only another tool knows is `external`, and its topic is its id.
+  handler only another tool knows is `external`, and its topic is its id; a send task with a message throws it.
 - Extensions of the namespace `https://postern.dev/bpmn/1.0` are attributes, or elements within `extensionElements`:
   `handler`, `topic` and `input` (service and send tasks; inputs of thrown events, too), `correlation` and `condition`
   (message and signal events, receive tasks), `assign` (script tasks), `form` (user tasks).

@@ -1,0 +1,166 @@
+"""A PostgreSQL connection for a primary with synchronous standbys: what they have not confirmed is no success.
+
+PostgreSQL itself leaves three gaps. A commit whose wait for the standbys is cancelled is reported as done, with nothing
+but a warning. A primary that was cut off, or started again after another one took its place, still takes statements:
+its commits wait for ever, and what it had committed without a standby can be read there and be taken for done. And a
+server that has become read-only refuses a statement but keeps the connection.
+"""
+
+import time
+from functools import partial
+from typing import Any, Self, TypeVar
+from weakref import WeakKeyDictionary
+
+import psycopg
+import structlog
+from psycopg.abc import PQGen
+from psycopg.errors import Diagnostic, ReadOnlySqlTransaction
+from psycopg_pool import ConnectionPool
+
+log = structlog.get_logger(__name__)
+
+ValueT = TypeVar("ValueT")
+Place = tuple[str, str]
+"""A host and its port."""
+
+PROOF_SECONDS = 2.0
+SILENCE_SECONDS = 10.0
+"""How long a server may be silent, on a new connection and later, before a look is taken at what it waits for."""
+LOOK_SECONDS = 2
+_INTERVAL = 0.1
+
+# A commit that waits for the standbys; where there are none to wait for, nothing is written.
+_PROOF = "SELECT pg_logical_emit_message(true, 'postern', '') WHERE current_setting('synchronous_standby_names') <> ''"
+_WAITS = "SELECT FROM pg_stat_activity WHERE pid = %s AND wait_event = 'SyncRep'"
+# Names the place in PostgreSQL's source; the text of the warning depends on the server's language.
+_CANCELLED_WAIT = "SyncRepWaitForLSN"
+
+_last_good: dict[Place, Place] = {}
+"""By all the hosts and ports of an address, those that last took writes."""
+
+
+_drained_at: "WeakKeyDictionary[ConnectionPool[Any], float]" = WeakKeyDictionary()
+
+
+class NotConfirmed(psycopg.OperationalError):
+    """No standby has confirmed the commit: it would be lost with this server."""
+
+
+class QuorumConnection(psycopg.Connection[Any]):
+    """Closes itself, and the idle ones of its pool, once its server turns out not to be the one to write to."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._opened_at = time.monotonic()
+        self._is_new = True
+        self._cancelled_waits: list[Diagnostic] = []
+        # Not a method: a connection that holds itself is not freed when it is let go.
+        self.add_notice_handler(partial(_note, self._cancelled_waits))
+
+    @classmethod
+    def connect(cls, conninfo: str = "", **options: Any) -> Self:
+        """Connect to the first host whose commits are confirmed, beginning with the one that was last found so."""
+        address = str(options.get("host", "")), str(options.get("port", ""))
+        failures: list[str] = []
+        for host, port in (places := _in_order(address)):
+            try:
+                connection = cls._connect_to(conninfo, **{**options, "host": host, "port": port})
+            except psycopg.OperationalError as error:
+                if len(places) == 1:
+                    raise
+                failures.append(f"{host}:{port}: {error}")
+            else:
+                _last_good[address] = host, port
+                return connection
+        raise psycopg.OperationalError("no server takes writes: " + "; ".join(failures))
+
+    def wait(self, gen: PQGen[ValueT], interval: float = _INTERVAL, timeout: float | None = None) -> ValueT:
+        """Judge every answer of the server, to a commit as to any statement that commits by itself."""
+        try:
+            answer = super().wait(self._watched(gen), interval, timeout)
+        except ReadOnlySqlTransaction as error:
+            self._leave()
+            raise psycopg.OperationalError(f"the server has become read-only: {error}") from error
+        if self._cancelled_waits:
+            self._leave()
+            raise NotConfirmed("no standby has confirmed the commit: the wait for one was cancelled")
+        return answer
+
+    @classmethod
+    def _connect_to(cls, conninfo: str, **options: Any) -> Self:
+        """Connect and commit once: then whatever can be read there has been confirmed before it."""
+        connection = super().connect(conninfo, **options)
+        try:
+            connection.execute(_PROOF)
+            connection.commit()
+        except BaseException:
+            connection.close()
+            raise
+        connection._is_new = False
+        return connection
+
+    def _watched(self, gen: PQGen[ValueT]) -> PQGen[ValueT]:
+        """Pass the answers on; where there is none for a while, see whether that is for want of a standby."""
+        silent_since = time.monotonic()
+        try:
+            wanted = next(gen)
+            while True:
+                ready = yield wanted
+                if not ready and time.monotonic() - silent_since >= (
+                    PROOF_SECONDS if self._is_new else SILENCE_SECONDS
+                ):
+                    self._require_standby()
+                    silent_since = time.monotonic()
+                wanted = gen.send(ready)
+        except StopIteration as end:
+            value: ValueT = end.value
+            return value
+
+    def _require_standby(self) -> None:
+        """Give the session up if it waits for a standby. Its outcome is then unknown, as after any lost connection.
+
+        It is left waiting, for to cancel its wait is to make it readable; that of a new one has made nothing.
+        """
+        if not self._waits_for_standby():
+            return
+        if self._is_new:
+            self._cancel()
+        self._leave()
+        raise NotConfirmed("no standby confirms the commit")
+
+    def _waits_for_standby(self) -> bool:
+        """Ask over another connection; where it fails, the server is away and this one will fail by itself."""
+        mine = self.info
+        try:
+            with psycopg.connect(mine.dsn, password=mine.password, connect_timeout=LOOK_SECONDS) as other:
+                return other.execute(_WAITS, [mine.backend_pid]).rowcount > 0
+        except psycopg.Error as error:
+            log.warning("quorum.not_seen", host=mine.host, port=mine.port, error=str(error))
+            return False
+
+    def _cancel(self) -> None:
+        try:
+            self.cancel_safe(timeout=LOOK_SECONDS)
+        except psycopg.Error as error:
+            log.warning("quorum.not_cancelled", host=self.info.host, port=self.info.port, error=str(error))
+
+    def _leave(self) -> None:
+        log.warning("quorum.left", host=self.info.host, port=self.info.port)
+        pool: ConnectionPool[Any] | None = getattr(self, "_pool", None)
+        self.close()
+        # Once for all that were opened before: the others are those of the server that was found then.
+        if pool is not None and self._opened_at >= _drained_at.get(pool, 0.0):
+            _drained_at[pool] = time.monotonic()
+            pool.drain()
+
+
+def _note(cancelled_waits: list[Diagnostic], notice: Diagnostic) -> None:
+    if notice.source_function == _CANCELLED_WAIT:
+        cancelled_waits.append(notice)
+
+
+def _in_order(address: Place) -> list[Place]:
+    hosts, ports = (part.split(",") for part in address)
+    places = list(zip(hosts, ports, strict=True))
+    last = _last_good.get(address)
+    return sorted(places, key=lambda place: place != last)

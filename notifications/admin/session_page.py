@@ -1,0 +1,144 @@
+"""What the page of a session tells beside its fields: its records, and what happened to it."""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from datetime import datetime
+
+import msgspec
+from django.db.models.functions import Left
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext, pgettext
+
+from config.records.admin.pages import badge
+from notifications.models import RepeatSession, SessionRecord, SessionStep
+from notifications.sessions.exhaustion import theme_subject
+from notifications.sessions.operations import Verdict
+from notifications.sessions.timeline import LONGEST_TIMELINE
+
+MOST_RECORDS = 100
+LONGEST_RECORD = 16_384
+LONGEST_PAGE = 262_144
+"""A page ends before the text of its records is longer than this, if it has one."""
+
+What = SessionStep.What
+COLOURS = {
+    What.FAILED: "danger",
+    What.DIED: "danger",
+    What.EXHAUSTED: "danger",
+    What.LAPSED: "warning",
+    What.STOPPED: "warning",
+    What.REVIVED: "success",
+}
+VERDICT_COLOURS = {"acknowledged": "success", "refused": "danger"}
+_UNUSUAL = re.compile(r"[^\n\x20-\x7e]")
+
+
+@dataclass(frozen=True)
+class ShownRecord:
+    position: int
+    text: str
+    is_whole: bool
+
+
+@dataclass(frozen=True)
+class ShownVerdict:
+    verdict: Verdict
+    badge: SafeString
+
+
+@dataclass(frozen=True)
+class Entry:
+    at: datetime
+    badge: SafeString
+    detail: str
+    verdicts: list[ShownVerdict]
+
+
+@dataclass(frozen=True)
+class SessionPage:
+    records: list[ShownRecord]
+    more_records: int
+    timeline: list[Entry]
+    """The newest first."""
+    alerts: str
+    """The address of the alerts that an exhausted one has raised; empty to those who may not see them."""
+
+
+def build_session_page(request: HttpRequest, session: RepeatSession) -> SessionPage:
+    records = _records(session)
+    is_alerting = session.status == RepeatSession.Status.EXHAUSTED and request.user.has_perm("notifications.view_alert")
+    alerts = {"q": theme_subject(session.theme_id)}
+    return SessionPage(
+        records=records,
+        more_records=max(0, session.record_count - len(records)),
+        timeline=_timeline(session),
+        alerts=reverse("admin:notifications_alert_changelist", query=alerts) if is_alerting else "",
+    )
+
+
+def lay_out(body: str, *, longest: int) -> str:
+    """Return JSON text indented, unless that makes it too long; what has no shape of its own stands as an escape.
+
+    It means the same: outside of its strings JSON has none of these characters.
+    """
+    try:
+        indented = msgspec.json.format(body, indent=2)
+    except (msgspec.MsgspecError, RecursionError):
+        indented = body
+    return _UNUSUAL.sub(_letter, indented if len(indented) <= longest else body)
+
+
+def _records(session: RepeatSession) -> list[ShownRecord]:
+    rows = SessionRecord.objects.filter(session=session).order_by("position")
+    heads = rows.annotate(head=Left("body", LONGEST_RECORD + 1)).values_list("position", "head")
+    shown, length = list[ShownRecord](), 0
+    for position, head in heads[:MOST_RECORDS]:
+        record = _record(position, head)
+        length += len(record.text)
+        if shown and length > LONGEST_PAGE:
+            break
+        shown.append(record)
+    return shown
+
+
+def _record(position: int, head: str) -> ShownRecord:
+    if len(head) > LONGEST_RECORD:
+        return ShownRecord(position + 1, _UNUSUAL.sub(_letter, head[:LONGEST_RECORD]), is_whole=False)
+    return ShownRecord(position + 1, lay_out(head, longest=4 * LONGEST_RECORD), is_whole=True)
+
+
+def _letter(unusual: re.Match[str]) -> str:
+    """Write what is invisible, or turns the direction of what follows, by its number, as JSON may."""
+    letter = unusual[0]
+    if unicodedata.category(letter)[0] not in "CZ":
+        return letter
+    units = letter.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[place : place + 2].hex()}" for place in range(0, len(units), 2))
+
+
+def _timeline(session: RepeatSession) -> list[Entry]:
+    steps = SessionStep.objects.filter(session=session).order_by("-pk")[:LONGEST_TIMELINE]
+    created = Entry(session.created_at, badge(pgettext("session", "created"), "default"), "", [])
+    return [*(_entry(step) for step in steps), created]
+
+
+def _entry(step: SessionStep) -> Entry:
+    what = What(step.what)
+    detail = step.detail
+    if what in (What.APPENDED, What.REWRITTEN):
+        detail = gettext("records: %(count)s") % {"count": detail}
+    verdicts = [ShownVerdict(each, _verdict_badge(each)) for each in step.verdicts]
+    return Entry(step.at, badge(what.label, COLOURS.get(what, "info")), detail, verdicts)
+
+
+def _verdict_badge(verdict: Verdict) -> SafeString:
+    words = {
+        "acknowledged": pgettext("verdict", "acknowledged"),
+        "refused": pgettext("verdict", "refused"),
+        "cancelled": pgettext("verdict", "cancelled"),
+    }
+    status = verdict["status"]
+    return badge(words.get(status, status), VERDICT_COLOURS.get(status, "default"))

@@ -1,0 +1,139 @@
+"""The page on which the records of a waiting session are edited, guarded by the change that the person has seen."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from unfold.widgets import UnfoldAdminTextareaWidget
+
+from config.common.api import BadJson, decode
+from config.common.errors import Conflict
+from config.records.admin.pages import actor_of, page_of
+from config.records.admin.theme import ModelAdmin
+from notifications.admin.session_page import lay_out
+from notifications.errors import SessionNotFound, SessionTooLong, StaleChange
+from notifications.models import RepeatSession, SessionRecord
+from notifications.sessions.staff import edit_records
+
+LONGEST_EDITED = 131_072
+"""Bytes of compact JSON: laid out, they still fit into one call."""
+
+
+class SessionInUse(Conflict):
+    """The session is in use just now. Nothing has been saved; your text is kept here."""
+
+
+class RecordsForm(forms.Form):
+    change = forms.IntegerField(min_value=0, max_value=2**63 - 1, widget=forms.HiddenInput)
+    records = forms.CharField(
+        label=_("Records"),
+        strip=False,
+        help_text=_("A list in JSON. Each of its items is a record."),
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 22, "spellcheck": "false", "class": "pst-json"}),
+    )
+
+    def clean_records(self) -> list[Any]:
+        """Read the JSON by the rules of REST."""
+        try:
+            records = decode(self.cleaned_data["records"].encode())
+        except (BadJson, UnicodeEncodeError) as error:
+            raise forms.ValidationError(_explain(error)) from error
+        if not isinstance(records, list):
+            raise forms.ValidationError(gettext("Must be a list."))
+        return records
+
+
+def is_editable(session: RepeatSession) -> bool:
+    """Say whether the records may be edited here: nobody is at work on them, and they fit on a page."""
+    return session.status != RepeatSession.Status.ACTIVE and session.length <= LONGEST_EDITED
+
+
+def records_view(model_admin: ModelAdmin[RepeatSession], request: HttpRequest, object_id: str) -> HttpResponse:
+    """Show the records; on POST put those that were typed in their place, unless the session has changed since."""
+    session = model_admin.get_object(request, object_id)
+    if request.method != "POST":
+        if session is None:
+            raise Http404
+        return _show(model_admin, request, session, _fresh_form(session))
+    form = RecordsForm(request.POST)
+    if form.is_valid() and _save(request, session, form) and session is not None:
+        messages.success(request, gettext("The records have been replaced."))
+        return HttpResponseRedirect(page_of(model_admin, session))
+    return _show(model_admin, request, model_admin.get_object(request, object_id), form)
+
+
+def _save(request: HttpRequest, session: RepeatSession | None, form: RecordsForm) -> bool:
+    """Return whether it is done; if not, the form says why and keeps what was typed."""
+    change, records = form.cleaned_data["change"], form.cleaned_data["records"]
+    try:
+        if session is None:
+            raise SessionNotFound
+        if session.change == change and not is_editable(session):
+            raise SessionInUse
+        edit_records(session_id=session.pk, change=change, records=records, actor=actor_of(request))
+    except StaleChange as error:
+        _keep_what_was_typed(form, error.data["change"])
+    except SessionTooLong as error:
+        form.add_error("records", _too_long(error))
+    except (SessionNotFound, SessionInUse) as error:
+        form.add_error(None, error.message)
+    return form.is_valid()
+
+
+def _keep_what_was_typed(form: RecordsForm, newest: int) -> None:
+    """Say that someone was faster. The form names the newest change from now on: who sends it again knows of it."""
+    said = gettext(
+        "The session has changed while you were writing. Nothing has been saved and your text is kept here; below it "
+        "stands what the session holds now. Save again to put your text in its place."
+    )
+    form.add_error(None, said)
+    form.data = {"records": form.data["records"], "change": str(newest)}
+
+
+def _show(
+    model_admin: ModelAdmin[RepeatSession], request: HttpRequest, session: RepeatSession | None, form: RecordsForm
+) -> HttpResponse:
+    is_overtaken = session is not None and form.is_bound and bool(form.non_field_errors())
+    context = {
+        **model_admin.admin_site.each_context(request),
+        "opts": model_admin.opts,
+        "title": gettext("Records of a session"),
+        "original": session,
+        "form": form,
+        "newest": _text_of(session) if session is not None and is_overtaken else None,
+        "back": _list_of(model_admin) if session is None else page_of(model_admin, session),
+    }
+    return TemplateResponse(request, "admin/notifications/repeatsession/records.html", context)
+
+
+def _list_of(model_admin: ModelAdmin[RepeatSession]) -> str:
+    return reverse(f"admin:{model_admin.opts.app_label}_{model_admin.opts.model_name}_changelist")
+
+
+def _fresh_form(session: RepeatSession) -> RecordsForm:
+    return RecordsForm(initial={"change": session.change, "records": _text_of(session)})
+
+
+def _text_of(session: RepeatSession) -> str:
+    if session.length > LONGEST_EDITED:
+        return ""
+    bodies = SessionRecord.objects.filter(session=session).order_by("position").values_list("body", flat=True)
+    return lay_out(f"[{','.join(bodies)}]", longest=3 * LONGEST_EDITED)
+
+
+def _explain(error: Exception) -> str:
+    if not isinstance(error, BadJson):
+        return gettext("The JSON holds a string that is not UTF-8.")
+    if "line" not in error.data:
+        return error.message
+    return gettext("Line %(line)s, column %(column)s: %(message)s") % {**error.data, "message": error.message}
+
+
+def _too_long(error: SessionTooLong) -> str:
+    words = gettext("That is %(length)s bytes of compact JSON; the theme allows %(limit)s.")
+    return words % {"length": error.data["length"], "limit": error.data["limit"]}

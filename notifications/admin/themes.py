@@ -1,0 +1,185 @@
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import admin
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.template.defaultfilters import filesizeformat
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+from unfold.paginator import InfinitePaginator
+
+from config.records.admin.pages import actor_of, page_of, recent_changes
+from config.records.admin.theme import ModelAdmin, display
+from config.records.models import ChangeRecord
+from config.records.permissions import has_scope
+from config.records.scopes import Scope
+from config.records.services.once import claim_form
+from notifications.admin.session_words import count_words, nowrap, say_seconds
+from notifications.admin.theme_form import ThemeForm, named
+from notifications.models import RepeatSession, Theme
+from notifications.models.session import OWN_THEMES_FROM
+from notifications.sessions.load import MOST_COUNTED, count_by_theme
+from notifications.sessions.themes import KIND, create_theme, update_theme
+
+Status = RepeatSession.Status
+SHOWN = (Status.SAVED, Status.ACTIVE, Status.EXHAUSTED)
+
+
+@dataclass(frozen=True)
+class Count:
+    """The sessions of a theme in one state, and where they are listed."""
+
+    name: str
+    number: str
+    page: str
+    is_bad: bool
+
+
+@dataclass(frozen=True)
+class ThemePage:
+    counts: list[Count]
+    is_own: bool
+    """The product's own: who repeats its sessions is not for staff to choose."""
+    changes: list[ChangeRecord] | None
+    """None to those who may not see them."""
+
+
+@admin.register(Theme)
+class ThemeAdmin(ModelAdmin[Theme]):
+    list_display = ("number", "repeater", "sessions", "rhythm", "limits")
+    list_per_page = 50
+    paginator = InfinitePaginator
+    show_full_result_count = False
+    sortable_by = ()
+    search_fields = ("=number", "handler", "url")
+    search_help_text = _("Number, part of a handler's name or a URL")
+    actions = None
+    form = ThemeForm
+    fields = (*ThemeForm.Meta.fields, "form_id")
+    change_form_outer_before_template = "admin/notifications/theme/overview.html"
+    change_form_outer_after_template = "admin/notifications/theme/past.html"
+
+    class Media:
+        css = {"all": ["postern/sensors.css", "postern/sessions.css"]}
+
+    @display(description=_("who repeats"))
+    def repeater(self, theme: Theme) -> SafeString:
+        text = theme.handler or theme.url
+        own = gettext("the product's own") if is_own(theme) else ""
+        return format_html('<div class="pst-session">{} <span class="pst-quiet">{}</span></div>', text, own)
+
+    @display(description=_("sessions"))
+    def sessions(self, theme: Theme) -> SafeString | str:
+        numbers: dict[str, int] = getattr(theme, "numbers", {})
+        rows = [(each.page, each.number, each.name) for each in counts_of(theme, numbers) if each.number != "0"]
+        link = '<a class="pst-link pst-nowrap" href="{}">{} {}</a>'
+        links = format_html_join(" · ", link, rows)
+        return format_html('<div class="pst-session">{}</div>', links) if rows else "–"
+
+    @display(description=_("repeated after"))
+    def rhythm(self, theme: Theme) -> str:
+        words = say_seconds(theme.delay)
+        jitter = gettext("up to %(time)s more") % {"time": say_seconds(theme.jitter)} if theme.jitter else ""
+        return ", ".join(part for part in (words, jitter) if part)
+
+    @display(description=_("limits"))
+    def limits(self, theme: Theme) -> SafeString:
+        said = ngettext("%(count)d repeat", "%(count)d repeats", theme.repeat_limit) % {"count": theme.repeat_limit}
+        return nowrap(f"{said} · {filesizeformat(theme.length_limit)}")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return super().has_add_permission(request) or has_scope(request.user, Scope.SESSIONS)
+
+    def has_change_permission(self, request: HttpRequest, obj: Theme | None = None) -> bool:
+        return super().has_change_permission(request, obj) or has_scope(request.user, Scope.SESSIONS)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Theme | None = None) -> bool:
+        """Sessions and their callers know a theme by its number: it stays."""
+        return False
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Theme | None = None) -> tuple[str, ...]:
+        if obj is None:
+            return ()
+        return ("number", "handler", "url") if is_own(obj) else ("number",)
+
+    def get_fields(self, request: HttpRequest, obj: Theme | None = None) -> Any:
+        """The hidden mark of a form is there for those who can send it."""
+        names = super().get_fields(request, obj)
+        return names if obj is None else [name for name in names if name != "form_id"]
+
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        """Count the sessions of a whole page at once."""
+        changes = super().get_changelist_instance(request)
+        numbers = count_by_theme([row.pk for row in changes.result_list])
+        for row in changes.result_list:
+            setattr(row, "numbers", numbers.get(row.pk, {}))  # noqa: B010 (rides along to the column)
+        return changes
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        theme = self.get_object(request, object_id) if self.has_view_permission(request) else None
+        page = None if theme is None else build_theme_page(request, theme)
+        return super().change_view(request, object_id, form_url, {**(extra_context or {}), "page": page})
+
+    def save_model(self, request: HttpRequest, obj: Theme, form: Any, change: bool) -> None:
+        """Hand what was filled in to the service; of a known theme only what this person changed."""
+        values, actor = named(form.cleaned_data), actor_of(request)
+        if change:
+            edits = {name: value for name, value in values.items() if name in form.changed_data}
+            secret = update_theme(number=obj.pk, actor=actor, **edits)
+        else:
+            with transaction.atomic():
+                claim_form(form.cleaned_data["form_id"], purpose=KIND)
+                secret = create_theme(number=obj.pk, actor=actor, **values)
+        setattr(obj, "new_secret", secret)  # noqa: B010 (rides along to the response)
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        """There is nothing beside the theme itself."""
+
+    def response_add(self, request: HttpRequest, obj: Theme, post_url_continue: str | None = None) -> HttpResponse:
+        return self._secret_page(request, obj) or super().response_add(request, obj, post_url_continue)
+
+    def response_change(self, request: HttpRequest, obj: Theme) -> HttpResponse:
+        return self._secret_page(request, obj) or super().response_change(request, obj)
+
+    def _secret_page(self, request: HttpRequest, theme: Theme) -> HttpResponse | None:
+        """Show the secret of a URL that is new, this once."""
+        secret = getattr(theme, "new_secret", None)
+        if secret is None:
+            return None
+        title = gettext("Secret of theme %(number)s") % {"number": theme.pk}
+        frame = self.admin_site.each_context(request)
+        shared = {"opts": self.opts, "title": title, "original": theme, "back": page_of(self, theme)}
+        return TemplateResponse(request, "admin/notifications/theme/secret.html", {**frame, **shared, "secret": secret})
+
+
+def build_theme_page(request: HttpRequest, theme: Theme) -> ThemePage:
+    may_see = request.user.has_perm("records.view_changerecord")
+    return ThemePage(
+        counts=counts_of(theme, count_by_theme([theme.pk]).get(theme.pk, {})),
+        is_own=is_own(theme),
+        changes=recent_changes(request, KIND, str(theme.pk)) if may_see else None,
+    )
+
+
+def counts_of(theme: Theme, numbers: dict[str, int]) -> list[Count]:
+    listed = "admin:notifications_repeatsession_changelist"
+    return [
+        Count(
+            name=str(status.label),
+            number=count_words(numbers.get(status.value, 0), MOST_COUNTED),
+            page=reverse(listed, query={"theme": theme.pk, "status": status.value}),
+            is_bad=status == Status.EXHAUSTED and numbers.get(status.value, 0) > 0,
+        )
+        for status in SHOWN
+    ]
+
+
+def is_own(theme: Theme) -> bool:
+    return theme.pk >= OWN_THEMES_FROM

@@ -1,0 +1,40 @@
+"""Who sees the pages of workflows and who may act on them: those who may do the same by REST."""
+
+from typing import TypeVar
+
+from django.core.exceptions import PermissionDenied
+from django.db.models import Model
+from django.http import HttpRequest
+
+from config.records.admin.pages import BigTableAdmin
+from config.records.permissions import has_scope
+from config.records.scopes import Scope
+
+M = TypeVar("M", bound=Model)
+
+
+class WorkflowAdmin(BigTableAdmin[M]):
+    list_max_show_all = 0
+    list_filter_submit = True
+    actions = None
+
+    class Media:
+        css = {"all": ["postern/sensors.css", "postern/messaging.css", "postern/workflows.css"]}
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return has_scope(request.user, Scope.WORKFLOWS_READ)
+
+    def has_view_permission(self, request: HttpRequest, obj: M | None = None) -> bool:
+        return has_scope(request.user, Scope.WORKFLOWS_READ)
+
+    def has_operate_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        return has_scope(request.user, Scope.WORKFLOWS_WRITE) and self.has_view_permission(request)
+
+    def check_view(self, request: HttpRequest) -> None:
+        """Refuse whoever may not see these pages, where a view is not one of the framework's own."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+
+    def check_operate(self, request: HttpRequest) -> None:
+        if not self.has_operate_permission(request):
+            raise PermissionDenied

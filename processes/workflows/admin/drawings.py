@@ -1,0 +1,128 @@
+"""Definitions as pages show them: the diagram of the file with what is marked on it, or a list of its elements."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache, reduce
+from operator import or_
+from uuid import UUID
+
+from django.contrib.admin.utils import quote
+from django.db.models import Q
+from django.urls import reverse
+
+from processes.workflows.admin.words import say_kind
+from processes.workflows.engine.diagram import Marks, draw
+from processes.workflows.engine.running import State
+from processes.workflows.models import WorkflowRevision
+from processes.workflows.services.library import compiled
+
+MOST_ELEMENTS = 300
+MOST_DRAWINGS = 5
+Called = tuple[str, int]
+"""The key of a definition and its revision."""
+
+
+@dataclass(frozen=True)
+class Spot:
+    element: str
+    name: str
+    kind: str
+    tokens: int
+    has_incident: bool
+
+
+@dataclass(frozen=True)
+class Drawing:
+    title: str
+    address: str
+    """Of the image; empty where the file holds no diagram."""
+    spots: list[Spot]
+    """What is told instead."""
+    more: int = 0
+
+
+def draw_revision(revision: WorkflowRevision) -> Drawing:
+    called = (revision.definition_id, revision.number)
+    address = reverse("admin:workflows_revision_diagram", args=[quote(called[0]), called[1]])
+    return _drawing(called, revision.digest, address, Marks())
+
+
+def draw_state(
+    instance_id: UUID, version: int, state: State | None, *, own: Called, incidents: Iterable[str] = ()
+) -> list[Drawing]:
+    """Draw an instance: its own definition first, then those that it is inside of by call activities."""
+    shown = shown_definitions(state, own)
+    address = reverse("admin:workflows_instance_diagram", args=[instance_id, version])
+    digests = _digests(shown)
+    return [
+        _drawing(called, digests[called], f"{address}?of={place}", marks_of(state or {}, called, incidents))
+        for place, called in enumerate(shown)
+    ]
+
+
+def shown_definitions(state: State | None, own: Called) -> list[Called]:
+    return [own, *(each for each in definitions_of(state or {}) if each != own)][:MOST_DRAWINGS]
+
+
+def definitions_of(state: State) -> list[Called]:
+    """Name the definitions that run in a state, the first called first."""
+    found = [scope["definition"] for scope in state.get("scopes", {}).values() if "definition" in scope]
+    return list(dict.fromkeys((key, revision) for key, revision in found))
+
+
+def marks_of(state: State, called: Called, incidents: Iterable[str] = ()) -> Marks:
+    """Mark what is active in one of the definitions of a state: another may have elements of the same ids."""
+    tokens = Counter(
+        token["element"]
+        for token in state.get("tokens", {}).values()
+        if "loop" not in token and _definition_of(state, token["scope"]) == called
+    )
+    return Marks(active=tokens, incidents=frozenset(incidents))
+
+
+def name_elements(called: Iterable[Called]) -> dict[str, str]:
+    """Give the names of the elements of definitions, for lists that know their ids alone."""
+    return {
+        node.id: " ".join(node.name.split()) for each in called for node in compiled(*each).nodes.values() if node.name
+    }
+
+
+def _drawing(called: Called, digest: str, address: str, marks: Marks) -> Drawing:
+    definition = compiled(*called)
+    title = definition.name or definition.key
+    if has_diagram(called[0], digest):
+        return Drawing(title, address, [])
+    spots = [
+        Spot(
+            node.id,
+            " ".join(node.name.split()),
+            say_kind(node.kind),
+            marks.active.get(node.id, 0),
+            node.id in marks.incidents,
+        )
+        for node in definition.nodes.values()
+    ]
+    return Drawing(title, "", spots[:MOST_ELEMENTS], more=max(0, len(spots) - MOST_ELEMENTS))
+
+
+@lru_cache(maxsize=256)
+def has_diagram(key: str, digest: str) -> bool:
+    """Say whether there is something to draw in a file, which never changes."""
+    rows = WorkflowRevision.objects.filter(definition=key, digest=digest)
+    source = rows.values_list("source", flat=True).first()
+    return source is not None and draw(bytes(source)) is not None
+
+
+def _digests(called: Iterable[Called]) -> dict[Called, str]:
+    wanted = reduce(or_, (Q(definition=key, number=revision) for key, revision in called))
+    rows = WorkflowRevision.objects.filter(wanted).values_list("definition_id", "number", "digest")
+    return {(key, revision): digest for key, revision, digest in rows}
+
+
+def _definition_of(state: State, scope: str) -> Called | None:
+    record = state["scopes"][scope]
+    while "definition" not in record and record["parent"] is not None:
+        record = state["scopes"][record["parent"]]
+    key, revision = record["definition"]
+    return key, revision

@@ -1,0 +1,90 @@
+"""What staff fill in. A form that acts on an instance carries the version that it was shown at."""
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.contrib.admin.widgets import AutocompleteSelect
+from django.utils.translation import gettext_lazy as _
+from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminTextInputWidget
+
+from messaging.models import Enterprise
+from processes.workflows.admin.values import VariablesField
+from processes.workflows.models import WorkflowDefinition
+from processes.workflows.services.starting import LONGEST_RECORD
+
+LARGEST_NUMBER = 2**31 - 1
+LONGEST_REASON = 180
+"""With the version it fits into the cause that is kept."""
+
+
+class UploadForm(forms.Form):
+    file = forms.FileField(
+        label=_("File"),
+        help_text=_("BPMN 2.0 as your modeler saves it, up to 1 MB. Its process needs an id and must be executable."),
+        widget=UnfoldAdminFileFieldWidget(attrs={"accept": ".bpmn,.cmmn,.xml"}),
+    )
+    enterprise = forms.ModelChoiceField(
+        Enterprise.objects.filter(active=True),
+        label=_("Enterprise"),
+        required=False,
+        help_text=_("Whose it is: its messages reach nobody else's devices and databases. Empty: nobody's."),
+        widget=AutocompleteSelect(WorkflowDefinition._meta.get_field("enterprise"), admin.site),
+    )
+
+
+class StartForm(forms.Form):
+    form_id = forms.UUIDField(initial=uuid.uuid4, widget=forms.HiddenInput)
+    record = forms.CharField(
+        label=_("Record"),
+        required=False,
+        max_length=LONGEST_RECORD,
+        help_text=_("What it is about: an order, a sensor, a case. Events with the same record find this instance."),
+        widget=UnfoldAdminTextInputWidget,
+    )
+    variables = VariablesField(label=_("Variables"), help_text=_("JSON, by name. Empty: none."))
+
+
+class SeenForm(forms.Form):
+    """A question about an instance as it was shown."""
+
+    version = forms.IntegerField(min_value=0, max_value=LARGEST_NUMBER, widget=forms.HiddenInput)
+
+
+class VariablesForm(SeenForm):
+    variables = VariablesField(
+        label=_("Variables"),
+        help_text=_("JSON, by name. What you change or add is set; what you leave out stays as it is."),
+    )
+
+
+class RetryForm(VariablesForm):
+    note = forms.CharField(
+        label=_("Note"),
+        required=False,
+        max_length=1000,
+        help_text=_("What you found or put right; stays with the incident, with your name."),
+        widget=UnfoldAdminTextInputWidget,
+    )
+    field_order = ["note", "variables"]
+
+
+class ReturnForm(SeenForm):
+    reason = forms.CharField(
+        label=_("Reason"),
+        max_length=LONGEST_REASON,
+        help_text=_("Stays in the version tree, with your name."),
+        widget=UnfoldAdminTextInputWidget,
+    )
+
+
+class CompareForm(forms.Form):
+    """Two versions, by the names that REST has for them."""
+
+    to = forms.IntegerField(min_value=1, max_value=LARGEST_NUMBER)
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        super().__init__(data)
+        self.fields["from"] = forms.IntegerField(min_value=1, max_value=LARGEST_NUMBER)

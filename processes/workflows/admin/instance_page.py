@@ -1,0 +1,157 @@
+"""What the page of an instance tells: where it stands, what it waits for, what failed, what it was before."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import F
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+
+from processes.workflows.admin.drawings import Drawing, definitions_of, draw_state, name_elements
+from processes.workflows.admin.values import ShownValues, show_values
+from processes.workflows.admin.version_tree import draw_tree
+from processes.workflows.admin.words import say_cause, say_moment, status_badge
+from processes.workflows.engine import comparing, showing
+from processes.workflows.engine.running import State
+from processes.workflows.models import WorkflowIncident, WorkflowInstance, WorkflowVersion, WorkItem
+from processes.workflows.selectors import get_head, open_incidents, versions_of
+from processes.workflows.services.heads import Head
+
+MOST_OPEN = 100
+"""Tasks, timers, events and incidents that a page lists, of each."""
+VERSIONS = 25
+MOST_RETURNS = 1000
+FORMS = (WorkItem.Kind.USER, WorkItem.Kind.MANUAL, WorkItem.Kind.RECEIVE)
+"""Tasks that a person completes here."""
+
+
+@dataclass(frozen=True)
+class OpenTask:
+    item: WorkItem
+    is_for_people: bool
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A timer or an event that is waited for."""
+
+    element: str
+    name: str
+    kind: str
+    what: SafeString | str
+    """When it fires, or the name of the event."""
+
+
+@dataclass(frozen=True)
+class Version:
+    row: WorkflowVersion
+    cause: str
+    cells: list[str]
+    is_current: bool
+    badge: SafeString
+    may_return: bool
+
+
+@dataclass(frozen=True)
+class Tree:
+    versions: list[Version]
+    older: int | None
+    """The next page begins below this version."""
+    is_first: bool
+
+
+@dataclass(frozen=True)
+class InstancePage:
+    head: Head
+    badge: SafeString
+    drawings: list[Drawing]
+    incidents: Sequence[WorkflowIncident]
+    tasks: list[OpenTask]
+    timers: list[Waiting]
+    events: list[Waiting]
+    values: ShownValues
+    names: Mapping[str, str]
+    tree: Tree
+    may_act: bool
+
+
+def build_instance_page(request: HttpRequest, instance: WorkflowInstance, *, may_act: bool) -> InstancePage:
+    head = get_head(instance.pk)
+    state: State = head.state or {}
+    own = (head.definition, head.revision)
+    incidents = open_incidents([head.id]).get(head.id, [])[:MOST_OPEN] if head.open_incidents else []
+    names = name_elements(definitions_of(state) or [own])
+    return InstancePage(
+        head=head,
+        badge=status_badge(head.status),
+        drawings=draw_state(
+            head.id, head.number, head.state, own=own, incidents=[incident.element for incident in incidents]
+        ),
+        incidents=incidents,
+        tasks=_tasks(head),
+        timers=_timers(state, names),
+        events=_events(state, names),
+        values=show_values(all_variables(state)),
+        names=names,
+        tree=_tree(request, head, names, may_act=may_act),
+        may_act=may_act,
+    )
+
+
+def all_variables(state: State) -> dict[str, object]:
+    """Return the variables of the process by name, those of scopes inside it by the way to them."""
+    return dict(comparing.compare({}, state)["variables"]["added"])
+
+
+def _tasks(head: Head) -> list[OpenTask]:
+    rows = WorkItem.objects.filter(instance=head.id, status=WorkItem.Status.OPEN).order_by("pk")[:MOST_OPEN]
+    return [OpenTask(item, item.kind in FORMS) for item in rows]
+
+
+def _timers(state: State, names: Mapping[str, str]) -> list[Waiting]:
+    """List the timers, that which is due next first."""
+    found = [(datetime.fromisoformat(timer["due"]), timer) for timer in showing.timers(state)]
+    return [
+        Waiting(timer["element"], names.get(timer["element"], ""), timer["kind"], say_moment(due))
+        for due, timer in sorted(found, key=lambda pair: pair[0])[:MOST_OPEN]
+    ]
+
+
+def _events(state: State, names: Mapping[str, str]) -> list[Waiting]:
+    return [
+        Waiting(each["element"], names.get(each["element"], ""), each["kind"], each["name"])
+        for each in list(state.get("subscriptions", {}).values())[:MOST_OPEN]
+    ]
+
+
+def _tree(request: HttpRequest, head: Head, names: Mapping[str, str], *, may_act: bool) -> Tree:
+    text = request.GET.get("before", "")
+    below = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+    rows = versions_of(head.id).defer("revision__source", "skeleton", "bodies")
+    found = list((rows.filter(number__lt=below) if below else rows)[: VERSIONS + 1])
+    shown = found[:VERSIONS]
+    drawn = draw_tree([(row.number, row.parent) for row in shown], head=head.number, returns=_returns(head))
+    width = max((len(line.cells) for line in drawn), default=0)
+    versions = [
+        Version(
+            row,
+            say_cause(row.cause, names),
+            line.cells + [""] * (width - len(line.cells)),
+            line.is_current,
+            status_badge(row.status),
+            may_return=may_act and row.number != head.number and row.cause != "created",
+        )
+        for row, line in zip(shown, drawn, strict=True)
+    ]
+    return Tree(versions, shown[-1].number if len(found) > VERSIONS else None, is_first=not below)
+
+
+def _returns(head: Head) -> dict[int, int]:
+    """Read where branches begin; an instance that was never returned has none, and is not asked."""
+    if not head.epoch:
+        return {}
+    rows = WorkflowVersion.objects.filter(instance=head.id, parent__lt=F("number") - 1).order_by("-number")
+    return {
+        number: parent for number, parent in rows.values_list("number", "parent")[:MOST_RETURNS] if parent is not None
+    }

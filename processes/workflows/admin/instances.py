@@ -1,0 +1,177 @@
+from typing import Any
+from uuid import UUID
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import URLPattern, path
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from config.records.admin.pages import Question, get_subject, page_of
+from config.records.admin.theme import action, display
+from processes.workflows.admin.access import WorkflowAdmin
+from processes.workflows.admin.commands import command_view, retry_view, variables_view
+from processes.workflows.admin.instance_filters import DefinitionFilter, StatusFilter, matching
+from processes.workflows.admin.instance_page import build_instance_page
+from processes.workflows.admin.version_pages import (
+    compare_view,
+    diagram_view,
+    get_instance,
+    return_view,
+    version_view,
+)
+from processes.workflows.admin.words import say_moment, status_badge
+from processes.workflows.models import WorkflowIncident, WorkflowInstance
+from processes.workflows.models.instance import Status
+
+OFFERED = {
+    Status.ACTIVE: ("variables", "suspend", "terminate"),
+    Status.INCIDENT: ("variables", "suspend", "terminate"),
+    Status.SUSPENDED: ("variables", "resume", "terminate"),
+}
+"""What fits a status; where it has changed since, what is asked for all the same is told kindly."""
+
+
+@admin.register(WorkflowInstance)
+class InstanceAdmin(WorkflowAdmin[WorkflowInstance]):
+    list_display = ("about", "state", "since", "version")
+    list_filter = (StatusFilter, DefinitionFilter)
+    list_select_related = ("definition",)
+    search_fields = ("id",)
+    search_help_text = _("Exact record, or the id of an instance or a task")
+    ordering = ("-id",)
+    actions_detail = ("variables", "suspend", "resume", "terminate")
+    change_form_outer_after_template = "admin/workflows/instance.html"
+
+    @display(description=_("instance"))
+    def about(self, instance: WorkflowInstance) -> SafeString:
+        record = format_html(" · {}", instance.record) if instance.record else ""
+        return format_html(
+            '<div class="pst-workflow">{}{}<div class="pst-quiet">{}</div></div>',
+            instance.definition,
+            record,
+            instance.pk,
+        )
+
+    @display(description=_("status"))
+    def state(self, instance: WorkflowInstance) -> SafeString:
+        return status_badge(instance.status)
+
+    @display(description=_("since"))
+    def since(self, instance: WorkflowInstance) -> SafeString:
+        return say_moment(instance.started_at)
+
+    @display(description=_("version"))
+    def version(self, instance: WorkflowInstance) -> str:
+        return str(instance.head)
+
+    def get_fieldsets(self, request: HttpRequest, obj: WorkflowInstance | None = None) -> Any:
+        """The page tells everything below its buttons."""
+        return []
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[WorkflowInstance]:
+        return super().get_queryset(request).select_related("definition")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[WorkflowInstance], search_term: str
+    ) -> tuple[QuerySet[WorkflowInstance], bool]:
+        text = search_term.strip()
+        return (queryset.filter(matching(text)) if text else queryset), False
+
+    def get_urls(self) -> list[URLPattern]:
+        guard = self.admin_site.admin_view
+        one = "<uuid:instance_id>"
+        version = f"{one}/versions/<int:number>"
+        return [
+            path(f"{version}/diagram.svg", guard(self.diagram_view), name="workflows_instance_diagram"),
+            path(f"{version}/return/", guard(self.return_view), name="workflows_instance_return"),
+            path(f"{version}/", guard(self.version_view), name="workflows_instance_version"),
+            path(f"{one}/compare/", guard(self.compare_view), name="workflows_instance_compare"),
+            path(f"{one}/incidents/<int:number>/", guard(self.retry_view), name="workflows_instance_retry"),
+            *super().get_urls(),
+        ]
+
+    def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
+        """Offer what fits the status, which is asked for once for all buttons."""
+        allowed = super().get_actions_detail(request, object_id)  # type: ignore[misc]
+        instance = self.get_object(request, object_id) if allowed else None
+        offered = () if instance is None else OFFERED.get(Status(instance.status), ())
+        return [each for each in allowed if each.action_name.rpartition("_")[2] in offered]
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        instance = self.get_object(request, object_id) if self.has_view_permission(request) else None
+        may_act = self.has_operate_permission(request)
+        page = None if instance is None else build_instance_page(request, instance, may_act=may_act)
+        return super().change_view(request, object_id, form_url, {**(extra_context or {}), "page": page})
+
+    def version_view(self, request: HttpRequest, instance_id: UUID, number: int) -> HttpResponse:
+        self.check_view(request)
+        return version_view(self, request, get_instance(self, request, instance_id), number)
+
+    def compare_view(self, request: HttpRequest, instance_id: UUID) -> HttpResponse:
+        self.check_view(request)
+        return compare_view(self, request, get_instance(self, request, instance_id))
+
+    def diagram_view(self, request: HttpRequest, instance_id: UUID, number: int) -> HttpResponse:
+        self.check_view(request)
+        return diagram_view(request, get_instance(self, request, instance_id), number)
+
+    def return_view(self, request: HttpRequest, instance_id: UUID, number: int) -> HttpResponse:
+        self.check_operate(request)
+        return return_view(self, request, get_instance(self, request, instance_id), number)
+
+    def retry_view(self, request: HttpRequest, instance_id: UUID, number: int) -> HttpResponse:
+        self.check_operate(request)
+        instance = get_instance(self, request, instance_id)
+        rows = WorkflowIncident.objects.filter(instance=instance, status=WorkflowIncident.Status.OPEN)
+        incident = rows.filter(pk=number).first() if number < 2**63 else None
+        if incident is None:
+            messages.info(request, gettext("This incident is resolved already."))
+            return HttpResponseRedirect(page_of(self, instance))
+        return retry_view(self, request, instance, incident)
+
+    @action(description=_("Change variables"), permissions=["operate"], url_path="variables", icon="edit")
+    def variables(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        return variables_view(self, request, self._get(request, object_id))
+
+    @action(description=_("Suspend"), permissions=["operate"], url_path="suspend", icon="pause")
+    def suspend(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        question = Question(
+            title=gettext("Suspend this instance?"),
+            text=gettext("Its timers, jobs and events wait until it is resumed, and so do its tasks."),
+            button=gettext("Suspend"),
+        )
+        said = gettext("The instance is suspended.")
+        return command_view(self, request, self._get(request, object_id), "suspend", question, said)
+
+    @action(description=_("Resume"), permissions=["operate"], url_path="resume", icon="play_arrow")
+    def resume(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        question = Question(
+            title=gettext("Resume this instance?"),
+            text=gettext("Timers that have become due meanwhile fire at once, and events that came are taken now."),
+            button=gettext("Resume"),
+        )
+        said = gettext("The instance goes on.")
+        return command_view(self, request, self._get(request, object_id), "resume", question, said)
+
+    @action(description=_("Terminate"), permissions=["operate"], url_path="terminate", icon="cancel", dangerous=True)
+    def terminate(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        question = Question(
+            title=gettext("Terminate this instance?"),
+            text=gettext(
+                "Everything it waits for is dropped. What it has done outside stays done. Its versions stay, and it "
+                "can be returned to one of them."
+            ),
+            button=gettext("Terminate"),
+            dangerous=True,
+        )
+        said = gettext("The instance is terminated.")
+        return command_view(self, request, self._get(request, object_id), "terminate", question, said)
+
+    def _get(self, request: HttpRequest, object_id: str) -> WorkflowInstance:
+        return get_subject(self, request, object_id)

@@ -1,0 +1,152 @@
+"""The page of a task: what it is about, its form, and what became of it where somebody was faster."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext
+
+from config.common.errors import ApplicationError
+from config.records.admin.pages import actor_of
+from processes.workflows.admin.access import WorkflowAdmin
+from processes.workflows.admin.drawings import Drawing, draw_state
+from processes.workflows.admin.instance_page import FORMS
+from processes.workflows.admin.task_form import TaskForm
+from processes.workflows.admin.values import ShownValues, show_values
+from processes.workflows.admin.words import refusal, status_badge
+from processes.workflows.engine import showing
+from processes.workflows.engine.definition import FormField
+from processes.workflows.engine.execution.records import TaskRecord
+from processes.workflows.models import WorkflowIncident, WorkflowVersion, WorkItem
+from processes.workflows.selectors import get_head
+from processes.workflows.services.calls import command_instance
+from processes.workflows.services.heads import Head
+from processes.workflows.services.library import library_of
+
+INBOX = "admin:workflows_workitem_changelist"
+
+
+@dataclass(frozen=True)
+class TaskPage:
+    item: WorkItem
+    head: Head
+    badge: str
+    form: TaskForm | None
+    """None: it is not for this person, not for people, or not open."""
+    closed: str
+    incident: WorkflowIncident | None
+    drawings: list[Drawing]
+    values: ShownValues
+
+
+def task_view(model_admin: WorkflowAdmin[WorkItem], request: HttpRequest, object_id: str) -> HttpResponse:
+    model_admin.check_view(request)
+    item = _get(model_admin, request, object_id)
+    head = get_head(item.instance_id)
+    record = (head.state or {}).get("tasks", {}).get(item.local)
+    if request.method == "POST":
+        model_admin.check_operate(request)
+        if record is None or item.kind not in FORMS:
+            messages.warning(request, _say_closed(_get(model_admin, request, object_id)))
+            return HttpResponseRedirect(request.path)
+        form = _form(head, record, request.POST)
+        if form.is_valid() and (done := _complete(request, item, form)) is not None:
+            return done
+        return _show(model_admin, request, _get(model_admin, request, object_id), head, record, form)
+    may_fill = record is not None and item.kind in FORMS and model_admin.has_operate_permission(request)
+    form_or_none = _form(head, record) if record is not None and may_fill else None
+    return _show(model_admin, request, item, head, record, form_or_none)
+
+
+def _get(model_admin: WorkflowAdmin[WorkItem], request: HttpRequest, object_id: str) -> WorkItem:
+    item = model_admin.get_object(request, object_id)
+    if item is None:
+        raise Http404
+    return item
+
+
+def _form(head: Head, record: TaskRecord, data: Any = None) -> TaskForm:
+    assert head.state is not None
+    known = showing.visible_variables(head.state, record["scope"])
+    return TaskForm(_fields(head, record), known, data)
+
+
+def _fields(head: Head, record: TaskRecord) -> Sequence[FormField]:
+    assert head.state is not None
+    return showing.node_of(head.state, library_of(None), record["scope"], record["element"]).form
+
+
+def _complete(request: HttpRequest, item: WorkItem, form: TaskForm) -> HttpResponse | None:
+    """Complete the task; None where that was refused, which the form tells then."""
+    body = {"command": "complete_task", "task": item.public_id, "variables": form.variables}
+    try:
+        head = command_instance(item.instance_id, body, actor=actor_of(request), at=timezone.now())
+    except ApplicationError as error:
+        form.add_error(None, refusal(error))
+        return None
+    if item.local in (head.state or {}).get("tasks", {}):
+        said = gettext("It was tried and did not go through: the task stays open. The incident tells why.")
+        messages.warning(request, said)
+        page = reverse("admin:workflows_workflowinstance_change", args=[item.instance_id])
+        return HttpResponseRedirect(page)
+    messages.success(request, gettext("Done: “%(task)s”.") % {"task": item})
+    return HttpResponseRedirect(reverse(INBOX))
+
+
+def _show(
+    model_admin: WorkflowAdmin[WorkItem],
+    request: HttpRequest,
+    item: WorkItem,
+    head: Head,
+    record: TaskRecord | None,
+    form: TaskForm | None,
+) -> HttpResponse:
+    is_open = item.status == WorkItem.Status.OPEN
+    visible = showing.visible_variables(head.state, record["scope"]) if head.state and record else {}
+    page = TaskPage(
+        item=item,
+        head=head,
+        badge=status_badge(head.status),
+        form=form,
+        closed="" if is_open else _say_closed(item),
+        incident=_incident(item) if is_open and head.open_incidents else None,
+        drawings=draw_state(head.id, head.number, head.state, own=(head.definition, head.revision)),
+        values=show_values(visible),
+    )
+    context = {
+        **model_admin.admin_site.each_context(request),
+        "opts": model_admin.opts,
+        "title": str(item),
+        "original": item,
+        "media": model_admin.media,
+        "page": page,
+        "back": reverse(INBOX),
+    }
+    return TemplateResponse(request, "admin/workflows/task.html", context)
+
+
+def _incident(item: WorkItem) -> WorkflowIncident | None:
+    rows = WorkflowIncident.objects.filter(instance=item.instance_id, about=f"task:{item.local}")
+    return rows.filter(status=WorkflowIncident.Status.OPEN).first()
+
+
+def _say_closed(item: WorkItem) -> str:
+    """Say what became of a task that is not open any more."""
+    if item.status == WorkItem.Status.OPEN:
+        return gettext("This task is not for people: whoever serves its topic completes it.")
+    if item.status == WorkItem.Status.ABANDONED:
+        return gettext(
+            "The instance has been returned to an earlier version since: this task is not waited for any more. If its "
+            "work is needed again, a new task stands for it."
+        )
+    if item.status == WorkItem.Status.CANCELLED:
+        return gettext("This task is not needed any more: the instance has gone another way or has ended.")
+    versions = WorkflowVersion.objects.filter(instance=item.instance_id, number=item.closed_by or 0)
+    actor = versions.values_list("actor", flat=True).first()
+    said = gettext("This task has been done, by %(actor)s, as version %(version)s of its instance.")
+    return said % {"actor": actor or "–", "version": item.closed_by}

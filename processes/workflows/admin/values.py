@@ -1,0 +1,97 @@
+"""Variables on pages: shown within limits, typed as JSON by the rules of REST."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from django import forms
+from django.utils.translation import gettext
+from unfold.widgets import UnfoldAdminTextareaWidget
+
+from config.common.api import BadJson, decode
+from notifications.admin.session_page import lay_out
+
+MOST_SHOWN = 200
+LONGEST_VALUE = 8_192
+LONGEST_PAGE = 131_072
+LONGEST_EDITED = 131_072
+
+
+@dataclass(frozen=True)
+class ShownValue:
+    name: str
+    text: str
+    is_whole: bool
+
+
+@dataclass(frozen=True)
+class ShownValues:
+    rows: list[ShownValue]
+    more: int
+    """How many there is no room for."""
+
+
+def show_values(values: Mapping[str, Any]) -> ShownValues:
+    """Lay out values by name, as many as a page holds."""
+    rows, length = list[ShownValue](), 0
+    for name in sorted(values)[:MOST_SHOWN]:
+        shown = show_value(name, values[name])
+        length += len(shown.text)
+        if rows and length > LONGEST_PAGE:
+            break
+        rows.append(shown)
+    return ShownValues(rows, more=len(values) - len(rows))
+
+
+def show_value(name: str, value: Any) -> ShownValue:
+    text = lay_out(_json(value), longest=4 * LONGEST_VALUE)
+    return ShownValue(name, text[:LONGEST_VALUE], is_whole=len(text) <= LONGEST_VALUE)
+
+
+def text_of(values: Mapping[str, Any]) -> str:
+    """Lay out values to be edited; nothing where they are too long for a form."""
+    text = _json(values)
+    return lay_out(text, longest=3 * LONGEST_EDITED) if len(text) <= LONGEST_EDITED else ""
+
+
+def changed(before: Mapping[str, Any], typed: Mapping[str, Any]) -> dict[str, Any]:
+    """Keep what was typed differently; as JSON has it, true is not 1."""
+    return {name: value for name, value in typed.items() if name not in before or _differ(before[name], value)}
+
+
+class VariablesField(forms.CharField):
+    """A map of names to values in JSON; an empty one is typed as nothing."""
+
+    def __init__(self, **options: Any) -> None:
+        widget = UnfoldAdminTextareaWidget(attrs={"rows": 10, "spellcheck": "false", "class": "pst-json"})
+        super().__init__(**{"strip": True, "required": False, "widget": widget, **options})
+
+    def clean(self, value: Any) -> dict[str, Any]:
+        text = super().clean(value)
+        if not text:
+            return {}
+        try:
+            typed = decode(text.encode())
+        except (BadJson, UnicodeEncodeError) as error:
+            raise forms.ValidationError(_explain(error)) from error
+        if not isinstance(typed, dict):
+            raise forms.ValidationError(gettext('Must be a map of names to values, like {"amount": 5}.'))
+        return typed
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _differ(one: Any, other: Any) -> bool:
+    return json.dumps(one, sort_keys=True) != json.dumps(other, sort_keys=True)
+
+
+def _explain(error: Exception) -> str:
+    if not isinstance(error, BadJson):
+        return gettext("The JSON holds a string that is not UTF-8.")
+    if "line" not in error.data:
+        return error.message
+    return gettext("Line %(line)s, column %(column)s: %(message)s") % {**error.data, "message": error.message}

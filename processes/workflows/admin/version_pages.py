@@ -1,0 +1,249 @@
+"""The pages about versions: one of them, two side by side, the way back, and the diagram of each."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext
+
+from config.common.errors import ApplicationError
+from config.records.admin.pages import Question, actor_of
+from config.records.admin.theme import ModelAdmin
+from processes.workflows.admin.asking import Asked, Done, ask
+from processes.workflows.admin.drawings import (
+    Called,
+    Drawing,
+    definitions_of,
+    draw_state,
+    marks_of,
+    name_elements,
+    shown_definitions,
+)
+from processes.workflows.admin.forms import CompareForm, ReturnForm
+from processes.workflows.admin.instance_page import all_variables
+from processes.workflows.admin.values import ShownValue, ShownValues, show_value, show_values
+from processes.workflows.admin.words import refusal, say_cause, status_badge
+from processes.workflows.diagrams import answer_diagram
+from processes.workflows.models import WorkflowInstance
+from processes.workflows.presenting import present_difference
+from processes.workflows.selectors import Past, get_head, get_past, get_revision, open_incidents
+from processes.workflows.services.returning import preview_return
+from processes.workflows.services.staff import return_as_seen
+
+MOST_LISTED = 200
+Admin = ModelAdmin[WorkflowInstance]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A variable that differs; None: it is not there."""
+
+    name: str
+    before: ShownValue | None
+    after: ShownValue | None
+
+
+@dataclass(frozen=True)
+class Difference:
+    cells: list[Cell]
+    more: int
+    entered: list[str]
+    left: list[str]
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.cells or self.entered or self.left)
+
+
+@dataclass(frozen=True)
+class VersionPage:
+    past: Past
+    cause: str
+    badge: str
+    drawings: list[Drawing]
+    values: ShownValues
+    difference: Difference | None
+    """To the version that it was made from."""
+    head: int
+    compare: str
+    """The page that shows it beside the newest."""
+    may_return: bool
+
+
+@dataclass(frozen=True)
+class Listed:
+    what: str
+    element: str
+    name: str
+
+
+def version_view(model_admin: Admin, request: HttpRequest, instance: WorkflowInstance, number: int) -> HttpResponse:
+    past = get_past(instance.pk, number)
+    parent = None if past.version.parent is None else get_past(instance.pk, past.version.parent)
+    page = VersionPage(
+        past=past,
+        cause=say_cause(past.version.cause, name_elements(_definitions(parent or past, instance))),
+        badge=status_badge(past.version.status),
+        drawings=draw_state(instance.pk, number, past.state, own=_own(past, instance)),
+        values=show_values(all_variables(past.state or {})),
+        difference=None if parent is None else _difference(parent, past, instance),
+        head=instance.head,
+        compare=reverse(
+            "admin:workflows_instance_compare", args=[instance.pk], query={"from": number, "to": instance.head}
+        ),
+        may_return=number != instance.head and past.state is not None,
+    )
+    title = gettext("Version %(number)s") % {"number": number}
+    return _page(model_admin, request, instance, "admin/workflows/version.html", title, page=page)
+
+
+def compare_view(model_admin: Admin, request: HttpRequest, instance: WorkflowInstance) -> HttpResponse:
+    form = CompareForm(request.GET)
+    if not form.is_valid():
+        raise Http404
+    before, after = (get_past(instance.pk, form.cleaned_data[name]) for name in ("from", "to"))
+    title = gettext("Versions %(before)s and %(after)s") % {
+        "before": before.version.number,
+        "after": after.version.number,
+    }
+    difference = _difference(before, after, instance)
+    names = name_elements([*_definitions(before, instance), *_definitions(after, instance)])
+    context = {
+        "difference": difference,
+        "versions": [(past.version, say_cause(past.version.cause, names)) for past in (before, after)],
+    }
+    return _page(model_admin, request, instance, "admin/workflows/compare.html", title, **context)
+
+
+def return_view(model_admin: Admin, request: HttpRequest, instance: WorkflowInstance, number: int) -> HttpResponse:
+    """Say what the return would do; do it for a reason, unless the instance has moved on since that was said."""
+    back = reverse("admin:workflows_workflowinstance_change", args=[instance.pk])
+    try:
+        preview = preview_return(instance.pk, version=number, at=timezone.now())
+    except ApplicationError as error:
+        messages.warning(request, refusal(error))
+        return HttpResponseRedirect(back)
+    question = Question(
+        title=gettext("Return to version %(number)s?") % {"number": number},
+        text=gettext(
+            "Nothing is deleted: what came after it stays in the tree as a branch, and can be returned to as well."
+        ),
+        button=gettext("Return"),
+        dangerous=True,
+    )
+
+    def act(answers: dict[str, Any]) -> Done:
+        return_as_seen(
+            instance.pk,
+            version=number,
+            expected_version=answers["version"],
+            reason=answers["reason"],
+            actor=actor_of(request),
+            at=timezone.now(),
+        )
+        return Done(gettext("The instance is back at version %(number)s.") % {"number": number}, back)
+
+    initial = {"version": instance.head}
+    form = ReturnForm(request.POST) if request.method == "POST" else ReturnForm(initial=initial)
+    names = _names(instance, number)
+    shown = {part: _listed(preview[part], names) for part in ("cancelled", "restarted", "irrevocable")}
+    asked = Asked(
+        question, form, act, back, subject=instance, template="admin/workflows/return.html", extra=lambda: shown
+    )
+    return ask(model_admin, request, asked)
+
+
+def diagram_view(request: HttpRequest, instance: WorkflowInstance, number: int) -> HttpResponse:
+    """Draw one of the definitions that run in a version, with its tokens; of the newest the incidents too."""
+    past = get_past(instance.pk, number)
+    shown = shown_definitions(past.state, _own(past, instance))
+    place = request.GET.get("of", "0")
+    if place not in map(str, range(len(shown))):
+        raise Http404
+    called = shown[int(place)]
+    incidents = open_incidents([instance.pk]).get(instance.pk, []) if number == instance.head else []
+    marks = marks_of(past.state or {}, called, [incident.element for incident in incidents])
+    answer = answer_diagram(get_revision(*called), marks)
+    if answer is None:
+        raise Http404
+    return answer
+
+
+def _page(
+    model_admin: Admin, request: HttpRequest, instance: WorkflowInstance, template: str, title: str, **context: Any
+) -> HttpResponse:
+    frame = {
+        **model_admin.admin_site.each_context(request),
+        "opts": model_admin.opts,
+        "title": title,
+        "original": instance,
+        "media": model_admin.media,
+        "back": reverse("admin:workflows_workflowinstance_change", args=[instance.pk]),
+        "may_act": model_admin.has_operate_permission(request),  # type: ignore[attr-defined]
+    }
+    return TemplateResponse(request, template, {**frame, **context})
+
+
+def _own(past: Past, instance: WorkflowInstance) -> Called:
+    return instance.definition_id, past.version.revision.number
+
+
+def _difference(before: Past, after: Past, instance: WorkflowInstance) -> Difference:
+    found = present_difference(before, after)
+    variables = found["variables"]
+    cells = [
+        *(Cell(name, None, show_value(name, value)) for name, value in variables["added"].items()),
+        *(Cell(name, show_value(name, value), None) for name, value in variables["removed"].items()),
+        *(
+            Cell(name, show_value(name, value["before"]), show_value(name, value["after"]))
+            for name, value in variables["changed"].items()
+        ),
+    ]
+    names = name_elements([*_definitions(before, instance), *_definitions(after, instance)])
+    return Difference(
+        cells=sorted(cells, key=lambda cell: cell.name)[:MOST_LISTED],
+        more=max(0, len(cells) - MOST_LISTED),
+        entered=[names.get(element) or element for element in found["active"]["added"][:MOST_LISTED]],
+        left=[names.get(element) or element for element in found["active"]["removed"][:MOST_LISTED]],
+    )
+
+
+def _definitions(past: Past, instance: WorkflowInstance) -> list[Called]:
+    return definitions_of(past.state or {}) or [_own(past, instance)]
+
+
+def _names(instance: WorkflowInstance, number: int) -> Mapping[str, str]:
+    head = get_head(instance.pk)
+    past = get_past(instance.pk, number)
+    return name_elements([*definitions_of(head.state or {}), *_definitions(past, instance)])
+
+
+def _listed(entries: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> dict[str, Any]:
+    words = {
+        "task": gettext("task"),
+        "timer": gettext("timer"),
+        "subscription": gettext("wait for an event"),
+        "effect": gettext("effect"),
+    }
+    rows = [
+        Listed(
+            words.get(entry["what"], entry["what"]),
+            names.get(entry["element"]) or entry["element"],
+            " ".join(filter(None, [entry["kind"], entry.get("name", "")])),
+        )
+        for entry in entries[:MOST_LISTED]
+    ]
+    return {"rows": rows, "count": len(entries), "more": max(0, len(entries) - MOST_LISTED)}
+
+
+def get_instance(model_admin: Admin, request: HttpRequest, instance_id: UUID) -> WorkflowInstance:
+    instance = model_admin.get_object(request, str(instance_id))
+    if instance is None:
+        raise Http404
+    return instance

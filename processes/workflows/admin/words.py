@@ -1,0 +1,125 @@
+"""How pages word workflows: how instances fare, what elements and refusals are called."""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.functional import Promise
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.timesince import timesince
+from django.utils.timezone import localtime
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from config.common.errors import ApplicationError
+from config.common.moments import format_moment
+from config.records.admin.pages import badge
+from processes.workflows.engine.definition import Kind
+from processes.workflows.errors import NotPossible, VersionConflict
+from processes.workflows.models.instance import Status
+
+COLOURS = {
+    Status.ACTIVE: "info",
+    Status.COMPLETED: "success",
+    Status.TERMINATED: "default",
+    Status.INCIDENT: "danger",
+    Status.SUSPENDED: "warning",
+    Status.CLOSED: "default",
+}
+KINDS: dict[str, Promise] = {
+    Kind.START: _("start event"),
+    Kind.END: _("end event"),
+    Kind.CATCH: _("catching event"),
+    Kind.THROW: _("throwing event"),
+    Kind.BOUNDARY: _("boundary event"),
+    Kind.TASK: _("task"),
+    Kind.USER_TASK: _("user task"),
+    Kind.MANUAL_TASK: _("manual task"),
+    Kind.SERVICE_TASK: _("service task"),
+    Kind.SCRIPT_TASK: _("script task"),
+    Kind.SEND_TASK: _("send task"),
+    Kind.RECEIVE_TASK: _("receive task"),
+    Kind.EXCLUSIVE: _("exclusive gateway"),
+    Kind.PARALLEL: _("parallel gateway"),
+    Kind.INCLUSIVE: _("inclusive gateway"),
+    Kind.EVENT_BASED: _("event-based gateway"),
+    Kind.SUB_PROCESS: _("sub-process"),
+    Kind.EVENT_SUB_PROCESS: _("event sub-process"),
+    Kind.CALL_ACTIVITY: _("call activity"),
+}
+
+
+CAUSES: dict[str, Promise] = {
+    "created": _("created; the start failed"),
+    "start": _("started"),
+    "event": _("event"),
+    "timer": _("started by the timer"),
+    "complete_task": _("task completed:"),
+    "complete_job": _("work done:"),
+    "fail_job": _("work failed:"),
+    "fire_timer": _("timer fired:"),
+    "send_message": _("message sent:"),
+    "set_variables": _("variables changed"),
+    "suspend": _("suspended"),
+    "resume": _("resumed"),
+    "terminate": _("terminated"),
+    "migrate": _("moved to another revision"),
+}
+_RETURN = re.compile(r"return to (\d+): (.*)", re.DOTALL)
+
+
+def say_cause(cause: str, names: Mapping[str, str]) -> str:
+    """Tell what led to a version: what was done, and the name of the element it was about."""
+    way_back = _RETURN.fullmatch(cause)
+    if way_back:
+        return gettext("returned to version %(version)s: %(reason)s") % {
+            "version": way_back[1],
+            "reason": way_back[2],
+        }
+    what, _space, about = cause.partition(" ")
+    if what not in CAUSES:
+        return cause
+    return " ".join(filter(None, [str(CAUSES[what]), names.get(about, about)]))
+
+
+def status_badge(status: str) -> SafeString:
+    known = Status(status)
+    return badge(known.label, COLOURS[known])
+
+
+def say_kind(kind: str) -> str:
+    return str(KINDS.get(kind, kind))
+
+
+def say_moment(moment: datetime) -> SafeString:
+    """Write a time to the second: steps of an instance follow each other within one."""
+    try:
+        local = localtime(moment)
+        text = f"{date_format(local, 'DATE_FORMAT')} {date_format(local, 'H:i:s')}"
+    except OverflowError:  # a timer may be set to the last hour of the year 9999, which is over elsewhere
+        text = format_moment(moment)
+    return format_html('<span class="pst-nowrap">{}</span>', text)
+
+
+def say_age(moment: datetime) -> SafeString:
+    """Say how long ago something was; the exact time is shown on pointing."""
+    age = timezone.now() - moment
+    seconds = max(0, round(age.total_seconds()))
+    words = gettext("%(seconds)s s") % {"seconds": seconds} if seconds < 60 else timesince(moment, depth=1)
+    exact = date_format(localtime(moment), "DATETIME_FORMAT")
+    return format_html('<span class="pst-nowrap" title="{}">{}</span>', exact, words)
+
+
+def refusal(error: ApplicationError) -> str:
+    """Tell a person why something was not done."""
+    if isinstance(error, VersionConflict):
+        return gettext(
+            "The instance has moved on since you opened this page: it is at version %(version)s now. Nothing has been "
+            "done. Look at it again; if it still fits, send this once more."
+        ) % {"version": error.data.get("version", "?")}
+    if isinstance(error, NotPossible):
+        return gettext("That is not possible now: %(reason)s") % {"reason": error.data.get("reason", "")}
+    return error.message

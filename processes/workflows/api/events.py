@@ -1,0 +1,29 @@
+"""`/workflows/events/`: tell an event, which starts and moves whatever waits for it."""
+
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from config.records.authentication import owner_of
+from config.records.frame import ApiView
+from config.records.scopes import Scope
+from processes.workflows.api import shapes
+from processes.workflows.services.receiving import receive_event
+
+
+class EventsView(ApiView):
+    scopes = {"POST": Scope.WORKFLOWS_WRITE}
+
+    @extend_schema(
+        operation_id="workflow_events_send",
+        tags=["workflows"],
+        request=shapes.EventSerializer,
+        responses={202: shapes.ReceivedSerializer},
+    )
+    def post(self, request: Request) -> Response:
+        """Tell an event. Under an id that the caller gives it counts once."""
+        asked = shapes.EventSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        event_id = receive_event(source=owner_of(request), at=timezone.now(), **asked.validated_data)
+        return Response({"id": event_id}, status=202)

@@ -1,0 +1,174 @@
+"""`/workflows/instances/`: instances, commands to them, their versions and the way back; the open tasks of all."""
+
+from uuid import UUID
+
+from django.utils import timezone
+from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from config.common.errors import Invalid
+from config.common.pages import page
+from config.records.authentication import actor_of
+from config.records.frame import ApiView
+from config.records.schema import PAGE_PARAMETERS
+from config.records.scopes import Scope
+from processes.workflows.api import shapes
+from processes.workflows.presenting import (
+    present_difference,
+    present_instance,
+    present_instances,
+    present_task,
+    present_version,
+)
+from processes.workflows.selectors import (
+    get_head,
+    get_past,
+    heads_of,
+    matching_instances,
+    open_tasks,
+    pasts_of,
+    versions_of,
+)
+from processes.workflows.services.calls import command_instance
+from processes.workflows.services.returning import preview_return, return_instance
+from processes.workflows.services.starting import Beginning, start_instance
+
+
+class InstancesView(ApiView):
+    scopes = {"GET": Scope.WORKFLOWS_READ, "POST": Scope.WORKFLOWS_WRITE}
+
+    @extend_schema(
+        operation_id="workflow_instances_list",
+        tags=["workflows"],
+        parameters=[shapes.InstanceQuery, *PAGE_PARAMETERS],
+        responses=shapes.InstanceListSerializer,
+    )
+    def get(self, request: Request) -> Response:
+        """List instances, newest first."""
+        asked = shapes.InstanceQuery(data=request.query_params)
+        asked.is_valid(raise_exception=True)
+        found = page(request, matching_instances(**asked.validated_data), order=["-id"])
+        return Response({"results": present_instances(heads_of(found.results)), "next": found.next})
+
+    @extend_schema(
+        operation_id="workflow_instances_start",
+        tags=["workflows"],
+        request=shapes.StartSerializer,
+        responses={201: shapes.InstanceSerializer},
+    )
+    def post(self, request: Request) -> Response:
+        """Start an instance of a definition: of its newest revision, unless another is named."""
+        asked = shapes.StartSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        head = start_instance(Beginning(**asked.validated_data), actor=actor_of(request), at=timezone.now())
+        return Response(present_instance(head), status=201)
+
+
+class InstanceView(ApiView):
+    scopes = {"GET": Scope.WORKFLOWS_READ}
+
+    @extend_schema(operation_id="workflow_instances_get", tags=["workflows"], responses=shapes.InstanceSerializer)
+    def get(self, request: Request, instance_id: UUID) -> Response:
+        return Response(present_instance(get_head(instance_id)))
+
+
+class CommandsView(ApiView):
+    scopes = {"POST": Scope.WORKFLOWS_WRITE}
+
+    @extend_schema(
+        operation_id="workflow_instances_command",
+        tags=["workflows"],
+        request=shapes.CommandSerializer,
+        responses=shapes.InstanceSerializer,
+    )
+    def post(self, request: Request, instance_id: UUID) -> Response:
+        """Give an instance a command. One that was tried and did not go through leaves an incident in the answer."""
+        if not isinstance(request.data, dict):
+            raise Invalid({"command": ["Is required."]})
+        asked = shapes.ExpectedSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        body = {name: value for name, value in request.data.items() if name != "expected_version"}
+        expected = asked.validated_data.get("expected_version")
+        at = timezone.now()
+        head = command_instance(instance_id, body, actor=actor_of(request), at=at, expected_version=expected)
+        return Response(present_instance(head))
+
+
+class VersionsView(ApiView):
+    scopes = {"GET": Scope.WORKFLOWS_READ}
+
+    @extend_schema(
+        operation_id="workflow_versions_list",
+        tags=["workflows"],
+        parameters=PAGE_PARAMETERS,
+        responses=shapes.VersionListSerializer,
+    )
+    def get(self, request: Request, instance_id: UUID) -> Response:
+        """List every state that the instance has been in, newest first."""
+        get_head(instance_id)
+        found = page(request, versions_of(instance_id), order=["-number"])
+        return Response({"results": [present_version(past) for past in pasts_of(found.results)], "next": found.next})
+
+
+class VersionView(ApiView):
+    scopes = {"GET": Scope.WORKFLOWS_READ}
+
+    @extend_schema(operation_id="workflow_versions_get", tags=["workflows"], responses=shapes.VersionSerializer)
+    def get(self, request: Request, instance_id: UUID, number: int) -> Response:
+        return Response(present_version(get_past(instance_id, number)))
+
+
+class DifferenceView(ApiView):
+    scopes = {"GET": Scope.WORKFLOWS_READ}
+
+    @extend_schema(
+        operation_id="workflow_versions_compare",
+        tags=["workflows"],
+        parameters=[shapes.DifferenceQuery],
+        responses=shapes.DifferenceSerializer,
+    )
+    def get(self, request: Request, instance_id: UUID) -> Response:
+        """Compare two versions."""
+        asked = shapes.DifferenceQuery(data=request.query_params)
+        asked.is_valid(raise_exception=True)
+        before, after = (get_past(instance_id, asked.validated_data[name]) for name in ("from", "to"))
+        return Response(present_difference(before, after))
+
+
+class ReturnView(ApiView):
+    scopes = {"POST": Scope.WORKFLOWS_WRITE}
+
+    @extend_schema(
+        operation_id="workflow_instances_return",
+        tags=["workflows"],
+        request=shapes.ReturnSerializer,
+        responses=PolymorphicProxySerializer(
+            "Returned", [shapes.InstanceSerializer, shapes.PreviewSerializer], resource_type_field_name=None
+        ),
+    )
+    def post(self, request: Request, instance_id: UUID) -> Response:
+        """Return to an earlier version; with `dry_run` say what that would do, and change nothing."""
+        asked = shapes.ReturnSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        version, at = asked.validated_data["version"], timezone.now()
+        if asked.validated_data["dry_run"]:
+            return Response(preview_return(instance_id, version=version, at=at))
+        reason = asked.validated_data["reason"]
+        head = return_instance(instance_id, version=version, reason=reason, actor=actor_of(request), at=at)
+        return Response(present_instance(head))
+
+
+class TasksView(ApiView):
+    scopes = {"GET": Scope.WORKFLOWS_READ}
+
+    @extend_schema(
+        operation_id="workflow_tasks_list",
+        tags=["workflows"],
+        parameters=PAGE_PARAMETERS,
+        responses=shapes.OpenTaskListSerializer,
+    )
+    def get(self, request: Request) -> Response:
+        """List the open tasks of all instances, oldest first."""
+        found = page(request, open_tasks(), order=["pk"])
+        return Response({"results": [present_task(item) for item in found.results], "next": found.next})

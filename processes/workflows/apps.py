@@ -1,0 +1,35 @@
+from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
+
+
+class WorkflowsConfig(AppConfig):
+    name = "processes.workflows"
+    label = "workflows"
+    verbose_name = _("Workflows")
+
+    def ready(self) -> None:
+        from django.conf import settings
+
+        from config.common.work import Work, register_work
+        from config.records.tracing import Tracing, register_tracing
+        from notifications.followers import follow
+        from processes.workflows.services import events, outgoing, works
+        from processes.workflows.services.effects import leave_once
+        from processes.workflows.services.incoming import Incoming
+        from processes.workflows.services.jobs import run_jobs_once
+        from processes.workflows.services.postponed import take_postponed_once
+        from processes.workflows.services.start_timers import start_due_once
+        from processes.workflows.services.timing import fire_due_once
+        from processes.workflows.tracing import trace_effects, trace_versions
+
+        register_work(Work(name=works.TIMERS, run_once=fire_due_once, every=1.0))
+        register_work(Work(name=works.STARTS, run_once=start_due_once, every=1.0))
+        register_work(Work(name=works.JOBS, run_once=run_jobs_once, every=2.0, on_workers=True))
+        register_work(Work(name=works.EFFECTS, run_once=leave_once, every=2.0, on_workers=True))
+        register_work(Work(name=works.POSTPONED, run_once=take_postponed_once, every=5.0))
+        register_tracing(Tracing("workflows.view_workflowversion", trace_versions))
+        register_tracing(Tracing("workflows.view_workfloweffect", trace_effects))
+        follow(events.FOLLOWING)
+        if settings.AMQP_URL:
+            register_work(Work(name=works.INCOMING, run_once=Incoming().take_once, every=0.5))
+            follow(outgoing.FOLLOWING)

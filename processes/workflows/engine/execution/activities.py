@@ -1,0 +1,138 @@
+"""Activities: tasks, sub-processes, call activities. Those with a loop begin in `loops`."""
+
+from collections.abc import Sequence
+
+from processes.workflows.engine.definition import Definition, Kind, Node, Trigger
+from processes.workflows.engine.execution.arming import arm, arm_boundaries
+from processes.workflows.engine.execution.compensation import remember
+from processes.workflows.engine.execution.failures import Failed
+from processes.workflows.engine.execution.flows import leave
+from processes.workflows.engine.execution.handlers import EXTERNAL, IMMEDIATE, inputs_of
+from processes.workflows.engine.execution.limits import MAX_CALLS
+from processes.workflows.engine.execution.records import Entry, ScopeRecord, TaskRecord, Variables
+from processes.workflows.engine.execution.scopes import begin_scope, open_scope
+from processes.workflows.engine.execution.variables import evaluate, visible, write
+from processes.workflows.engine.execution.working import Work
+
+_WAITING = {Kind.USER_TASK: "user", Kind.MANUAL_TASK: "manual", Kind.RECEIVE_TASK: "receive"}
+
+
+def begin(work: Work, token: str, node: Node) -> None:
+    """Begin an activity, or one round of it."""
+    if node.kind in _WAITING:
+        _wait_for_task(work, token, node, _WAITING[node.kind])
+    elif node.kind in (Kind.SERVICE_TASK, Kind.SEND_TASK):
+        _handle(work, token, node)
+    elif node.kind is Kind.SCRIPT_TASK:
+        _assign(work, token, node)
+    elif node.kind is Kind.SUB_PROCESS:
+        _run_sub_process(work, token, node)
+    elif node.kind is Kind.CALL_ACTIVITY:
+        _call(work, token, node)
+    else:
+        finish(work, token)
+
+
+def finish(work: Work, token: str, *, inner: Sequence[Entry] = (), ended: ScopeRecord | None = None) -> None:
+    """Complete an activity: nothing of it waits any more, its token goes on."""
+    work.clear(token)
+    remember(work, token, work.node(token), inner=inner, ended=ended)
+    leave(work, token)
+
+
+def watch(work: Work, token: str, node: Node) -> None:
+    """Arm the boundary events of an activity that stays; a round leaves that to the activity as a whole."""
+    scope = work.tokens[token]["scope"]
+    if "loop" not in work.scopes[scope]:
+        arm_boundaries(work, node, scope, token)
+
+
+def _wait_for_task(work: Work, token: str, node: Node, kind: str, inputs: Variables | None = None) -> None:
+    scope = work.tokens[token]["scope"]
+    task: TaskRecord = {
+        "element": node.id,
+        "token": token,
+        "scope": scope,
+        "kind": kind,
+        "name": node.name or node.id,
+        "since": work.now,
+    }
+    if kind == "job":
+        task["handler"] = node.handler
+    if kind == EXTERNAL:
+        task["topic"] = node.topic
+    if inputs is not None:
+        work.allowance.grow(work.allowance.weigh(inputs, node.id), node.id)
+        task["inputs"] = inputs
+    work.add(work.tasks, task)
+    if node.kind is Kind.RECEIVE_TASK:
+        arm(work, node, scope, token)
+    watch(work, token, node)
+
+
+def _handle(work: Work, token: str, node: Node) -> None:
+    handler = node.handler
+    if not handler and node.event is not None and node.event.trigger is Trigger.MESSAGE:
+        work.give("throw", node.id, inputs_of(work, token, node), node.event.name)
+    elif handler in IMMEDIATE:
+        name = node.topic or (node.event.name if node.event is not None else "")
+        work.give(handler, node.id, inputs_of(work, token, node), name)
+    elif handler:
+        # Without inputs of its own the work is given the variables as they are when it is taken up.
+        inputs = inputs_of(work, token, node) if node.inputs else None
+        _wait_for_task(work, token, node, EXTERNAL if handler == EXTERNAL else "job", inputs)
+        return
+    finish(work, token)
+
+
+def _assign(work: Work, token: str, node: Node) -> None:
+    scope = work.tokens[token]["scope"]
+    for assignment in node.assigns:
+        write(work, scope, {assignment.name: evaluate(work, assignment.expression, scope, node.id)}, node.id)
+    finish(work, token)
+
+
+def _run_sub_process(work: Work, token: str, node: Node) -> None:
+    parent = work.tokens[token]["scope"]
+    watch(work, token, node)
+    begin_scope(work, open_scope(work, {"element": node.id, "parent": parent, "token": token, "variables": {}}))
+
+
+def _call(work: Work, token: str, node: Node) -> None:
+    """Run another process inside this state, with a copy of what can be seen from here."""
+    caller = work.tokens[token]["scope"]
+    if _calls_around(work, caller) >= MAX_CALLS:
+        raise Failed(node.id, f"More than {MAX_CALLS} processes would call one another.")
+    definition, revision = _called(work, node)
+    watch(work, token, node)
+    scope = open_scope(
+        work,
+        {
+            "element": definition.key,
+            "parent": caller,
+            "token": token,
+            "definition": [definition.key, revision],
+            "variables": dict(visible(work, caller)),
+            "written": [],
+        },
+    )
+    begin_scope(work, scope)
+
+
+def _called(work: Work, node: Node) -> tuple[Definition, int]:
+    try:
+        definition, revision = work.newest(node.called)
+    except LookupError as error:
+        raise Failed(node.id, f"There is no definition {node.called}.") from error
+    if definition.kind != "bpmn":
+        raise Failed(node.id, f"{node.called} is not a process.")
+    return definition, revision
+
+
+def _calls_around(work: Work, scope: str | None) -> int:
+    count = 0
+    while scope is not None:
+        record = work.scopes[scope]
+        count += "definition" in record and record["token"] is not None
+        scope = record["parent"]
+    return count

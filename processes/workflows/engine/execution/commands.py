@@ -1,0 +1,197 @@
+"""The commands an instance takes."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+from processes.workflows.engine.definition import Definition, Kind, Node, Trigger
+from processes.workflows.engine.execution.activities import finish
+from processes.workflows.engine.execution.ending import close
+from processes.workflows.engine.execution.failures import Failed, NotPossible
+from processes.workflows.engine.execution.firing import fire
+from processes.workflows.engine.execution.limits import MAX_VARIABLES, is_json, is_name, weigh
+from processes.workflows.engine.execution.raising import raise_error
+from processes.workflows.engine.execution.records import Library, TaskRecord, Variables
+from processes.workflows.engine.execution.scopes import begin_scope, first_elements, open_scope
+from processes.workflows.engine.execution.variables import write
+from processes.workflows.engine.execution.working import Work
+
+Command = Mapping[str, Any]
+
+
+def start(library: Library, command: Command, at: datetime) -> Work:
+    """Begin an instance."""
+    key, revision = command["definition"]
+    definition, revision = library(key, revision)
+    variables = given(command)
+    record = command.get("record") or ""
+    work = Work(library, {"kind": "bpmn", "epoch": 0, "next": 1, "status": "active", "record": record}, at)
+    scope = open_scope(
+        work,
+        {
+            "element": definition.key,
+            "definition": [key, revision],
+            "parent": None,
+            "token": None,
+            "variables": variables,
+        },
+    )
+    begin_scope(work, scope, _starts(definition, command.get("start")))
+    return work
+
+
+def apply(work: Work, command: Command) -> None:
+    """Do what a command asks of an instance that runs."""
+    name = command["command"]
+    if work.status not in ("active", "suspended"):
+        raise NotPossible(f"The instance is {work.status}.")
+    if work.status == "suspended" and name not in _WHILE_SUSPENDED:
+        raise NotPossible("The instance is suspended.")
+    carry_out = _COMMANDS.get(name)
+    if carry_out is None:
+        raise NotPossible(f"A process takes no command {name}.")
+    carry_out(work, command)
+
+
+def given(command: Command, key: str = "variables") -> Variables:
+    """Give the variables a command brings."""
+    variables = command.get(key)
+    if variables is None:
+        return {}
+    if not isinstance(variables, dict):
+        raise NotPossible("Variables are a map of names to values.")
+    for name, value in variables.items():
+        if not is_name(name):
+            raise NotPossible(f"{str(name)[:100]!r} cannot be the name of a variable.")
+        if not is_json(value):
+            raise NotPossible(f"The value of {name} is nested too deeply, or is nothing that JSON can hold.")
+    if weigh(variables) > MAX_VARIABLES:
+        raise NotPossible(f"The variables take more than {MAX_VARIABLES} bytes.")
+    return dict(variables)
+
+
+def _starts(definition: Definition, start: str | None) -> tuple[str, ...]:
+    """Give the element to start with; without one named, the process has exactly one none start event."""
+    starts = definition.starts.get(definition.key, ())
+    if start is not None:
+        if start not in starts:
+            raise NotPossible(f"The process has no start event {start}.")
+        return (start,)
+    plain = [key for key in starts if _is_plain(definition.nodes[key])]
+    if starts and len(plain) != 1:
+        raise NotPossible("The process does not have exactly one start event without a trigger.")
+    try:
+        return tuple(first_elements(definition, definition.key))
+    except Failed as failed:
+        raise NotPossible(failed.reason) from failed
+
+
+def _is_plain(node: Node) -> bool:
+    return node.kind is Kind.START and (node.event is None or node.event.trigger is Trigger.NONE)
+
+
+def _complete_task(work: Work, command: Command) -> None:
+    _finish_task(work, command, ("user", "manual", "receive"))
+
+
+def _complete_job(work: Work, command: Command) -> None:
+    _finish_task(work, command, ("external", "job"))
+
+
+def _finish_task(work: Work, command: Command, kinds: tuple[str, ...]) -> None:
+    task = _task(work, command, kinds)
+    write(work, task["scope"], given(command), task["element"])
+    finish(work, task["token"])
+
+
+def _fail_job(work: Work, command: Command) -> None:
+    task = _task(work, command, ("external", "job"))
+    reason = str(command.get("error") or "The work failed.")
+    code = command.get("code")
+    if not code:
+        raise Failed(task["element"], reason)
+    write(work, task["scope"], given(command), task["element"])
+    raise_error(work, task["token"], str(code), reason)
+
+
+def _task(work: Work, command: Command, kinds: tuple[str, ...]) -> TaskRecord:
+    task = work.tasks.get(str(command.get("task")))
+    if task is None:
+        raise NotPossible("The task is not open.")
+    if task["kind"] not in kinds:
+        raise NotPossible(f"A task of kind {task['kind']} is not completed in this way.")
+    return task
+
+
+def _send_message(work: Work, command: Command) -> None:
+    name = command.get("name")
+    for key in work.subscriptions.in_order():
+        record = work.subscriptions[key]
+        if record["kind"] == "message" and record["name"] == name:
+            fire(work, key, record, given(command))
+            return
+    raise NotPossible(f"Nothing waits for the message {name}.")
+
+
+def _event(work: Work, command: Command) -> None:
+    key = str(command.get("subscription"))
+    record = work.subscriptions.get(key)
+    if record is None:
+        raise NotPossible("Nothing waits for the event any more.")
+    fire(work, key, record, _told(command.get("payload")))
+
+
+def _told(payload: object) -> Variables:
+    """Give the variables in what an event tells: its parts that can be variables."""
+    if not isinstance(payload, dict):
+        return {}
+    return {name: value for name, value in payload.items() if is_name(name) and is_json(value)}
+
+
+def _fire_timer(work: Work, command: Command) -> None:
+    key = str(command.get("timer"))
+    record = work.timers.get(key)
+    if record is None:
+        raise NotPossible("The timer does not run any more.")
+    fire(work, key, record)
+
+
+def _set_variables(work: Work, command: Command) -> None:
+    scope = _root(work)
+    write(work, scope, given(command), work.scopes[scope]["element"])
+
+
+def _suspend(work: Work, command: Command) -> None:
+    if work.status == "suspended":
+        raise NotPossible("The instance is suspended already.")
+    work.status = "suspended"
+
+
+def _resume(work: Work, command: Command) -> None:
+    if work.status != "suspended":
+        raise NotPossible("The instance is not suspended.")
+    work.status = "active"
+    work.is_changed = True  # variables may have been set in the meantime
+
+
+def _terminate(work: Work, command: Command) -> None:
+    close(work, _root(work), "terminated")
+
+
+def _root(work: Work) -> str:
+    return next(key for key, record in work.scopes.items() if record["token"] is None)
+
+
+_COMMANDS: dict[str, Callable[[Work, Command], None]] = {
+    "complete_task": _complete_task,
+    "complete_job": _complete_job,
+    "fail_job": _fail_job,
+    "send_message": _send_message,
+    "event": _event,
+    "fire_timer": _fire_timer,
+    "set_variables": _set_variables,
+    "suspend": _suspend,
+    "resume": _resume,
+    "terminate": _terminate,
+}
+_WHILE_SUSPENDED = frozenset({"resume", "terminate", "set_variables"})

@@ -1,0 +1,56 @@
+"""How scopes end."""
+
+from processes.workflows.engine.execution.activities import finish
+from processes.workflows.engine.execution.compensation import end_undone
+from processes.workflows.engine.execution.flows import leave
+from processes.workflows.engine.execution.loops import end_round
+from processes.workflows.engine.execution.records import ScopeRecord
+from processes.workflows.engine.execution.variables import write
+from processes.workflows.engine.execution.working import Work
+
+
+def end_scope(work: Work, scope: str) -> None:
+    """End a scope in which no token is left."""
+    record = work.scopes.get(scope)
+    if record is None or work.has_tokens(scope):
+        return
+    if "loop" in record:
+        end_round(work, scope)
+    elif "undo" in record:
+        end_undone(work, scope)
+    elif record["token"] is None:
+        close(work, scope, "completed")
+    else:
+        entries = work.log.take(scope)
+        _put_away(work, scope, record["token"])
+        finish(work, record["token"], inner=entries, ended=record)
+
+
+def terminate_scope(work: Work, scope: str) -> None:
+    """End a scope in which everything was cancelled; what was done in it cannot be undone any more."""
+    record = work.scopes.get(scope)
+    if record is None:
+        return
+    if "undo" in record:
+        end_undone(work, scope)
+    elif record["token"] is None:
+        close(work, scope, "completed")
+    else:
+        _put_away(work, scope, record["token"])
+        work.clear(record["token"])
+        leave(work, record["token"])
+
+
+def close(work: Work, scope: str, status: str) -> None:
+    """End the instance: its variables are all that is left."""
+    work.clear(scope)
+    work.queue.clear()
+    work.allowance.grow(-work.weigh_entries(work.log.take(scope)), work.scopes[scope]["element"])
+    work.status = status
+
+
+def _put_away(work: Work, scope: str, token: str) -> None:
+    record: ScopeRecord = work.drop_scope(scope)
+    if "written" in record:
+        given_back = {name: record["variables"][name] for name in record["written"]}
+        write(work, work.tokens[token]["scope"], given_back, work.tokens[token]["element"])

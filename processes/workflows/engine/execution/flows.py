@@ -1,0 +1,68 @@
+"""How a token goes from one element to the next, and how it ends."""
+
+from collections.abc import Sequence
+
+from processes.workflows.engine.definition import Node
+from processes.workflows.engine.execution.failures import Failed
+from processes.workflows.engine.execution.variables import holds
+from processes.workflows.engine.execution.working import Work
+
+
+def leave(work: Work, token: str) -> None:
+    """Let a token go on from the element it is on, by every flow whose condition holds."""
+    record = work.tokens[token]
+    if "loop" not in record:
+        work.trace.append(("leave", record["element"]))
+    scope = work.scopes[record["scope"]]
+    if "wraps" in scope and scope["element"] == record["element"]:
+        consume(work, token)  # the round or the compensation that this scope was made for is done
+        return
+    take(work, token, _wanted(work, token, work.node(token)))
+
+
+def take(work: Work, token: str, flows: Sequence[str]) -> None:
+    """Send a token along flows: itself along the first, a new one along each of the others."""
+    if not flows:
+        consume(work, token)
+        return
+    scope = work.tokens[token]["scope"]
+    known = work.definition(scope).flows
+    work.move(token, known[flows[0]].target)
+    work.later("enter", token, flows[0])
+    for flow in flows[1:]:
+        work.later("enter", work.add_token(scope, known[flow].target), flow)
+
+
+def consume(work: Work, token: str) -> None:
+    """End a token; the last one of a scope ends the scope."""
+    scope = work.drop_token(token)["scope"]
+    if not work.has_tokens(scope):
+        work.at_once("end", scope)
+
+
+def chosen(work: Work, token: str, node: Node, *, only_one: bool = False) -> list[str]:
+    """Give the flows whose condition holds, in the order of the file; the default one when none does."""
+    scope = work.tokens[token]["scope"]
+    known = work.definition(scope).flows
+    found: list[str] = []
+    for flow in node.outgoing:
+        condition = known[flow].condition
+        if flow == node.default or (condition is not None and not holds(work, condition, scope, node.id)):
+            continue
+        found.append(flow)
+        if only_one:
+            return found
+    if found:
+        return found
+    if node.default is None:
+        raise Failed(node.id, "No outgoing flow's condition holds, and there is no default flow.")
+    return [node.default]
+
+
+def _wanted(work: Work, token: str, node: Node) -> Sequence[str]:
+    if not node.outgoing:
+        return ()
+    known = work.definition(work.tokens[token]["scope"]).flows
+    if node.default is None and all(known[flow].condition is None for flow in node.outgoing):
+        return node.outgoing
+    return chosen(work, token, node)

@@ -1,0 +1,98 @@
+"""How large a state may grow and how far one command may go."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+MAX_STEPS = 10_000
+"""Elements entered by one command."""
+MAX_TOKENS = 10_000
+MAX_ROUNDS = 10_000
+MAX_CALLS = 20
+"""Call activities inside one another."""
+MAX_VARIABLES = 1_000_000
+"""Bytes of JSON that variables, and what is kept of them elsewhere in the state, may take in all."""
+MAX_EFFECTS = 16_000_000
+"""Bytes of JSON that the effects of one command may take in all."""
+MAX_LOOKS = 200_000
+"""Steps that expressions take, and tokens looked at for joins, by one command."""
+MAX_WEIGHED = 100_000_000
+"""Bytes of JSON that one command may write, copy and remove in all."""
+MAX_ENTRIES = 10_000
+"""Activities that can still be undone."""
+MAX_NAME = 100
+MAX_DEPTH = 50
+MAX_INTEGER = 2**63
+
+
+def weigh(variables: Mapping[str, Any]) -> int:
+    """Count about how many bytes variables take as JSON."""
+    return sum(len(name) + 4 + weigh_value(value) for name, value in variables.items())
+
+
+def weigh_value(value: object) -> int:
+    """Count about how many bytes a value takes as JSON.
+
+    A value of an expression may hold the same large list a hundred times and be much larger written than it is here:
+    so what is past the limit is not counted to its end, and what is nested too deeply counts as past the limit.
+    """
+    kind = type(value)
+    if kind is str:
+        return _length(value)  # type: ignore[arg-type]
+    if kind is not list and kind is not dict:
+        return 8
+    weight = 0
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        below: list[object] = []
+        for part in level:
+            kind = type(part)
+            if kind is str:
+                weight += _length(part)  # type: ignore[arg-type]
+            elif kind is list or kind is dict:
+                weight += _weigh_frame(part, below)  # type: ignore[arg-type]
+                if weight + len(below) > MAX_VARIABLES:
+                    return weight + len(below)
+            else:
+                weight += 8
+        if weight > MAX_VARIABLES or not below:
+            return weight
+        level = below
+    return MAX_VARIABLES + 1
+
+
+def _weigh_frame(part: list[object] | dict[str, object], below: list[object]) -> int:
+    """Count a list or a map without what lies in it, which is put with the parts to be counted next."""
+    if isinstance(part, list):
+        below.extend(part)
+        return 2 + len(part)
+    below.extend(part.values())
+    return 2 + sum(_length(key) + 2 for key in part)
+
+
+def _length(text: str) -> int:
+    return len(text) + 2 if text.isascii() else len(text) * 3 + 2
+
+
+def is_name(name: object) -> bool:
+    """Tell whether an expression could ask for a variable of this name."""
+    return isinstance(name, str) and len(name) <= MAX_NAME and name.isidentifier()
+
+
+def is_json(value: object, depth: int = 0) -> bool:
+    """Tell whether a value comes back from JSON as it went in."""
+    if value is None or isinstance(value, bool):
+        return True
+    if isinstance(value, str):
+        return value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value)
+    if isinstance(value, int):
+        return -MAX_INTEGER <= value < MAX_INTEGER
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if depth == MAX_DEPTH:
+        return False
+    if isinstance(value, list):
+        return all(is_json(item, depth + 1) for item in value)
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and is_json(item, depth + 1) for key, item in value.items())
+    return False

@@ -1,0 +1,190 @@
+"""More than one round of an activity: multi-instance, sequential and parallel, and the standard loop.
+
+The activity's own token stays and owns everything; each round has a scope, with the counter and the item, and a token
+of its own in it.
+"""
+
+from typing import Any
+
+from processes.workflows.engine.definition import Loop, Node
+from processes.workflows.engine.execution.arming import arm_boundaries
+from processes.workflows.engine.execution.compensation import remember_rounds
+from processes.workflows.engine.execution.failures import Failed
+from processes.workflows.engine.execution.flows import leave
+from processes.workflows.engine.execution.limits import MAX_ROUNDS
+from processes.workflows.engine.execution.records import LoopRecord, Variables
+from processes.workflows.engine.execution.scopes import open_scope
+from processes.workflows.engine.execution.variables import evaluate, holds, visible, write
+from processes.workflows.engine.execution.working import Work
+
+
+def begin_loop(work: Work, token: str, node: Node, loop: Loop) -> None:
+    scope = work.tokens[token]["scope"]
+    items = _items(work, scope, node, loop)
+    record: LoopRecord = {
+        "element": node.id,
+        "token": token,
+        "scope": scope,
+        "total": _total(work, scope, node, loop, items),
+        "started": 0,
+        "completed": 0,
+        "outputs": [],
+        "entries": [],
+        "weight": 0,
+    }
+    if items is not None and loop.is_sequential:
+        record["items"] = items
+        record["weight"] = work.allowance.weigh_value(items, node.id)
+        work.allowance.grow(record["weight"], node.id)
+    key = work.add(work.loops, record)
+    work.tokens.put(token, {**work.tokens[token], "loop": key})
+    arm_boundaries(work, node, scope, token)
+    if loop.is_multi_instance and not loop.is_sequential:
+        _start_all(work, key, loop, items)
+    else:
+        _go_on(work, key, node, loop, scope)
+
+
+def end_round(work: Work, scope: str) -> None:
+    """Count a round that is done, and go on with the next one or from the activity."""
+    record = work.scopes[scope]
+    key = record["loop"]
+    loop_record = work.loops[key]
+    node = work.node(loop_record["token"])
+    if node.loop is None:
+        raise Failed(node.id, "The activity has no loop.")
+    loop_record = {**loop_record, "completed": loop_record["completed"] + 1}
+    if node.loop.output_collection:
+        _keep_output(work, scope, record["round"], node.loop, loop_record)
+    work.loops.put(key, loop_record)
+    is_over = _is_completed_early(work, scope, node, node.loop, loop_record)
+    names_scope = loop_record["scope"]
+    work.drop_scope(scope)
+    if is_over:
+        _end(work, key, node.loop)
+    elif node.loop.is_multi_instance and not node.loop.is_sequential:
+        if loop_record["completed"] == loop_record["total"]:
+            _end(work, key, node.loop)
+    else:
+        _go_on(work, key, node, node.loop, names_scope)
+
+
+def _items(work: Work, scope: str, node: Node, loop: Loop) -> list[Any] | None:
+    if not loop.is_multi_instance or not loop.collection:
+        return None
+    items = visible(work, scope).get(loop.collection)
+    if not isinstance(items, list):
+        raise Failed(node.id, f"The variable {loop.collection} is not a list.")
+    return items
+
+
+def _total(work: Work, scope: str, node: Node, loop: Loop, items: list[Any] | None) -> int | None:
+    if not loop.is_multi_instance:
+        return None
+    total: object = len(items) if items is not None else None
+    if items is None and loop.cardinality is not None:
+        total = evaluate(work, loop.cardinality, scope, node.id)
+    if isinstance(total, float) and total.is_integer():
+        total = int(total)
+    if not isinstance(total, int) or isinstance(total, bool) or not 0 <= total <= MAX_ROUNDS:
+        raise Failed(node.id, f"The number of rounds is not a whole number from 0 to {MAX_ROUNDS}.")
+    return total
+
+
+def _start_all(work: Work, key: str, loop: Loop, items: list[Any] | None) -> None:
+    total = work.loops[key]["total"] or 0
+    if total == 0:
+        _end(work, key, loop)
+    for index in range(total):
+        _start_round(work, key, loop, index + 1, items[index] if items is not None else None)
+
+
+def _go_on(work: Work, key: str, node: Node, loop: Loop, scope: str) -> None:
+    """Start the next round of a loop that runs one after the other, or end it."""
+    record = work.loops[key]
+    done = record["started"]
+    if loop.is_multi_instance:
+        goes_on = done < (record["total"] or 0)
+    elif done == 0 and not loop.tests_before:
+        goes_on = True
+    else:
+        goes_on = _is_wanted(work, node, loop, scope, done)
+    if not goes_on:
+        _end(work, key, loop)
+        return
+    items = record.get("items")
+    _start_round(work, key, loop, done + 1, items[done] if items is not None else None)
+
+
+def _is_wanted(work: Work, node: Node, loop: Loop, scope: str, done: int) -> bool:
+    """Tell whether a standard loop goes round once more; without a condition it does so up to its maximum."""
+    if loop.maximum is not None and done >= loop.maximum:
+        return False
+    if loop.condition is None:
+        return loop.maximum is not None
+    return holds(work, loop.condition, scope, node.id, loopCounter=done)
+
+
+def _start_round(work: Work, key: str, loop: Loop, count: int, item: object) -> None:
+    record = work.loops[key]
+    work.loops.put(key, {**record, "started": count})
+    variables: Variables = {}
+    if loop.output_item:
+        variables[loop.output_item] = None  # so that rounds that run at once do not write over each other
+    variables["loopCounter"] = count
+    if loop.item:
+        variables[loop.item] = item
+    scope = open_scope(
+        work,
+        {
+            "element": record["element"],
+            "parent": record["scope"],
+            "token": record["token"],
+            "variables": variables,
+            "wraps": True,
+            "loop": key,
+            "round": count,
+        },
+    )
+    work.later("enter", work.add_token(scope, record["element"]), None)
+
+
+def _keep_output(work: Work, scope: str, count: int, loop: Loop, record: LoopRecord) -> None:
+    value = visible(work, scope).get(loop.output_item or loop.item)
+    weight = work.allowance.weigh_value(value, record["element"])
+    work.allowance.grow(weight, record["element"])
+    record["weight"] += weight
+    record["outputs"] = [*record["outputs"], [count, value]]
+
+
+def _is_completed_early(work: Work, scope: str, node: Node, loop: Loop, record: LoopRecord) -> bool:
+    """Ask the completion condition, which is given the counters by the standard's names and by those of other tools."""
+    if not loop.is_multi_instance or loop.completion is None:
+        return False
+    total, completed = record["total"], record["completed"]
+    active = record["started"] - completed
+    return holds(
+        work,
+        loop.completion,
+        scope,
+        node.id,
+        numberOfInstances=total,
+        numberOfActiveInstances=active,
+        numberOfCompletedInstances=completed,
+        nrOfInstances=total,
+        nrOfActiveInstances=active,
+        nrOfCompletedInstances=completed,
+    )
+
+
+def _end(work: Work, key: str, loop: Loop) -> None:
+    """Let the activity go on; what still runs of it is cancelled."""
+    record = work.loops[key]
+    token = record["token"]
+    work.loops.put(key, {**record, "entries": []})  # they outlive the loop
+    work.clear(token)
+    if loop.output_collection:
+        outputs = [value for _, value in sorted(record["outputs"], key=lambda output: int(output[0]))]
+        write(work, record["scope"], {loop.output_collection: outputs}, record["element"])
+    remember_rounds(work, record["entries"])
+    leave(work, token)

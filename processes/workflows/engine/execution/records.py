@@ -1,0 +1,157 @@
+"""The parts of a state, as JSON holds them. Every id is `epoch.number`, from one counter."""
+
+from collections.abc import Callable
+from typing import Any, NotRequired, TypedDict
+
+from processes.workflows.engine.definition import Definition
+
+Library = Callable[[str, int | None], tuple[Definition, int]]
+"""Find a definition by key and revision (None: the newest), with the revision it is."""
+
+Variables = dict[str, Any]
+
+
+class ScopeRecord(TypedDict):
+    """One run of a process, a sub-process or an event sub-process; or what wraps one round or one compensation."""
+
+    element: str
+    parent: str | None
+    token: str | None
+    """The token this scope belongs to; None: the instance itself."""
+    variables: Variables
+    definition: NotRequired[list[Any]]
+    """Of a process, the instance's own or a called one: key and revision. Variables are not looked for beyond it."""
+    written: NotRequired[list[str]]
+    """Of a called process: the variables that it gives back."""
+    wraps: NotRequired[bool]
+    """There is one token in it, on the activity that `element` names, which lies in the parent scope by the file."""
+    loop: NotRequired[str]
+    round: NotRequired[int]
+    undo: NotRequired[str]
+    interrupted: NotRequired[bool]
+    """An event sub-process has taken over."""
+
+
+class TokenRecord(TypedDict):
+    element: str
+    scope: str
+    since: str
+    flow: NotRequired[str]
+    """Of a token that waits at a join: the flow it came by."""
+    loop: NotRequired[str]
+    """Of a token whose activity runs in rounds, which have tokens of their own."""
+
+
+class TaskRecord(TypedDict):
+    element: str
+    token: str
+    scope: str
+    kind: str
+    name: str
+    since: str
+    topic: NotRequired[str]
+    handler: NotRequired[str]
+    inputs: NotRequired[Variables]
+
+
+class TimerRecord(TypedDict):
+    element: str
+    token: str | None
+    scope: str
+    kind: str
+    due: str
+    since: str
+    left: NotRequired[int]
+    """How often a cycle fires after this one; absent: without an end."""
+    interval: NotRequired[str]
+
+
+class SubscriptionRecord(TypedDict):
+    element: str
+    token: str | None
+    scope: str
+    kind: str
+    name: str
+    is_persistent: bool
+
+
+class ConditionRecord(TypedDict):
+    element: str
+    token: str | None
+    scope: str
+    is_persistent: bool
+    held: bool
+    """Whether it held when it was last looked at: it fires when it becomes true."""
+
+
+class Entry(TypedDict):
+    """An activity that is done and can be undone."""
+
+    element: str
+    scope: str
+    handler: NotRequired[str]
+    """The activity that undoes it; without one, what `inner` holds is undone."""
+    definition: NotRequired[list[Any]]
+    variables: NotRequired[Variables]
+    """What the activity saw in scopes that are gone."""
+    inner: NotRequired[list["Entry"]]
+
+
+class LoopRecord(TypedDict):
+    element: str
+    token: str
+    scope: str
+    total: int | None
+    """How many rounds there are; None: as long as the condition holds."""
+    started: int
+    completed: int
+    outputs: list[list[Any]]
+    entries: list[Entry]
+    weight: int
+    items: NotRequired[list[Any]]
+    """Of sequential rounds: what was in the collection when they began."""
+
+
+class UndoRecord(TypedDict):
+    """A compensation under way: one entry after the other, the last one first."""
+
+    element: str
+    token: str
+    scope: str
+    entries: list[Entry]
+    within: str | None
+    """The scope of the sub-process whose parts are undone; None: the thrower goes on when all is done."""
+
+
+class State(TypedDict, total=False):
+    kind: str
+    epoch: int
+    next: int
+    status: str
+    record: str
+    size: int
+    scopes: dict[str, ScopeRecord]
+    tokens: dict[str, TokenRecord]
+    tasks: dict[str, TaskRecord]
+    timers: dict[str, TimerRecord]
+    subscriptions: dict[str, SubscriptionRecord]
+    conditions: dict[str, ConditionRecord]
+    loops: dict[str, LoopRecord]
+    undoing: dict[str, UndoRecord]
+    compensations: list[Entry]
+
+
+SECTIONS = ("scopes", "tokens", "tasks", "timers", "subscriptions", "conditions", "loops", "undoing")
+
+
+class Effect(TypedDict):
+    id: str
+    kind: str
+    element: str
+    name: NotRequired[str]
+    inputs: Variables
+
+
+def number(key: str) -> int:
+    """Give the place of an id in the order of creation."""
+    return int(key.partition(".")[2])

@@ -1,0 +1,66 @@
+"""Scopes: how they begin, and how an event takes over from what runs in them."""
+
+from collections.abc import Sequence
+
+from processes.workflows.engine.definition import Definition, Kind, Node, Trigger
+from processes.workflows.engine.execution.arming import arm_event_sub_processes
+from processes.workflows.engine.execution.failures import Failed
+from processes.workflows.engine.execution.records import ScopeRecord
+from processes.workflows.engine.execution.working import Work
+
+
+def open_scope(work: Work, record: ScopeRecord) -> str:
+    work.allowance.grow(work.allowance.weigh(record["variables"], record["element"]), record["element"])
+    return work.add(work.scopes, record)
+
+
+def begin_scope(work: Work, scope: str, starts: Sequence[str] = ()) -> None:
+    """Put tokens on the start of a scope and arm its event sub-processes."""
+    element = work.scopes[scope]["element"]
+    for start in starts or first_elements(work.definition(scope), element):
+        work.later("enter", work.add_token(scope, start), None)
+    arm_event_sub_processes(work, element, scope)
+
+
+def first_elements(definition: Definition, scope: str) -> Sequence[str]:
+    """Give the none start event; in a scope without start events, every element that nothing leads to."""
+    starts = definition.starts.get(scope, ())
+    plain = [start for start in starts if _trigger(definition.nodes[start]) is Trigger.NONE]
+    if plain:
+        return plain[:1]
+    if starts:
+        raise Failed(scope, "There is no start event without a trigger.")
+    found = [element for element in definition.scopes[scope].nodes if _is_first(definition.nodes[element])]
+    if not found:
+        raise Failed(scope, "There is nothing to start with.")
+    return found
+
+
+def interrupt_activity(work: Work, token: str, boundary: str) -> None:
+    """Cancel an activity and let its token go on at a boundary event."""
+    record = work.tokens[token]
+    work.clear(token)
+    if "loop" not in record:
+        work.trace.append(("cancel", record["element"]))
+    work.move(token, boundary)
+    work.later("enter", token, None)
+
+
+def start_event_sub_process(work: Work, scope: str, start: Node) -> None:
+    """Run an event sub-process in its scope; an interrupting one after everything else there was cancelled."""
+    if start.is_interrupting:
+        work.clear(scope)
+        work.scopes.put(scope, {**work.scopes[scope], "interrupted": True})
+    token = work.add_token(scope, start.scope)
+    work.trace.append(("enter", start.scope))
+    inner = open_scope(work, {"element": start.scope, "parent": scope, "token": token, "variables": {}})
+    begin_scope(work, inner, (start.id,))
+
+
+def _trigger(node: Node) -> Trigger:
+    return node.event.trigger if node.event is not None else Trigger.NONE
+
+
+def _is_first(node: Node) -> bool:
+    passive = node.kind in (Kind.BOUNDARY, Kind.EVENT_SUB_PROCESS) or node.is_for_compensation
+    return not node.incoming and not passive

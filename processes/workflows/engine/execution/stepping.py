@@ -1,0 +1,62 @@
+"""One step after the other, until everything waits for something outside."""
+
+from collections.abc import Callable
+
+from processes.workflows.engine.definition import Kind, Node
+from processes.workflows.engine.execution import events, gateways
+from processes.workflows.engine.execution.activities import begin
+from processes.workflows.engine.execution.ending import end_scope, terminate_scope
+from processes.workflows.engine.execution.firing import check_conditions
+from processes.workflows.engine.execution.loops import begin_loop
+from processes.workflows.engine.execution.working import Work
+
+
+def settle(work: Work) -> None:
+    """Do what there is to do: tokens in the order they were made, conditions whenever variables have changed."""
+    while True:
+        _look_at_conditions(work)
+        while work.queue:
+            name, *arguments = work.queue.popleft()
+            _STEPS[name](work, *arguments)
+            _look_at_conditions(work)
+        if work.status != "active" or not gateways.open_inclusive(work):
+            return
+
+
+def _look_at_conditions(work: Work) -> None:
+    while work.is_changed:
+        work.is_changed = False
+        if len(work.conditions):
+            check_conditions(work)
+
+
+def _enter(work: Work, token: str, flow: str | None) -> None:
+    record = work.tokens.get(token)
+    if record is None:
+        return  # cancelled in the meantime
+    work.allowance.step(record["element"])
+    node = work.definition(record["scope"]).nodes[record["element"]]
+    if node.loop is not None and "loop" not in work.scopes[record["scope"]]:
+        begin_loop(work, token, node, node.loop)
+        return
+    work.trace.append(("enter", node.id))
+    _ENTERING.get(node.kind, _begin)(work, token, node, flow)
+
+
+def _begin(work: Work, token: str, node: Node, flow: str | None) -> None:
+    begin(work, token, node)
+
+
+_STEPS: dict[str, Callable[..., None]] = {"enter": _enter, "end": end_scope, "terminate": terminate_scope}
+
+_ENTERING: dict[Kind, Callable[[Work, str, Node, str | None], None]] = {
+    Kind.START: events.pass_event,
+    Kind.BOUNDARY: events.pass_event,
+    Kind.END: events.enter_throw,
+    Kind.THROW: events.enter_throw,
+    Kind.CATCH: events.enter_catch,
+    Kind.EVENT_BASED: events.enter_event_gateway,
+    Kind.EXCLUSIVE: gateways.enter_exclusive,
+    Kind.PARALLEL: gateways.enter_parallel,
+    Kind.INCLUSIVE: gateways.enter_inclusive,
+}

@@ -1,0 +1,113 @@
+"""Variables: a name is looked for from the scope outwards, up to the process; a new one belongs to the process."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from processes.workflows.engine.execution.failures import Failed
+from processes.workflows.engine.execution.records import Variables
+from processes.workflows.engine.execution.working import Work
+from processes.workflows.engine.expressions import Expression, ExpressionFailed, Meter
+
+
+class Names(Mapping[str, Any]):
+    """The variables of several scopes, the inner ones first; nothing is copied."""
+
+    __slots__ = ("_layers",)
+
+    def __init__(self, layers: Sequence[Mapping[str, Any]]) -> None:
+        self._layers = layers
+
+    def __getitem__(self, name: str) -> Any:
+        for layer in self._layers:
+            if name in layer:
+                return layer[name]
+        raise KeyError(name)
+
+    def __contains__(self, name: object) -> bool:
+        return any(name in layer for layer in self._layers)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({name: None for layer in reversed(self._layers) for name in layer})
+
+    def __len__(self) -> int:
+        return len(set().union(*self._layers))
+
+
+def visible(work: Work, scope: str) -> Mapping[str, Any]:
+    """Give every variable that can be seen from a scope."""
+    found = work.names.get(scope)
+    if found is None:
+        layers = _layers(work, scope)
+        found = layers[0] if len(layers) == 1 else Names(layers)
+        work.names[scope] = found
+    return found
+
+
+def evaluate(work: Work, expression: Expression, scope: str, element: str, **more: object) -> Any:
+    try:
+        return value_of(work, expression, scope, element, **more)
+    except ExpressionFailed as failed:
+        raise Failed(element, failed.reason) from failed
+
+
+def value_of(work: Work, expression: Expression, scope: str, element: str, **more: object) -> Any:
+    """Give the value of an expression, or raise ExpressionFailed; either way it counts for what it took."""
+    names = visible(work, scope)
+    meter = Meter()
+    try:
+        return expression.evaluate(Names((more, names)) if more else names, meter)
+    finally:
+        work.allowance.look(element, 1 + meter.spent)
+
+
+def holds(work: Work, expression: Expression, scope: str, element: str, **more: object) -> bool:
+    return bool(evaluate(work, expression, scope, element, **more))
+
+
+def write(work: Work, scope: str, values: Mapping[str, Any], element: str) -> None:
+    """Write each variable where it is defined, from the scope outwards; one that is nowhere, into the process."""
+    for name, value in values.items():
+        _set(work, _home(work, scope, name), name, value, element)
+
+
+def _layers(work: Work, scope: str) -> list[Variables]:
+    record = work.scopes[scope]
+    layers = [record["variables"]]
+    while "definition" not in record:
+        record = work.scopes[cast(str, record["parent"])]
+        layers.append(record["variables"])
+    return layers
+
+
+def _home(work: Work, scope: str, name: str) -> str:
+    record = work.scopes[scope]
+    while name not in record["variables"] and "definition" not in record:
+        scope = cast(str, record["parent"])
+        record = work.scopes[scope]
+    return scope
+
+
+def _set(work: Work, scope: str, name: str, value: object, element: str) -> None:
+    record = work.scopes[scope]
+    if scope not in work.own:
+        record = {**record, "variables": dict(record["variables"])}
+        if "written" in record:
+            record["written"] = list(record["written"])
+        work.scopes.put(scope, record)
+        work.own.add(scope)
+    variables = record["variables"]
+    weight = work.allowance.weigh_value(value, element)
+    work.allowance.grow(weight - _weight_before(work, scope, variables, name, element), element)
+    work.weights[scope, name] = weight
+    variables[name] = value
+    if "written" in record and name not in record["written"]:
+        record["written"].append(name)
+    work.names.clear()
+    work.is_changed = True
+
+
+def _weight_before(work: Work, scope: str, variables: Variables, name: str, element: str) -> int:
+    if name not in variables:
+        return -len(name) - 4
+    known = work.weights.get((scope, name))
+    return known if known is not None else work.allowance.weigh_value(variables[name], element)

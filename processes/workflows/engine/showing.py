@@ -1,0 +1,97 @@
+"""A state, as people and programs are shown it."""
+
+from typing import Any, TypedDict
+
+from processes.workflows.engine.definition import Definition, Node
+from processes.workflows.engine.execution.records import Library, State, TaskRecord, TimerRecord, Variables, number
+
+
+class Active(TypedDict):
+    element: str
+    kind: str
+    since: str
+
+
+class Task(TypedDict):
+    id: str
+    element: str
+    name: str
+    kind: str
+    since: str
+
+
+class Timer(TypedDict):
+    id: str
+    element: str
+    kind: str
+    due: str
+    since: str
+
+
+def active(state: State, library: Library) -> list[Active]:
+    """Give the elements on which tokens are, in the order in which the tokens came to be."""
+    tokens = state.get("tokens", {})
+    return [
+        {"element": token["element"], "kind": node_of(state, library, token["scope"], token["element"]).kind.value,
+         "since": token["since"]}
+        for token in (tokens[key] for key in sorted(tokens, key=number))
+        if "loop" not in token  # its rounds have tokens of their own
+    ]  # fmt: skip
+
+
+def tasks(state: State) -> list[Task]:
+    found = state.get("tasks", {})
+    return [_task(key, found[key]) for key in sorted(found, key=number)]
+
+
+def timers(state: State) -> list[Timer]:
+    found = state.get("timers", {})
+    return [_timer(key, found[key]) for key in sorted(found, key=number)]
+
+
+def variables(state: State) -> Variables:
+    """Give the variables of the process itself."""
+    return next((scope["variables"] for scope in state.get("scopes", {}).values() if scope["token"] is None), {})
+
+
+def visible_variables(state: State, scope: str | None) -> Variables:
+    """Give what can be seen from a scope; of a task without inputs, what its work is given."""
+    found: dict[str, Any] = {}
+    while scope is not None:
+        record = state["scopes"][scope]
+        found = {**record["variables"], **found}
+        scope = None if "definition" in record else record["parent"]
+    return found
+
+
+def node_of(state: State, library: Library, scope: str, element: str) -> Node:
+    """Find the node that something in the state is about."""
+    return definition_of(state, library, scope).nodes[element]
+
+
+def definition_of(state: State, library: Library, scope: str) -> Definition:
+    record = state["scopes"][scope]
+    while "definition" not in record and record["parent"] is not None:
+        record = state["scopes"][record["parent"]]
+    key, revision = record["definition"]
+    return library(key, revision)[0]
+
+
+def _task(key: str, task: TaskRecord) -> Task:
+    return {
+        "id": key,
+        "element": task["element"],
+        "name": task["name"],
+        "kind": task["kind"],
+        "since": task["since"],
+    }
+
+
+def _timer(key: str, timer: TimerRecord) -> Timer:
+    return {
+        "id": key,
+        "element": timer["element"],
+        "kind": timer["kind"],
+        "due": timer["due"],
+        "since": timer["since"],
+    }

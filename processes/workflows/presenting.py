@@ -1,0 +1,127 @@
+"""Workflows as the API shows them."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from config.common.moments import format_moment
+from processes.workflows.engine import comparing, showing
+from processes.workflows.engine.running import State
+from processes.workflows.models import WorkflowIncident, WorkItem
+from processes.workflows.naming import task_id
+from processes.workflows.selectors import Past, open_incidents
+from processes.workflows.services.external import Fetched
+from processes.workflows.services.heads import Head
+from processes.workflows.services.library import library_of
+
+NOTHING: State = {}
+
+
+def present_instance(head: Head) -> dict[str, Any]:
+    return present_instances([head])[0]
+
+
+def present_instances(heads: Sequence[Head]) -> list[dict[str, Any]]:
+    incidents = open_incidents(head.id for head in heads if head.open_incidents)
+    return [_instance(head, incidents.get(head.id, [])) for head in heads]
+
+
+def present_version(past: Past) -> dict[str, Any]:
+    version, state = past.version, past.state or NOTHING
+    return {
+        "number": version.number,
+        "parent": version.parent,
+        "cause": version.cause,
+        "actor": version.actor,
+        "at": format_moment(version.at),
+        "status": version.status,
+        "variables": showing.variables(state),
+        "active": _active(state),
+        "definition_revision": version.revision.number,
+        "correlation_id": version.correlation_id,
+    }
+
+
+def present_difference(before: Past, after: Past) -> dict[str, Any]:
+    return {**comparing.compare(before.state or NOTHING, after.state or NOTHING)}
+
+
+def present_task(item: WorkItem) -> dict[str, Any]:
+    """Show an open task in the list of all; its instance is loaded with it."""
+    return {
+        "id": item.public_id,
+        "element": item.element,
+        "name": item.name,
+        "kind": item.kind,
+        "since": format_moment(item.since),
+        "instance": str(item.instance_id),
+        "definition": item.instance.definition_id,
+        "record": item.instance.record,
+    }
+
+
+def present_fetched(task: Fetched) -> dict[str, Any]:
+    item = task.item
+    assert item.due_at is not None
+    return {
+        "id": item.public_id,
+        "topic": item.topic,
+        "element": item.element,
+        "instance": str(item.instance_id),
+        "definition": task.definition,
+        "record": task.record,
+        "variables": task.inputs,
+        "worker": item.worker,
+        "locked_until": format_moment(item.due_at),
+        "retries": item.retries,
+        "error": item.last_error,
+    }
+
+
+def _instance(head: Head, incidents: Sequence[WorkflowIncident]) -> dict[str, Any]:
+    state = head.state or NOTHING
+    return {
+        "id": str(head.id),
+        "definition": head.definition,
+        "revision": head.revision,
+        "record": head.record,
+        "status": head.status,
+        "version": head.number,
+        "variables": showing.variables(state),
+        "active": _active(state),
+        "tasks": [
+            {"id": task_id(head.id, task["id"]), "element": task["element"], "name": task["name"], "kind": task["kind"]}
+            for task in showing.tasks(state)
+        ],
+        "timers": [
+            {
+                "id": task_id(head.id, timer["id"]),
+                "element": timer["element"],
+                "kind": timer["kind"],
+                "due_at": _moment(timer["due"]),
+            }
+            for timer in showing.timers(state)
+        ],
+        "items": [],
+        "incidents": [_incident(incident) for incident in incidents],
+    }
+
+
+def _active(state: State) -> list[dict[str, Any]]:
+    """Show where tokens are. Every definition of a state is known by its revision, whoever it belongs to."""
+    return [{**each, "since": _moment(each["since"])} for each in showing.active(state, library_of(None))]
+
+
+def _incident(incident: WorkflowIncident) -> dict[str, Any]:
+    return {
+        "id": incident.pk,
+        "element": incident.element,
+        "command": incident.command["command"],
+        "reason": incident.reason,
+        "at": format_moment(incident.opened_at),
+        "times": incident.times,
+    }
+
+
+def _moment(text: str) -> str:
+    return format_moment(datetime.fromisoformat(text))

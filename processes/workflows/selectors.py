@@ -1,0 +1,150 @@
+"""Reads of workflows: instances with their heads, versions with their states, what is open."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import F, QuerySet
+
+from config.common.sql import among, load
+from processes.workflows.engine.running import State
+from processes.workflows.errors import DefinitionNotFound, RevisionNotFound, VersionNotFound
+from processes.workflows.models import (
+    WorkflowBody,
+    WorkflowDefinition,
+    WorkflowIncident,
+    WorkflowInstance,
+    WorkflowRevision,
+    WorkflowVersion,
+    WorkItem,
+)
+from processes.workflows.services.heads import PACKAGE, Head, read_head
+from processes.workflows.services.storing import join
+
+
+@dataclass(frozen=True)
+class Past:
+    """A version with its state; None: created, not started."""
+
+    version: WorkflowVersion
+    state: State | None
+
+
+def get_definition(key: str) -> WorkflowDefinition:
+    definition = WorkflowDefinition.objects.filter(pk=key).first()
+    if definition is None:
+        raise DefinitionNotFound
+    return definition
+
+
+def get_revision(key: str, number: int) -> WorkflowRevision:
+    """Get a revision with its source."""
+    revision = WorkflowRevision.objects.filter(definition=key, number=number).first() if _fits(number) else None
+    if revision is None:
+        get_definition(key)
+        raise RevisionNotFound
+    return revision
+
+
+def revisions_of(key: str) -> QuerySet[WorkflowRevision]:
+    """Return the revisions of a definition, the newest first, without their sources."""
+    return WorkflowRevision.objects.filter(definition=get_definition(key)).defer("source").order_by("-number")
+
+
+def matching_instances(*, status: str = "", definition: str = "", record: str = "") -> QuerySet[WorkflowInstance]:
+    rows = WorkflowInstance.objects.order_by("-id")
+    wanted = {"status": status, "definition": definition, "record": record}
+    return rows.filter(**{name: value for name, value in wanted.items() if value})
+
+
+def open_tasks(*, kinds: Sequence[str] = ()) -> QuerySet[WorkItem]:
+    """Return the open tasks of all instances, the oldest first."""
+    rows = WorkItem.objects.filter(status=WorkItem.Status.OPEN).select_related("instance").order_by("id")
+    return rows.filter(kind__in=kinds) if kinds else rows
+
+
+def open_incidents(instance_ids: Iterable[UUID]) -> dict[UUID, list[WorkflowIncident]]:
+    rows = WorkflowIncident.objects.filter(instance__in=list(instance_ids), status=WorkflowIncident.Status.OPEN)
+    found: dict[UUID, list[WorkflowIncident]] = {}
+    for incident in rows.order_by("pk"):
+        found.setdefault(incident.instance_id, []).append(incident)
+    return found
+
+
+def get_head(instance_id: UUID) -> Head:
+    return read_head(instance_id)
+
+
+def heads_of(instances: Sequence[WorkflowInstance]) -> list[Head]:
+    """Read the heads of many instances at once, in their order."""
+    rows = WorkflowVersion.objects.filter(instance__in=[each.pk for each in instances], number=F("instance__head"))
+    rows = rows.select_related("instance__definition", "revision").defer("revision__source")
+    found = {past.version.instance_id: past for past in _with_states(list(rows))}
+    return [_head(found[each.pk]) for each in instances if each.pk in found]
+
+
+def versions_of(instance_id: UUID) -> QuerySet[WorkflowVersion]:
+    """Return the versions of an instance, the newest first."""
+    return _versions(instance_id).order_by("-number")
+
+
+def pasts_of(versions: Sequence[WorkflowVersion]) -> list[Past]:
+    """Read the states of these versions."""
+    return _with_states(versions)
+
+
+def get_past(instance_id: UUID, number: int) -> Past:
+    """Get one version with its state."""
+    version = _versions(instance_id).filter(number=number).first() if _fits(number) else None
+    if version is None:
+        read_head(instance_id)
+        raise VersionNotFound
+    return _with_states([version])[0]
+
+
+def line_of(instance_id: UUID, number: int) -> set[int]:
+    """Return the numbers of a version and of those it was made from."""
+    instance = instance_id if connection.vendor == "postgresql" else instance_id.hex
+    with connection.cursor() as cursor:
+        cursor.execute(load(PACKAGE, "ancestors"), {"instance": instance, "number": number})
+        return {row[0] for row in cursor.fetchall()}
+
+
+def _versions(instance_id: UUID) -> QuerySet[WorkflowVersion]:
+    rows = WorkflowVersion.objects.filter(instance=instance_id)
+    return rows.select_related("revision").defer("revision__source")
+
+
+def _with_states(versions: Sequence[WorkflowVersion]) -> list[Past]:
+    digests = {digest for version in versions for digest in version.bodies.split()}
+    bodies = (
+        dict(WorkflowBody.objects.filter(pk__in=among(digests)).values_list("digest", "content")) if digests else {}
+    )
+    return [Past(each, join(each.skeleton, bodies) if each.skeleton else None) for each in versions]
+
+
+def _head(past: Past) -> Head:
+    version, instance = past.version, past.version.instance
+    return Head(
+        id=instance.pk,
+        definition=instance.definition_id,
+        revision_id=version.revision_id,
+        revision=version.revision.number,
+        record=instance.record,
+        status=instance.status,
+        number=instance.head,
+        epoch=instance.epoch,
+        open_incidents=instance.open_incidents,
+        started_at=instance.started_at,
+        ended_at=instance.ended_at,
+        enterprise=instance.definition.enterprise_id,
+        at=version.at,
+        state_status=version.status,
+        state=past.state,
+        digests=frozenset(version.bodies.split()),
+    )
+
+
+def _fits(number: int) -> bool:
+    return 0 < number < 2**31

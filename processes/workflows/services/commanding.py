@@ -1,0 +1,113 @@
+"""The one path of every command: read the head, run the engine, write the next version if the head is still there.
+
+The first attempt takes no lock; one that was overtaken repeats under the lock of the instance, so it comes through. The
+compare-and-set of the head and the unique number of a version keep the chain without a fork, whoever forgets the lock.
+"""
+
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from processes.workflows import errors
+from processes.workflows.engine.execution.failures import Failed, NotPossible
+from processes.workflows.engine.running import Outcome, State, run
+from processes.workflows.naming import epoch_of
+from processes.workflows.services.heads import Head, read_head
+from processes.workflows.services.holding import hold_work
+from processes.workflows.services.incidents import about_of, open_incident, settle_incidents
+from processes.workflows.services.library import UnknownDefinition, library_of
+from processes.workflows.services.mirroring import is_held
+from processes.workflows.services.planning import Order, plan_step
+from processes.workflows.services.steps import Step
+from processes.workflows.services.writing import write_step
+
+ATTEMPTS = 10
+
+
+def carry_out(instance_id: UUID, order: Order) -> Head:
+    """Carry out a command and return the instance after it; where it could not go through, with an incident."""
+    for attempt in range(ATTEMPTS):
+        is_locked = attempt > 0
+        with transaction.atomic() if is_locked else nullcontext():
+            head = _attempt(read_head(instance_id, lock=is_locked), order)
+        if head is not None:
+            return head
+    raise errors.VersionConflict
+
+
+def _attempt(head: Head, order: Order) -> Head | None:
+    """Return the instance after the command, or None if somebody was faster."""
+    if order.expected_version not in (None, head.number):
+        raise errors.VersionConflict(version=head.number)
+    if epoch_of(str(order.command.get("task", ""))) in range(head.epoch):
+        raise errors.Abandoned
+    try:
+        outcome = run_command(head, order)
+        step = plan_step(head, order, outcome.state, outcome.effects)
+    except NotPossible as refusal:
+        raise errors.NotPossible(reason=refusal.reason) from refusal
+    except Failed as failure:
+        return open_incident(head, order, element=failure.element, reason=failure.reason)
+    status = _write(head, order, step, outcome.state)
+    return None if status is None else after(head, step, outcome.state, status)
+
+
+def run_command(head: Head, order: Order) -> Outcome:
+    """Let the engine run a command, after the variables that are to be set first."""
+    library, state = library_of(head.enterprise), head.state
+    command: dict[str, Any] = dict(order.command)
+    try:
+        if state is None:
+            return _begin(head, command, order)
+        effects: tuple[Any, ...] = ()
+        if order.variables:
+            first = run(library, state, {"command": "set_variables", "variables": dict(order.variables)}, order.at)
+            state, effects = first.state, first.effects
+        outcome = run(library, state, command, order.at)
+        return Outcome(outcome.state, (*effects, *outcome.effects)) if effects else outcome
+    except UnknownDefinition as error:
+        raise Failed("", f"There is no definition {error} to be called.") from error
+
+
+def _begin(head: Head, command: dict[str, Any], order: Order) -> Outcome:
+    """Start, or end, an instance whose start has failed."""
+    if command["command"] == "start":
+        command["variables"] = {**command["variables"], **order.variables}
+        return run(library_of(head.enterprise), None, command, order.at)
+    if command["command"] == "terminate":
+        state: State = {"kind": "bpmn", "epoch": head.epoch, "next": 1, "status": "terminated", "record": head.record}
+        return Outcome(state, ())
+    raise NotPossible("The instance has not started: retry its incident, or terminate it.")
+
+
+def _write(head: Head, order: Order, step: Step, state: Mapping[str, Any]) -> str | None:
+    is_let_go = is_held(head.state or {}) != is_held(state)
+    if not head.open_incidents and not is_let_go:
+        return write_step(step)
+    with transaction.atomic():
+        status = write_step(step)
+        if status is not None and is_let_go:
+            hold_work(head.id, is_held=is_held(state))
+        if status is not None and head.open_incidents:
+            status = settle_incidents(head, step, about=about_of(order))
+        return status
+
+
+def after(head: Head, step: Step, state: State, status: str) -> Head:
+    """Return the instance as it is after a step."""
+    return replace(
+        head,
+        revision_id=step.revision_id,
+        status=status,
+        number=step.number,
+        epoch=step.epoch,
+        ended_at=step.ended_at,
+        at=step.at,
+        state_status=step.status,
+        state=state,
+        digests=frozenset(step.digests.split()),
+    )

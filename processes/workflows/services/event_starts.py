@@ -1,0 +1,80 @@
+"""Begin instances by events."""
+
+from typing import Any
+
+from django.db import IntegrityError
+from django.utils import timezone
+from django.utils.translation import gettext_noop
+
+from config.records.models import LogEntry
+from config.records.services.log import write_entry
+from processes.workflows.engine.execution.failures import Failed
+from processes.workflows.engine.execution.limits import is_json, is_name
+from processes.workflows.errors import NotPossible
+from processes.workflows.models import EventElement, WorkflowInstance
+from processes.workflows.services.arrivals import ACTOR, Arrival
+from processes.workflows.services.matching import evaluate, event_of, text_of
+from processes.workflows.services.starting import Beginning, start_instance
+
+KIND = "workflow"
+NOT_STARTED = gettext_noop("%(definition)s was not started by %(event)s: %(cause)s")
+
+
+def start_by_event(arrival: Arrival, element: EventElement) -> None:
+    """Begin an instance, if the element wants this event and has not begun one by it before."""
+    try:
+        record = _record(arrival, element)
+        if record is None:
+            return
+        wanted = Beginning(
+            element.revision.definition_id,
+            revision=element.revision.number,
+            record=record,
+            variables=_variables(arrival.payload),
+            start=element.element,
+            start_key=f"event:{arrival.id}:{element.revision_id}:{element.element}"[:300],
+            cause=f"event {arrival.type}",
+            position=arrival.position,
+        )
+        _start(wanted)
+    except Failed as failure:
+        _log(arrival, element, failure.reason)
+    except NotPossible as refusal:
+        _log(arrival, element, str(refusal.data.get("reason")))
+
+
+def _record(arrival: Arrival, element: EventElement) -> str | None:
+    """Return what the instance is about, or None if the element does not want the event."""
+    event = event_of(element.revision.definition_id, element.revision.number, element.element)
+    record = arrival.record
+    if event.correlation is not None:
+        value = evaluate(event.correlation, arrival.names, element.element)
+        if value is None or value is False:
+            return None
+        record = record if value is True else text_of(value)
+    if event.filter is not None and not evaluate(event.filter, arrival.names, element.element):
+        return None
+    return record
+
+
+def _variables(payload: Any) -> dict[str, Any]:
+    """Give the parts of what is told that can be variables."""
+    if not isinstance(payload, dict):
+        return {}
+    return {name: value for name, value in payload.items() if is_name(name) and is_json(value)}
+
+
+def _start(wanted: Beginning) -> None:
+    if WorkflowInstance.objects.filter(start_key=wanted.start_key).exists():
+        return
+    try:
+        start_instance(wanted, actor=ACTOR, at=timezone.now())
+    except IntegrityError:
+        if not WorkflowInstance.objects.filter(start_key=wanted.start_key).exists():
+            raise
+
+
+def _log(arrival: Arrival, element: EventElement, cause: str) -> None:
+    told = {"definition": element.revision.definition_id, "event": arrival.type, "cause": cause[:300]}
+    subject = f"definition/{element.revision.definition_id}"[:120]
+    write_entry(level=LogEntry.Level.WARNING, kind=KIND, subject=subject, template=NOT_STARTED, data=told)

@@ -1,0 +1,73 @@
+"""External tasks: workers outside take them by topic, under a lock with an end, and say what became of them."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from config.common.leases import LeaseLost, claim
+from processes.workflows.errors import Abandoned, NotLocked, NotPossible, TaskNotFound
+from processes.workflows.models import WorkflowInstance, WorkItem
+from processes.workflows.naming import epoch_of, instance_of, local_id
+from processes.workflows.services.commanding import carry_out
+from processes.workflows.services.failing import fail_work
+from processes.workflows.services.given import inputs_of
+from processes.workflows.services.heads import Head
+from processes.workflows.services.planning import Order
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """An external task as its worker sees it."""
+
+    item: WorkItem
+    definition: str
+    record: str
+    inputs: dict[str, Any]
+
+
+def fetch_external(*, topic: str, worker: str, limit: int, lock: timedelta) -> list[Fetched]:
+    """Lock up to `limit` tasks of a topic for a worker; nobody else is given them until the lock ends."""
+    due = WorkItem.objects.filter(kind=WorkItem.Kind.EXTERNAL, topic=topic)
+    items = claim(due, limit=limit, lease=lock, also={"worker": worker})
+    instances = WorkflowInstance.objects.in_bulk({item.instance_id for item in items})
+    given = inputs_of(items)
+    return [_fetched(item, instances[item.instance_id], given[item.pk]) for item in items]
+
+
+def _fetched(item: WorkItem, instance: WorkflowInstance, inputs: dict[str, Any]) -> Fetched:
+    return Fetched(item, instance.definition_id, instance.record, inputs)
+
+
+def complete_external(*, task: str, worker: str, variables: dict[str, Any], actor: str, at: datetime) -> Head:
+    """Complete a task that this worker holds."""
+    item = _held(task, worker)
+    command = {"command": "complete_job", "task": item.local, "variables": variables}
+    return carry_out(item.instance_id, Order(command, actor=actor, at=at))
+
+
+def fail_external(*, task: str, worker: str, error: str, retries: int, delay: timedelta, at: datetime) -> None:
+    """Give a task back: it is offered again after the delay; with no tries left it is an incident."""
+    item = _held(task, worker)
+    try:
+        fail_work(item, error=error, retries=retries, delay=delay, at=at)
+    except LeaseLost as late:
+        raise NotLocked from late
+
+
+def _held(task: str, worker: str) -> WorkItem:
+    """Find a task that this worker holds. A lock that has ended still counts until somebody else has taken it."""
+    instance_id = instance_of(task)
+    if instance_id is None:
+        raise TaskNotFound
+    local = local_id(instance_id, task)
+    rows = WorkItem.objects.filter(instance=instance_id, local=local, kind=WorkItem.Kind.EXTERNAL)
+    item = rows.select_related("instance").first()
+    if item is None:
+        raise TaskNotFound
+    if item.status == WorkItem.Status.ABANDONED or epoch_of(local) < item.instance.epoch:
+        raise Abandoned
+    if item.status != WorkItem.Status.OPEN:
+        raise NotPossible(reason="The task is not open any more.")
+    if item.worker != worker:
+        raise NotLocked
+    return item

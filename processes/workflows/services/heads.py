@@ -1,0 +1,97 @@
+"""An instance as it is now: its row and the state of its head."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import msgspec
+from django.db import connection
+
+from config.common.sql import as_time, load_for_engine, postgresql_cursor
+from processes.workflows.engine.running import State
+from processes.workflows.errors import InstanceNotFound
+from processes.workflows.models import WorkflowInstance
+from processes.workflows.services.storing import join
+
+PACKAGE = "processes.workflows"
+
+
+@dataclass(frozen=True)
+class Head:
+    id: UUID
+    definition: str
+    revision_id: int
+    revision: int
+    record: str
+    status: str
+    number: int
+    epoch: int
+    open_incidents: int
+    started_at: datetime
+    ended_at: datetime | None
+    enterprise: str | None
+    at: datetime
+    """When this version was made."""
+    state_status: str
+    state: State | None
+    """None: created, and its start has failed."""
+    digests: frozenset[str] = frozenset()
+    """The parts of the state that are kept apart."""
+
+
+def read_head(instance_id: UUID, *, lock: bool = False) -> Head:
+    """Read an instance; with a lock nobody moves its head until the transaction ends.
+
+    The lock is a statement of its own: one that waited for it would join the new head with the versions of before.
+    """
+    if lock:
+        WorkflowInstance.objects.select_for_update(no_key=True).filter(pk=instance_id).values_list("pk").first()
+    statement = load_for_engine(PACKAGE, "read_head")
+    if connection.vendor == "postgresql":
+        with postgresql_cursor() as cursor:
+            row = cursor.execute(statement, {"instance": instance_id}, prepare=True).fetchone()
+    else:
+        with connection.cursor() as plain:
+            plain.execute(statement, {"instance": instance_id.hex})
+            row = plain.fetchone()
+    if row is None:
+        raise InstanceNotFound
+    return _head(row)
+
+
+def find_head(instance_id: UUID, *, lock: bool = False) -> Head | None:
+    try:
+        return read_head(instance_id, lock=lock)
+    except InstanceNotFound:
+        return None
+
+
+def _head(row: tuple[Any, ...]) -> Head:
+    started_at, ended_at, enterprise, at, status, skeleton, bodies = row[9:]
+    parts: dict[str, str] = msgspec.json.decode(bodies) if bodies else {}
+    return Head(
+        id=row[0] if isinstance(row[0], UUID) else UUID(row[0]),
+        definition=row[1],
+        revision_id=row[2],
+        revision=row[3],
+        record=row[4],
+        status=row[5],
+        number=row[6],
+        epoch=row[7],
+        open_incidents=row[8],
+        started_at=_time(started_at),
+        ended_at=None if ended_at is None else _time(ended_at),
+        enterprise=enterprise,
+        at=_time(at),
+        state_status=status,
+        state=join(skeleton, parts) if skeleton else None,
+        digests=frozenset(parts),
+    )
+
+
+def _time(value: Any) -> datetime:
+    """Return a time as the models have it; SQLite gives its text, or the time without its zone."""
+    moment = as_time(value)
+    assert moment is not None
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)

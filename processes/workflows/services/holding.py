@@ -1,0 +1,41 @@
+"""What a suspended instance holds back until it is resumed: its work, and the events that came meanwhile."""
+
+from uuid import UUID
+
+from django.db.models import F
+from django.db.models.functions import Now
+
+from config.common.correlation import correlation_id
+from config.common.ring import ring
+from processes.workflows.models import PostponedEvent, WorkItem
+from processes.workflows.services.mirroring import TAKEN
+from processes.workflows.services.planning import Order
+from processes.workflows.services.works import JOBS, POSTPONED
+
+
+def hold_work(instance_id: UUID, *, is_held: bool) -> None:
+    """Let nobody take the work of a suspended instance; let it be taken again afterwards."""
+    items = WorkItem.objects.filter(instance=instance_id, status=WorkItem.Status.OPEN, kind__in=TAKEN)
+    items.update(due_at=None if is_held else Now(), fence=F("fence") + 1)
+    if not is_held:
+        let_go(instance_id)
+
+
+def let_go(instance_id: UUID) -> None:
+    """Let the events be taken that came meanwhile."""
+    PostponedEvent.objects.filter(instance=instance_id).update(due_at=Now(), fence=F("fence") + 1)
+    ring(JOBS)
+    ring(POSTPONED)
+
+
+def postpone(instance_id: UUID, order: Order) -> None:
+    """Keep an event for an instance that is suspended; the same one again is kept already."""
+    kept = PostponedEvent(
+        instance_id=instance_id,
+        taken_key=order.taken_key or "",
+        command=dict(order.command),
+        cause=order.cause[:200],
+        position=order.position,
+        correlation_id=correlation_id(),
+    )
+    PostponedEvent.objects.bulk_create([kept], ignore_conflicts=True)

@@ -1,0 +1,111 @@
+"""Events from RabbitMQ: fetched, written into the outbox, acknowledged. In that order.
+
+A crash in between repeats the message, and its id makes the repeat harmless. What cannot be used is logged and
+acknowledged. When the database is away the message goes back to the queue.
+"""
+
+from typing import Any
+
+import msgspec
+import structlog
+from django.db import DatabaseError, InterfaceError
+from django.utils import timezone
+from django.utils.translation import gettext_noop
+from pika.adapters.blocking_connection import BlockingChannel, BlockingConnection
+from pika.exceptions import AMQPError
+from pika.spec import BasicProperties
+
+from config.common.api import decode
+from config.common.correlation import PATTERN, correlated
+from config.common.errors import ApplicationError
+from config.engines.amqp import connect
+from config.records.models import LogEntry
+from config.records.services.log import write_entry
+from processes.workflows.services.event_starts import KIND
+from processes.workflows.services.receiving import receive_event
+from processes.workflows.services.topology import QUEUE, declare
+
+BATCH = 200
+LARGEST = 1_048_576
+REFUSED = gettext_noop("An event of %(source)s was refused: %(cause)s")
+
+log = structlog.get_logger(__name__)
+
+
+class _Wanted(msgspec.Struct, forbid_unknown_fields=True):
+    type: str
+    id: str | None = None
+    record: str = ""
+    payload: Any = None
+
+
+class Incoming:
+    """One consumer of the queue, on a connection that is kept from turn to turn."""
+
+    def __init__(self, queue: str = QUEUE) -> None:
+        self._queue = queue
+        self._connection: BlockingConnection | None = None
+        self._channel: BlockingChannel | None = None
+
+    def take_once(self) -> bool:
+        """Take what lies in the queue; return whether there may be more."""
+        try:
+            channel = self._open()
+            for _ in range(BATCH):
+                method, properties, body = channel.basic_get(self._queue)
+                if method is None or method.delivery_tag is None:
+                    return False
+                self._take(channel, method.delivery_tag, properties, body)
+        except AMQPError as error:
+            log.warning("workflows.in_disconnected", error=repr(error))
+            self.close()
+            return False
+        return True
+
+    def close(self) -> None:
+        connection, self._connection, self._channel = self._connection, None, None
+        if connection is not None and connection.is_open:
+            connection.close()
+
+    def _open(self) -> BlockingChannel:
+        if self._channel is None or not self._channel.is_open:
+            self.close()
+            self._connection = connect()
+            self._channel = self._connection.channel()
+            declare(self._channel)
+        return self._channel
+
+    def _take(self, channel: BlockingChannel, tag: int, properties: BasicProperties, body: bytes) -> None:
+        try:
+            take_message(properties, body)
+        except (DatabaseError, InterfaceError):
+            channel.basic_nack(tag, requeue=True)
+            raise
+        channel.basic_ack(tag)
+
+
+def take_message(properties: BasicProperties, body: bytes) -> None:
+    """Receive the event of one message; its own id is `message_id`, where it has one."""
+    chain = properties.correlation_id or ""
+    source = f"amqp:{properties.app_id}" if properties.app_id else "amqp"
+    with correlated(chain if PATTERN.fullmatch(chain) else None):
+        try:
+            wanted = _read(body)
+            receive_event(
+                source=source,
+                type=wanted.type,
+                id=properties.message_id or wanted.id,
+                record=wanted.record,
+                payload=wanted.payload,
+                at=timezone.now(),
+            )
+        except (ApplicationError, msgspec.ValidationError) as error:
+            cause = f"{error} {getattr(error, 'data', '')}"[:300].replace("\x00", "\ufffd")
+            told = {"source": source, "cause": cause, "id": str(properties.message_id or "")[:200]}
+            write_entry(level=LogEntry.Level.WARNING, kind=KIND, subject="amqp", template=REFUSED, data=told)
+
+
+def _read(body: bytes) -> _Wanted:
+    if len(body) > LARGEST:
+        raise msgspec.ValidationError("the body is too large")
+    return msgspec.convert(decode(body), _Wanted)

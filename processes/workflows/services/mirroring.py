@@ -1,0 +1,104 @@
+"""Rows of open work by the difference of two states: what is there now and was not, what was there and is gone."""
+
+from collections.abc import Collection, Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from processes.workflows.engine.running import State
+from processes.workflows.models import WorkItem
+from processes.workflows.services.steps import ClosedItem, Mirror, NewItem, NewSubscription, SetTimer
+
+TAKEN = {WorkItem.Kind.EXTERNAL, WorkItem.Kind.JOB}
+"""Kinds of work that workers take."""
+SUSPENDED = "suspended"
+_OUTSIDE = ("message", "signal")
+
+
+def mirror(before: State | None, after: State, *, done: Collection[str] = (), is_return: bool = False) -> Mirror:
+    """Compare two states; `done` names the tasks that were completed, the others that are gone were cancelled."""
+    old, new = before or {}, after
+    gone = WorkItem.Status.ABANDONED if is_return else WorkItem.Status.CANCELLED
+    closed = _gone(old, new, "tasks")
+    return Mirror(
+        items=[_item(local, task, new) for local, task in _fresh(old, new, "tasks")],
+        items_closed=[
+            ClosedItem(local=local, status=str(WorkItem.Status.DONE if local in done else gone)) for local in closed
+        ],
+        timers=list(_timers(old, new)),
+        timers_gone=_gone(old, new, "timers"),
+        subscriptions=[
+            _subscription(local, each, new)
+            for local, each in _fresh(old, new, "subscriptions")
+            if each["kind"] in _OUTSIDE
+        ],
+        subscriptions_gone=_gone(old, new, "subscriptions"),
+    )
+
+
+def section(state: Mapping[str, Any], name: str) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = state.get(name) or {}
+    return found
+
+
+def definition_of(state: State, scope_id: str) -> tuple[str, int]:
+    """Find whose element lies in a scope: the definition of the nearest scope outward that has one."""
+    scopes = section(state, "scopes")
+    scope = scopes[scope_id]
+    while "definition" not in scope:
+        scope = scopes[scope["parent"]]
+    key, revision = scope["definition"]
+    return key, revision
+
+
+def is_held(state: Mapping[str, Any]) -> bool:
+    """Tell whether nothing may happen by itself."""
+    return state.get("status") == SUSPENDED
+
+
+def _fresh(old: State, new: State, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    was = section(old, name)
+    return ((local, each) for local, each in section(new, name).items() if local not in was)
+
+
+def _gone(old: State, new: State, name: str) -> list[str]:
+    still = section(new, name)
+    return [local for local in section(old, name) if local not in still]
+
+
+def _timers(old: State, new: State) -> Iterator[SetTimer]:
+    """Timers that are new, or are due at another time than before; all of them when they are held or let go."""
+    held, were = is_held(new), section(old, "timers")
+    everything = held != is_held(old)
+    for local, timer in section(new, "timers").items():
+        if everything or local not in were or were[local]["due"] != timer["due"]:
+            due_at = None if held else datetime.fromisoformat(timer["due"])
+            yield SetTimer(local=local, element=timer["element"][:200], due_at=due_at)
+
+
+def _item(local: str, task: dict[str, Any], state: State) -> NewItem:
+    since = datetime.fromisoformat(task["since"])
+    is_taken = task["kind"] in TAKEN
+    return NewItem(
+        local=local,
+        element=task["element"][:200],
+        name=(task.get("name") or "")[:200],
+        kind=task["kind"],
+        topic=(task.get("topic") or task.get("handler") or "")[:200] if is_taken else "",
+        inputs=msgspec.json.encode(task["inputs"]).decode() if is_taken and "inputs" in task else "",
+        since=since,
+        due_at=since if is_taken and not is_held(state) else None,
+    )
+
+
+def _subscription(local: str, each: dict[str, Any], state: State) -> NewSubscription:
+    key, revision = definition_of(state, each["scope"])
+    return NewSubscription(
+        local=local,
+        element=each["element"][:200],
+        definition=key,
+        revision=revision,
+        kind=each["kind"],
+        name=each["name"][:200],
+    )

@@ -1,0 +1,77 @@
+"""Carry what versions told to RabbitMQ: confirmed, after the commit, under an id that is the same over repeats."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import structlog
+from pika.spec import BasicProperties
+
+from config.common.moments import format_moment
+from config.engines.publisher import ChannelClosed, NotPublished, NotRouted, Publisher
+from notifications.errors import FollowerWaits
+from notifications.followers import Following
+from notifications.models import Event
+from processes.workflows.naming import task_id
+from processes.workflows.services.planning import OWN
+from processes.workflows.services.topology import OUTGOING, declare_once, forget_declared
+
+NAME = "workflows.out"
+
+log = structlog.get_logger(__name__)
+_publisher = Publisher()
+
+
+def publish_events(events: Sequence[Event]) -> None:
+    """Publish the events that instances have told; whoever has not bound a queue does not want them."""
+    for event in events:
+        if event.type.startswith(OWN) and event.payload.get("instance"):
+            _publish(event)
+
+
+def _publish(event: Event) -> None:
+    try:
+        declare_once()
+        _publisher.publish(
+            _body(event), exchange=OUTGOING, routing_key=event.type[:255], properties=_properties(event), deadline=5.0
+        )
+    except NotRouted:
+        log.debug("workflows.out_unheard", type=event.type)
+    except ChannelClosed as error:
+        forget_declared()
+        raise FollowerWaits(str(error)) from error
+    except NotPublished as error:
+        raise FollowerWaits(str(error)) from error
+
+
+def _body(event: Event) -> bytes:
+    told: dict[str, Any] = event.payload
+    return msgspec.json.encode(
+        {
+            "id": _id(event),
+            "type": event.type,
+            "record": told["record"],
+            "payload": told["payload"],
+            "instance": told["instance"],
+            "definition": told["definition"],
+            "at": format_moment(event.at),
+            "correlation_id": event.correlation_id,
+        }
+    )
+
+
+def _properties(event: Event) -> BasicProperties:
+    return BasicProperties(
+        content_type="application/json",
+        delivery_mode=2,
+        message_id=_id(event),
+        correlation_id=event.correlation_id or None,
+        app_id="postern",
+    )
+
+
+def _id(event: Event) -> str:
+    return task_id(event.payload["instance"], event.payload["effect"])
+
+
+FOLLOWING = Following(name=NAME, handle=publish_events, outside=True, batch=100)

@@ -1,0 +1,50 @@
+"""Events from outside: what a source sends under one id counts once."""
+
+import uuid
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext
+
+from config.common.errors import Invalid
+from notifications.services.events import Fact, record_event
+from processes.workflows.models import ReceivedEvent
+from processes.workflows.services.planning import LONGEST_TYPE, OWN
+
+LONGEST_ID = 200
+LONGEST_RECORD = 200
+
+
+def receive_event(
+    *, source: str, type: str, at: datetime, id: str | None = None, record: str = "", payload: Any = None
+) -> str:
+    """Write the event into the outbox, unless its source has sent it before; return its id."""
+    event_id = str(uuid.uuid4()) if id is None else id
+    payload = {} if payload is None else payload
+    _check(type, event_id, record, payload)
+    told = {"record": record, "payload": payload, "source": source[:160], "id": event_id}
+    subject = f"record/{record}" if record else f"event/{event_id}"
+    try:
+        with transaction.atomic():
+            ReceivedEvent.objects.create(source=source[:160], event_id=event_id)
+            record_event(Fact(type, subject[:120], at, told))
+    except IntegrityError:
+        if not ReceivedEvent.objects.filter(source=source[:160], event_id=event_id).exists():
+            raise
+    return event_id
+
+
+def _check(type: str, event_id: str, record: str, payload: Any) -> None:
+    faults: dict[str, list[str]] = {}
+    if not type.startswith(OWN) or not len(OWN) < len(type) <= LONGEST_TYPE:
+        rule = gettext("Must begin with %(prefix)s and have at most %(count)s characters.")
+        faults["type"] = [rule % {"prefix": OWN, "count": LONGEST_TYPE}]
+    for name, value, most in (("id", event_id, LONGEST_ID), ("record", record, LONGEST_RECORD)):
+        if len(value) > most or (name == "id" and not value):
+            faults[name] = [gettext("Must have at most %(count)s characters.") % {"count": most}]
+    if b"\\u0000" in msgspec.json.encode([type, event_id, record, payload]):
+        faults["payload"] = [gettext("Must not hold the character NUL.")]
+    if faults:
+        raise Invalid(faults)

@@ -1,0 +1,139 @@
+"""Begin an instance: its row, its first version and all that follows from it, in one transaction."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F
+from django.utils.translation import gettext
+
+from config.common.correlation import correlation_id
+from config.common.errors import Invalid
+from processes.workflows import errors
+from processes.workflows.engine.execution.failures import Failed, NotPossible
+from processes.workflows.models import WorkflowDefinition, WorkflowInstance, WorkflowRevision
+from processes.workflows.models.instance import Status
+from processes.workflows.naming import new_instance_id
+from processes.workflows.services.commanding import after, run_command
+from processes.workflows.services.heads import Head, read_head
+from processes.workflows.services.incidents import open_incident
+from processes.workflows.services.planning import Order, plan_step
+from processes.workflows.services.steps import Step
+from processes.workflows.services.writing import write_step
+
+LONGEST_RECORD = 200
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """What an instance begins with."""
+
+    definition: str
+    revision: int | None = None
+    """The newest, unless one is named."""
+    record: str = ""
+    variables: Mapping[str, Any] | None = None
+    start: str | None = None
+    """The start event, where it is not the plain one."""
+    start_key: str | None = None
+    """What begins it, where that must begin one instance only: a second time is an `IntegrityError`."""
+    cause: str = "start"
+    position: int = 0
+    """Of the event that begins it."""
+
+
+def start_instance(wanted: Beginning, *, actor: str, at: datetime) -> Head:
+    """Begin an instance; one whose start fails stays as created, with an incident to be retried."""
+    if len(wanted.record) > LONGEST_RECORD:
+        rule = gettext("Must have at most %(count)s characters.") % {"count": LONGEST_RECORD}
+        raise Invalid({"record": [rule]})
+    head = _created(wanted, at=at)
+    order = Order(_command(head, wanted), actor=actor, at=at, cause=wanted.cause, position=wanted.position)
+    try:
+        outcome = run_command(head, order)
+        step = plan_step(head, order, outcome.state, outcome.effects)
+    except NotPossible as refusal:
+        raise errors.NotPossible(reason=refusal.reason) from refusal
+    except Failed as failure:
+        return _keep_failed(head, order, wanted, failure)
+    with transaction.atomic():
+        _insert(head, wanted)
+        status = write_step(step)
+    assert status is not None
+    return after(head, step, outcome.state, status)
+
+
+def _created(wanted: Beginning, *, at: datetime) -> Head:
+    rows = WorkflowRevision.objects.filter(definition=wanted.definition)
+    chosen = rows.filter(number=F("definition__newest") if wanted.revision is None else wanted.revision)
+    found = chosen.values_list("pk", "number", "definition__enterprise_id").first()
+    if found is None:
+        known = WorkflowDefinition.objects.filter(pk=wanted.definition).exists()
+        raise errors.RevisionNotFound if known else errors.DefinitionNotFound
+    revision_id, revision, enterprise = found
+    return Head(
+        id=new_instance_id(),
+        definition=wanted.definition,
+        revision_id=revision_id,
+        revision=revision,
+        record=wanted.record,
+        status=Status.ACTIVE,
+        number=0,
+        epoch=0,
+        open_incidents=0,
+        started_at=at,
+        ended_at=None,
+        enterprise=enterprise,
+        at=at,
+        state_status=Status.ACTIVE,
+        state=None,
+    )
+
+
+def _command(head: Head, wanted: Beginning) -> dict[str, Any]:
+    command = {
+        "command": "start",
+        "definition": [head.definition, head.revision],
+        "record": wanted.record,
+        "variables": dict(wanted.variables or {}),
+    }
+    return command if wanted.start is None else {**command, "start": wanted.start}
+
+
+def _insert(head: Head, wanted: Beginning) -> None:
+    """Write the row with no head yet: the first version moves it like every other."""
+    WorkflowInstance.objects.create(
+        id=head.id,
+        definition_id=head.definition,
+        revision_id=head.revision_id,
+        record=head.record,
+        started_at=head.started_at,
+        start_key=wanted.start_key,
+        correlation_id=correlation_id(),
+    )
+
+
+def _keep_failed(head: Head, order: Order, wanted: Beginning, failure: Failed) -> Head:
+    created = Step(
+        instance_id=head.id,
+        head=0,
+        parent=None,
+        revision_id=head.revision_id,
+        epoch=0,
+        record=head.record,
+        status=Status.ACTIVE,
+        ended_at=None,
+        cause="created",
+        actor=order.actor[:160],
+        at=order.at,
+        correlation_id=correlation_id(),
+        skeleton="",
+    )
+    with transaction.atomic():
+        _insert(head, wanted)
+        write_step(created)
+        opened = open_incident(read_head(head.id), order, element=failure.element, reason=failure.reason)
+    assert opened is not None
+    return opened

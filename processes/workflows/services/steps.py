@@ -1,0 +1,96 @@
+"""One step of an instance: the next version, and the rows that follow from it, before anything is written."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, TypedDict
+from uuid import UUID
+
+
+class NewItem(TypedDict):
+    local: str
+    element: str
+    name: str
+    kind: str
+    topic: str
+    inputs: str
+    since: datetime
+    due_at: datetime | None
+
+
+class ClosedItem(TypedDict):
+    local: str
+    status: str
+
+
+class SetTimer(TypedDict):
+    local: str
+    element: str
+    due_at: datetime | None
+
+
+class NewSubscription(TypedDict):
+    local: str
+    element: str
+    definition: str
+    revision: int
+    kind: str
+    name: str
+
+
+class NewEffect(TypedDict):
+    local: str
+    kind: str
+    element: str
+    name: str
+    inputs: str
+    status: str
+    left_at: datetime | None
+    due_at: datetime | None
+
+
+class NewEvent(TypedDict):
+    type: str
+    subject: str
+    payload: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Mirror:
+    """What becomes of the rows of open work."""
+
+    items: Sequence[NewItem] = ()
+    items_closed: Sequence[ClosedItem] = ()
+    timers: Sequence[SetTimer] = ()
+    timers_gone: Sequence[str] = ()
+    subscriptions: Sequence[NewSubscription] = ()
+    subscriptions_gone: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Step:
+    instance_id: UUID
+    head: int
+    """Where the head must be for this to be written."""
+    parent: int | None
+    revision_id: int
+    epoch: int
+    record: str
+    status: str
+    ended_at: datetime | None
+    cause: str
+    actor: str
+    at: datetime
+    correlation_id: str
+    skeleton: str
+    bodies: Mapping[str, str] = field(default_factory=dict)
+    digests: str = ""
+    taken_key: str | None = None
+    position: int = 0
+    mirror: Mirror = field(default_factory=Mirror)
+    effects: Sequence[NewEffect] = ()
+    events: Sequence[NewEvent] = ()
+
+    @property
+    def number(self) -> int:
+        return self.head + 1

@@ -1,0 +1,155 @@
+"""Write a step: one statement on PostgreSQL, so that it needs no transaction around it; the same rows on SQLite."""
+
+from typing import Any
+
+import msgspec
+from django.db import connection, transaction
+from django.db.models import Case, F, Q, Value, When
+from django.db.models.functions import Now
+
+from config.common.ring import ring
+from config.common.sql import load_for_engine, postgresql_cursor
+from notifications.services.events import SEQUENCER, Fact, record_events
+from processes.workflows.models import (
+    WorkflowBody,
+    WorkflowEffect,
+    WorkflowInstance,
+    WorkflowSubscription,
+    WorkflowTimer,
+    WorkflowVersion,
+    WorkItem,
+)
+from processes.workflows.services.heads import PACKAGE
+from processes.workflows.services.steps import Step
+from processes.workflows.services.works import EFFECTS, JOBS, TIMERS
+
+_encoder = msgspec.json.Encoder()
+
+
+def write_step(step: Step) -> str | None:
+    """Move the head and write what follows; return the instance's status, or None if the head has moved meanwhile."""
+    status = _write_at_once(step) if connection.vendor == "postgresql" else _write(step)
+    if status is not None:
+        _ring(step)
+    return status
+
+
+def _write_at_once(step: Step) -> str | None:
+    mirror = step.mirror
+    values = {
+        "instance": step.instance_id,
+        "head": step.head,
+        "number": step.number,
+        "parent": step.parent,
+        "epoch": step.epoch,
+        "revision": step.revision_id,
+        "record": step.record,
+        "status": step.status,
+        "ended_at": step.ended_at,
+        "cause": step.cause,
+        "actor": step.actor,
+        "at": step.at,
+        "chain": step.correlation_id,
+        "skeleton": step.skeleton,
+        "bodies": _json(step.bodies),
+        "digests": step.digests,
+        "taken_key": step.taken_key,
+        "position": step.position,
+        "items": _json(mirror.items),
+        "items_closed": _json(mirror.items_closed),
+        "timers": _json(mirror.timers),
+        "timers_gone": _json(mirror.timers_gone),
+        "subscriptions": _json(mirror.subscriptions),
+        "subscriptions_gone": _json(mirror.subscriptions_gone),
+        "effects": _json(step.effects),
+        "events": _json(step.events),
+    }
+    with postgresql_cursor() as cursor:
+        row = cursor.execute(load_for_engine(PACKAGE, "write_step"), values, prepare=True).fetchone()
+    return None if row is None else str(row[0])
+
+
+def _json(value: Any) -> str:
+    return _encoder.encode(value).decode() if value else "{}" if isinstance(value, dict) else "[]"
+
+
+def _write(step: Step) -> str | None:
+    with transaction.atomic():
+        held = WorkflowInstance.objects.filter(pk=step.instance_id, head=step.head)
+        if not held.update(
+            head=step.number,
+            epoch=step.epoch,
+            revision=step.revision_id,
+            ended_at=step.ended_at,
+            status=_status(step.status),
+        ):
+            return None
+        bodies = [WorkflowBody(digest=digest, content=content) for digest, content in step.bodies.items()]
+        WorkflowBody.objects.bulk_create(bodies, ignore_conflicts=True)
+        WorkflowBody.objects.filter(pk__in=list(step.bodies)).update(touched_at=Now())
+        _write_version(step)
+        _write_mirror(step)
+        _write_effects(step)
+        status: str = WorkflowInstance.objects.values_list("status", flat=True).get(pk=step.instance_id)
+        return status
+
+
+def _status(status: str) -> Case:
+    """An instance with an open incident says so, while it goes on and when it has come to its end."""
+    troubled = Q(open_incidents__gt=0) & Q(Value(status in ("active", "completed")))
+    return Case(When(troubled, then=Value("incident")), default=Value(status))
+
+
+def _write_version(step: Step) -> None:
+    WorkflowVersion.objects.create(
+        instance_id=step.instance_id,
+        number=step.number,
+        parent=step.parent,
+        cause=step.cause,
+        actor=step.actor,
+        at=step.at,
+        status=step.status,
+        revision_id=step.revision_id,
+        correlation_id=step.correlation_id,
+        skeleton=step.skeleton,
+        bodies=step.digests,
+        taken_key=step.taken_key,
+    )
+
+
+def _write_mirror(step: Step) -> None:
+    mirror = step.mirror
+    of = {"instance_id": step.instance_id}
+    for gone in mirror.items_closed:
+        items = WorkItem.objects.filter(**of, local=gone["local"], status=WorkItem.Status.OPEN)
+        items.update(status=gone["status"], closed_by=step.number, due_at=None, fence=F("fence") + 1)
+    made = {"opened_by": step.number, "correlation_id": step.correlation_id}
+    WorkItem.objects.bulk_create(WorkItem(**of, **made, **item) for item in mirror.items)
+    WorkflowTimer.objects.filter(**of, local__in=mirror.timers_gone).delete()
+    for timer in mirror.timers:
+        held = WorkflowTimer.objects.filter(**of, local=timer["local"])
+        if not held.update(due_at=timer["due_at"], fence=F("fence") + 1):
+            WorkflowTimer.objects.create(**of, **timer)
+    WorkflowSubscription.objects.filter(**of, local__in=mirror.subscriptions_gone).delete()
+    fresh = {"record": step.record, "after_position": step.position}
+    WorkflowSubscription.objects.bulk_create(
+        WorkflowSubscription(**of, **fresh, **each) for each in mirror.subscriptions
+    )
+
+
+def _write_effects(step: Step) -> None:
+    shared = {"version": step.number, "at": step.at, "correlation_id": step.correlation_id}
+    effects = [WorkflowEffect(instance_id=step.instance_id, **shared, **effect) for effect in step.effects]
+    WorkflowEffect.objects.bulk_create(effects)
+    record_events(Fact(**event, at=step.at, correlation_id=step.correlation_id) for event in step.events)
+
+
+def _ring(step: Step) -> None:
+    if step.events:
+        ring(SEQUENCER)
+    if any(effect["due_at"] is not None for effect in step.effects):
+        ring(EFFECTS)
+    if any(item["kind"] == WorkItem.Kind.JOB for item in step.mirror.items):
+        ring(JOBS)
+    if step.mirror.timers:
+        ring(TIMERS)

@@ -1,0 +1,30 @@
+"""What this app tells of a chain: the versions that it made, and what they did outside."""
+
+from collections.abc import Iterator
+
+from config.records.tracing import Step
+from processes.workflows.models import WorkflowEffect, WorkflowVersion
+from processes.workflows.naming import task_id
+
+
+def trace_versions(correlation_id: str, most: int) -> Iterator[Step]:
+    rows = WorkflowVersion.objects.filter(correlation_id=correlation_id).defer("skeleton", "bodies")
+    for version in rows.select_related("instance").order_by("at", "pk")[:most]:
+        instance = version.instance
+        data = {
+            "definition": instance.definition_id,
+            "record": instance.record,
+            "number": version.number,
+            "parent": version.parent,
+            "actor": version.actor,
+        }
+        summary = f"{instance.definition_id} {version.number}: {version.cause}"
+        yield Step(version.at, "workflow", str(instance.pk), summary, version.status, data)
+
+
+def trace_effects(correlation_id: str, most: int) -> Iterator[Step]:
+    rows = WorkflowEffect.objects.filter(correlation_id=correlation_id)
+    for effect in rows.order_by("at", "pk")[:most]:
+        data = {"instance": str(effect.instance_id), "version": effect.version, "name": effect.name}
+        summary = f"{effect.kind} {effect.name or effect.element}"
+        yield Step(effect.at, "effect", task_id(effect.instance_id, effect.local), summary, effect.status, data)

@@ -1,0 +1,46 @@
+"""Fail at step N, for every N: each commit, written version and answer of one process goes wrong once, in each way;
+then everything starts again, and all of it has happened once."""
+
+import os
+
+import pytest
+
+from tests.faults.sabotage import Mode, Sabotage
+from tests.faults.workflow_world import World
+
+SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(900)]
+
+
+def run(name: str, sabotage: Sabotage) -> None:
+    world = World(name, sabotage)
+    with world.in_place():
+        world.run()
+    world.check()
+
+
+def count_steps() -> int:
+    sabotage = Sabotage()
+    run("count", sabotage)
+    assert set(sabotage.steps) == {"commit", "version", "answer"}
+    return len(sabotage.steps)
+
+
+@pytest.mark.parametrize(
+    "mode", [pytest.param(Mode.DIES_AFTER, marks=pytest.mark.embedded), Mode.FAILS, Mode.DIES_BEFORE]
+)
+def test_everything_happens_once(mode: Mode) -> None:
+    steps = count_steps()
+    every = 1 if SCALE >= 1 else 3  # in each run a third of the steps, another third for each way
+    plans = range(1 + list(Mode).index(mode) % every, steps + 1, every)
+    done = 0
+    for at in plans:
+        sabotage = Sabotage(at, mode)
+        try:
+            run(f"w{at}", sabotage)
+        except BaseException as error:
+            error.add_note(f"step {at} ({sabotage.steps[at - 1 : at]}): {mode}")
+            raise
+        done += sabotage.is_done
+    print(f"{done} faults over {steps} steps")
+    assert done >= len(plans) - 2  # how often the last turns find something is not the same in every run

@@ -1,0 +1,23 @@
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from django.conf import settings
+
+from messaging.services.accepting import check_addressee
+from processes.workflows.services.library import compiled
+from tests.workflows.store.scene import Scene
+
+
+@pytest.fixture(autouse=True)
+def _nothing_compiled() -> Iterator[None]:
+    """Revisions are undone with the test, so their numbers mean others in the next."""
+    yield
+    compiled.cache_clear()
+    check_addressee.cache_clear()
+    shutil.rmtree(settings.DATA_DIR / "messages", ignore_errors=True)
+
+
+@pytest.fixture
+def scene(db: None) -> Scene:
+    return Scene()

@@ -1,0 +1,94 @@
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.utils import timezone
+from pika.adapters.blocking_connection import BlockingChannel
+from pika.spec import BasicProperties
+
+from config.engines.amqp import connect
+from notifications.errors import FollowerWaits
+from notifications.models import Event
+from processes.workflows.services import outgoing, topology
+from processes.workflows.services.incoming import Incoming
+from tests.conftest import ServerAddresses
+from tests.workflows.store.files import chain, service
+from tests.workflows.store.scene import Scene
+
+pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("amqp")]
+
+
+@pytest.fixture
+def channel(servers: ServerAddresses, settings: Any) -> Iterator[BlockingChannel]:
+    settings.AMQP_URL = servers.amqp
+    topology.forget_declared()
+    connection = connect()
+    channel = connection.channel()
+    topology.declare(channel)
+    channel.queue_purge(topology.QUEUE)
+    yield channel
+    connection.close()
+    topology.forget_declared()
+
+
+@pytest.fixture
+def told(scene: Scene) -> Event:
+    """What an instance has told."""
+    scene.begin(chain("p", service("s", "event", type="'shipped'", payload="order")), record="r", order=5)
+    return Event.objects.get(type="custom.shipped")
+
+
+class TestIncoming:
+    def test_takes_what_lies_in_the_queue_once(self, channel: BlockingChannel) -> None:
+        for _ in range(2):
+            body = json.dumps({"type": "custom.x", "payload": {"a": 1}}).encode()
+            channel.basic_publish(topology.INCOMING, "any.key", body, BasicProperties(message_id="m1"))
+        incoming = Incoming()
+        assert not incoming.take_once()
+        incoming.close()
+        assert Event.objects.get().payload["payload"] == {"a": 1}
+        assert channel.basic_get(topology.QUEUE)[0] is None
+
+    def test_gives_back_what_the_database_could_not_take(
+        self, channel: BlockingChannel, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from django.db import OperationalError
+
+        from processes.workflows.services import incoming
+
+        def fails(**_: Any) -> None:
+            raise OperationalError
+
+        monkeypatch.setattr(incoming, "receive_event", fails)
+        channel.basic_publish(topology.INCOMING, "k", b'{"type": "custom.x"}', BasicProperties(message_id="m1"))
+        taking = Incoming()
+        with pytest.raises(OperationalError):
+            taking.take_once()
+        taking.close()
+        channel.connection.sleep(0.05)
+        assert channel.basic_get(topology.QUEUE, auto_ack=True)[2] == b'{"type": "custom.x"}'
+
+
+class TestPublishEvents:
+    def test_publishes_under_an_id_that_stays(self, channel: BlockingChannel, told: Event) -> None:
+        queue = channel.queue_declare("", exclusive=True).method.queue
+        channel.queue_bind(queue, topology.OUTGOING, routing_key="custom.shipped")
+        outgoing.publish_events([told, told])
+        messages = [channel.basic_get(queue, auto_ack=True) for _ in range(2)]
+        ids = {properties.message_id for _, properties, _ in messages}
+        assert ids == {f"{told.payload['instance']}.{told.payload['effect']}"}
+        assert json.loads(messages[0][2])["payload"] == 5
+
+    def test_what_nobody_listens_to_is_no_failure(self, channel: BlockingChannel, told: Event) -> None:
+        outgoing.publish_events([told])
+
+    def test_events_from_outside_are_not_sent_back(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(outgoing, "_publish", lambda event: pytest.fail("published"))
+        outgoing.publish_events([Event(type="custom.x", payload={"record": "", "payload": {}}, at=timezone.now())])
+
+    def test_waits_while_the_broker_is_away(self, told: Event, settings: Any) -> None:
+        settings.AMQP_URL = "amqp://127.0.0.1:1/"
+        topology.forget_declared()
+        with pytest.raises(FollowerWaits):
+            outgoing.publish_events([told])
