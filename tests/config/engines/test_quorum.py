@@ -181,3 +181,29 @@ class TestProduct:
         assert isinstance(product_connection.connection, QuorumConnection)
         with postgresql.connect() as own:
             assert isinstance(own, QuorumConnection)
+
+
+class TestExecute:
+    """A pool asks by the empty statement whether a connection lives."""
+
+    @pytest.fixture
+    def line(self, servers: Any) -> Iterator[QuorumConnection]:
+        with psycopg.connect(servers.database) as plain:
+            address = plain.info.get_parameters()
+        with QuorumConnection.connect(**address, autocommit=True) as made:
+            yield made
+
+    def test_a_live_one_is_not_asked(self, line: QuorumConnection, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(psycopg.Connection, "execute", lambda *args, **options: pytest.fail("asked"))
+        ConnectionPool.check_connection(line)
+
+    def test_one_that_the_server_has_ended_is_found(self, line: QuorumConnection, servers: Any) -> None:
+        with psycopg.connect(servers.database, autocommit=True) as other:
+            other.execute("SELECT pg_terminate_backend(%s, 5000)", [line.info.backend_pid])
+        with pytest.raises(psycopg.OperationalError):
+            ConnectionPool.check_connection(line)
+
+    def test_one_that_is_closed_is_found(self, line: QuorumConnection) -> None:
+        line.close()
+        with pytest.raises(psycopg.OperationalError):
+            ConnectionPool.check_connection(line)
