@@ -20,6 +20,8 @@ from notifications.models import Attempt, Delivery, Endpoint, Event, Follower  #
 from notifications.services.events import Fact, record_events  # noqa: E402
 from notifications.services.relay import ATTEMPTS, relay_once  # noqa: E402
 from notifications.services.sequencer import stamp_once  # noqa: E402
+from processes.workflows.examples import publish_examples  # noqa: E402
+from processes.workflows.services.starting import Beginning, start_instance  # noqa: E402
 
 DOORS = ("0xA", "TestSensor", "xa7v9Dfadr7H", "Gate17", "Vault03", "0123456789aBcDeF")
 KINDS = ("sensor.state_changed",) * 14 + ("sensor.connection_lost", "sensor.connection_restored", "message.received")
@@ -38,6 +40,13 @@ def main() -> None:
     _change_registry()
     _sign_up("vera", "viewer")
     _give_up_messages()
+    _publish_examples(now)
+
+
+def _publish_examples(now: datetime) -> None:
+    publish_examples(actor="staff:olga", at=now)
+    wanted = Beginning("exchange-in-doubt", start="doubt", record="process/1", variables={"database": "erp"})
+    start_instance(wanted, actor="staff:olga", at=now)
 
 
 def _busy(at: datetime) -> int:

@@ -1,13 +1,11 @@
 """The processes that ship with the product, moved by its own events."""
 
-from pathlib import Path
-
 import pytest
 from django.utils import timezone
 
 from notifications.models import Alert
 from notifications.services.events import Fact, record_event
-from processes.workflows import examples
+from processes.workflows.examples import publish_examples
 from processes.workflows.models import WorkflowInstance
 from processes.workflows.services.effects import leave_once
 from processes.workflows.services.heads import Head, read_head
@@ -16,15 +14,12 @@ from tests.workflows.store.test_events import follow
 
 pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
-FOLDER = Path(examples.__file__).parent
-
 
 @pytest.fixture
 def scene() -> Scene:
-    made = Scene()
-    for file in sorted(FOLDER.glob("*.bpmn")):
-        made.publish(file.read_bytes())
-    return made
+    for _ in range(2):
+        publish_examples(actor="tester", at=timezone.now())
+    return Scene()
 
 
 def tell(type: str, subject: str, **payload: str) -> None:

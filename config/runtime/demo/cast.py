@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from django.utils import timezone
+
 from config.records.models import AccessKey
 from config.records.services.keys import create_key, end_key
 from messaging.models import Device, Enterprise, ExchangeDatabase, Subsystem
@@ -9,6 +11,7 @@ from messaging.services.databases import create_database, rotate_database_key
 from messaging.services.devices import create_device, rotate_device_key
 from messaging.services.enterprises import create_enterprise
 from messaging.services.subsystems import create_subsystem
+from processes.workflows.examples import publish_examples
 from sensors.models import Client, Sensor
 from sensors.services.clients import create_client, update_client
 from sensors.services.sensors import create_sensor
@@ -31,6 +34,7 @@ class Cast:
 def engage(hook_url: str) -> Cast:
     """Register what is missing and give everybody a key."""
     _register_fleet(_register_client(hook_url))
+    publish_examples(actor=ACTOR, at=timezone.now())
     if not Enterprise.objects.filter(pk=ENTERPRISE).exists():
         create_enterprise(enterprise_id=ENTERPRISE, name="Demo Trading", actor=ACTOR)
     for subsystem_id, name in SUBSYSTEMS.items():
