@@ -29,5 +29,5 @@ def copies(*suffixes: str) -> Iterator[list[str]]:
 def use(database: str) -> None:
     """Let the product work on this database from now on."""
     connection.close()
-    connection.close_pool()
+    connection.close_pool()  # type: ignore[attr-defined]  # PostgreSQL alone has one
     connection.settings_dict["NAME"] = database

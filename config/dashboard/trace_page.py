@@ -17,6 +17,8 @@ from config.records.tracing import Step, trace
 from messaging.models import Message
 from notifications.models import Alert, Delivery, RepeatSession
 from processes.exchange.models import ExchangeProcess
+from processes.workflows.models import WorkflowEffect
+from processes.workflows.models.instance import Status as WorkflowStatus
 
 KINDS: dict[str, Promise] = {
     "change": _("registry change"),
@@ -29,6 +31,8 @@ KINDS: dict[str, Promise] = {
     "reply": _("reply"),
     "process": _("exchange process"),
     "session": _("repeat session"),
+    "workflow": _("workflow instance"),
+    "effect": _("effect"),
 }
 OUTCOMES: dict[str, dict[str, Any]] = {
     "change": dict(ChangeRecord.Action.choices),
@@ -38,6 +42,8 @@ OUTCOMES: dict[str, dict[str, Any]] = {
     "message": dict(Message.Status.choices),
     "reply": dict(Message.Status.choices),
     "process": dict(ExchangeProcess.Status.choices),
+    "workflow": dict(WorkflowStatus.choices),
+    "effect": dict(WorkflowEffect.Status.choices),
     "session": dict(RepeatSession.Status.choices),
 }
 

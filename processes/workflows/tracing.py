@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from django.urls import reverse
+
 from config.records.tracing import Step
 from processes.workflows.models import WorkflowEffect, WorkflowVersion
 from processes.workflows.naming import task_id
@@ -19,7 +21,8 @@ def trace_versions(correlation_id: str, most: int) -> Iterator[Step]:
             "actor": version.actor,
         }
         summary = f"{instance.definition_id} {version.number}: {version.cause}"
-        yield Step(version.at, "workflow", str(instance.pk), summary, version.status, data)
+        page = reverse("admin:workflows_instance_version", args=[instance.pk, version.number])
+        yield Step(version.at, "workflow", str(instance.pk), summary, version.status, data, page)
 
 
 def trace_effects(correlation_id: str, most: int) -> Iterator[Step]:
@@ -27,4 +30,5 @@ def trace_effects(correlation_id: str, most: int) -> Iterator[Step]:
     for effect in rows.order_by("at", "pk")[:most]:
         data = {"instance": str(effect.instance_id), "version": effect.version, "name": effect.name}
         summary = f"{effect.kind} {effect.name or effect.element}"
-        yield Step(effect.at, "effect", task_id(effect.instance_id, effect.local), summary, effect.status, data)
+        page = reverse("admin:workflows_instance_version", args=[effect.instance_id, effect.version])
+        yield Step(effect.at, "effect", task_id(effect.instance_id, effect.local), summary, effect.status, data, page)

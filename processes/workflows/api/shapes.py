@@ -22,7 +22,7 @@ class VariablesField(serializers.DictField):
 
 
 class PublishSerializer(StrictSerializer):
-    source = serializers.CharField(trim_whitespace=False, help_text=_("the XML of the file"))
+    source = serializers.CharField(trim_whitespace=False, help_text=_("the XML of the file"))  # type: ignore[assignment]
     enterprise = serializers.CharField(required=False, allow_null=True, max_length=36)
 
 
@@ -58,7 +58,7 @@ class RevisionListSerializer(serializers.Serializer[Any]):
 
 
 class RevisionWithSourceSerializer(RevisionSerializer):
-    source = serializers.CharField()
+    source = serializers.CharField()  # type: ignore[assignment]
 
 
 class StartSerializer(StrictSerializer):
@@ -161,7 +161,7 @@ class ExpectedSerializer(serializers.Serializer[Any]):
 
 class VersionSerializer(serializers.Serializer[Any]):
     number = serializers.IntegerField()
-    parent = serializers.IntegerField(allow_null=True)
+    parent = serializers.IntegerField(allow_null=True)  # type: ignore[assignment]
     cause = serializers.CharField()
     actor = serializers.CharField()
     at = MomentField()
@@ -177,14 +177,18 @@ class VersionListSerializer(serializers.Serializer[Any]):
     next = serializers.URLField(allow_null=True)
 
 
-_NUMBER = {"min_value": 1, "max_value": LARGEST_NUMBER}
+class NumberField(serializers.IntegerField):
+    """The number of a version."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(min_value=1, max_value=LARGEST_NUMBER, **options)
 
 
 class DifferenceQuery(serializers.Serializer[Any]):
-    to = serializers.IntegerField(**_NUMBER)
+    to = NumberField()
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
-        return {"from": serializers.IntegerField(**_NUMBER), **super().get_fields()}
+        return {"from": NumberField(), **super().get_fields()}
 
 
 class DifferenceSerializer(serializers.Serializer[Any]):
@@ -193,7 +197,7 @@ class DifferenceSerializer(serializers.Serializer[Any]):
 
 
 class ReturnSerializer(StrictSerializer):
-    version = serializers.IntegerField(**_NUMBER)
+    version = NumberField()
     reason = serializers.CharField(max_length=1000)
     dry_run = serializers.BooleanField(required=False, default=False)
 

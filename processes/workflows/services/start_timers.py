@@ -67,8 +67,10 @@ def _timer(revision: WorkflowRevision, node: Node, *, at: datetime) -> WorkflowS
 
 def _first(timer: Timer, at: datetime) -> tuple[datetime, int | None, str]:
     """Read when a timer fires first, how often then, and in which rhythm."""
-    text = timer.literal if timer.expression is None else str(timer.expression.evaluate({}))
-    if text is None:
+    value = timer.literal if timer.expression is None else timer.expression.evaluate({})
+    # A number is seconds, as everywhere.
+    text = f"PT{value}S" if isinstance(value, int | float) and not isinstance(value, bool) else value
+    if not isinstance(text, str):
         raise NotIso("The timer says no time.")
     if timer.kind == TimerKind.DATE:
         return parse_moment(text), 1, ""
