@@ -119,7 +119,7 @@ def _postgresql(address: DatabaseAddress) -> dict[str, Any]:
             "keepalives_count": 3,
             "tcp_user_timeout": 25_000,
             "application_name": "postern",
-            # Statements stay prepared where the code asks for it, and nowhere else: a plan for any values is not for all.
+            # Statements stay prepared where the code asks for it, and nowhere else: one plan does not suit all values.
             "prepare_threshold": 1_000_000_000,
             "options": "-c random_page_cost=1.1 -c idle_in_transaction_session_timeout=120s",
             "pool": {

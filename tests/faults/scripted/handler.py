@@ -10,7 +10,10 @@ HANG_SECONDS = 3.0
 
 
 class ScriptedHandler:
-    """The first record names the script. Every repeat leaves a line with the id of its session."""
+    """The first record names the script. Every repeat leaves a line with the id of its session.
+
+    The script `tell` also leaves one with the negative id, when it hears that its end is durable.
+    """
 
     def __init__(self, session: SessionView) -> None:
         self._session = session
@@ -24,6 +27,9 @@ class ScriptedHandler:
 
     def _succeed(self) -> Iterator[Operation]:
         yield Delete()
+
+    def _tell(self) -> Iterator[Operation]:
+        yield _ToldDelete(self._session.id)
 
     def _fail(self) -> Iterator[Operation]:
         yield Finish()
@@ -55,6 +61,16 @@ class ScriptedHandler:
     def _hang(self) -> Iterator[Operation]:
         time.sleep(HANG_SECONDS)
         yield Delete()
+
+
+class _ToldDelete(Delete):
+    def __init__(self, session_id: int) -> None:
+        super().__init__()
+        self._session_id = session_id
+
+    def acknowledge(self) -> None:
+        super().acknowledge()
+        _note(-self._session_id)
 
 
 def _note(session_id: int) -> None:

@@ -1,0 +1,184 @@
+"""A primary with two standbys, one of which must confirm each commit, killed under load.
+
+The standby that has received more is promoted, the other follows it, and the old primary is started again beside them;
+in the large drill the primary is also cut off alive.
+The product was told of all three hosts at its start and goes on by itself; of what it had acknowledged nothing is lost
+and nothing is done again.
+"""
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import psycopg
+import pytest
+
+from config.engines.quorum import NotConfirmed, QuorumConnection
+from tests.faults import test_exchange_killed as exchange
+from tests.faults.patience import eventually
+from tests.faults.quorum_world import DATABASE, LATER, App, World
+from tests.receiver import receiving
+from tests.servers.cluster import Cluster, Node
+from tests.servers.private import HOST
+
+pytestmark = [pytest.mark.timeout(1800)]
+
+SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
+ROUNDS = 1 if SCALE < 1 else 3
+ANSWERS = max(10, int(120 * SCALE))
+"""How often each of the users is answered before the primary is killed, and after."""
+SENSORS = max(3000, int(50_000 * SCALE))
+DATABASES, DEVICES = (5, 20) if SCALE >= 1 else (2, 4)
+CUT_SECONDS = 0.5
+PATIENCE = 60.0
+REST_SECONDS = 60.0 + 600 * SCALE
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What could be seen to be done before the primary was killed."""
+
+    deliveries: frozenset[str]
+    calls: int
+
+
+@contextmanager
+def world_on(cluster: Cluster, folder: Path) -> Iterator[World]:
+    """Let the product and its users work on the cluster."""
+    app = App(folder, cluster)
+    with receiving() as receiver:
+        app.prepare()
+        app.start()
+        try:
+            world = World(app, receiver, databases=DATABASES, devices=DEVICES, sensors=SENSORS)
+            cluster.replicate()
+            app.await_start()
+            world.start()
+            try:
+                yield world
+            finally:
+                world.close()
+        finally:
+            app.end()
+
+
+def lose_the_primary(world: World, cluster: Cluster, seen: list[Seen], *, kill: bool) -> Node:
+    """Cut one standby off, so that the other has more; then that one as well; then kill the primary, or forget it.
+
+    Between the last two nothing can be acknowledged: a primary that acknowledges all the same loses it.
+    """
+    behind, ahead = cluster.standbys
+    behind.follow(None)
+    world.go_on(ANSWERS, PATIENCE)
+    seen.append(look(world))
+    ahead.follow(None)
+    time.sleep(CUT_SECONDS)
+    old = cluster.fail_over(kill=kill)
+    assert cluster.primary is ahead
+    if kill:
+        old.start()
+    return old
+
+
+def look(world: World) -> Seen:
+    delivered = world.fleet.rows("SELECT id::text FROM notifications_delivery WHERE status = 'delivered'")
+    return Seen(frozenset(pk for (pk,) in delivered), len(world.receiver.calls))
+
+
+def check_that_it_acknowledges_nothing(old: Node) -> None:
+    """It takes statements, and its commits wait for a standby that never comes."""
+    address = f"{old.url.rpartition('/')[0]}/{DATABASE}"
+    with closing(psycopg.connect(address, autocommit=True, target_session_attrs="read-write")) as writer:
+        writer.pgconn.send_query(b"UPDATE notifications_theme SET delay = delay")
+        waits = "SELECT 1 FROM pg_stat_activity WHERE pid = %s AND wait_event = 'SyncRep'"
+        assert eventually(lambda: old.run(waits, [writer.info.backend_pid]) == [(1,)])
+        time.sleep(CUT_SECONDS)
+        assert old.run(waits, [writer.info.backend_pid]) == [(1,)]
+    with pytest.raises(NotConfirmed):
+        QuorumConnection.connect(host=HOST, port=str(old.port), user="postgres", dbname=DATABASE)
+
+
+def is_left(old: Node) -> bool:
+    return not old.run("SELECT 1 FROM pg_stat_activity WHERE application_name = 'postern' AND wait_event <> 'SyncRep'")
+
+
+def check_sessions(world: World, seen: Sequence[Seen]) -> None:
+    """What was to be repeated tomorrow waits; what was to be repeated at once is gone, and was never repeated again."""
+    saved = dict(world.fleet.rows("SELECT id, status FROM notifications_repeatsession"))
+    later = {pk for pk, delay in world.saver.acknowledged.items() if delay == LATER}
+    assert {pk: saved.get(pk) for pk in later} == dict.fromkeys(later, "saved")
+    noted = [int(line) for line in world.fleet.log.read_text().split()]
+    soon = world.saver.acknowledged.keys() - later
+    assert soon <= set(noted)
+    assert not soon & saved.keys()
+    over: set[int] = set()
+    for pk in noted:
+        assert pk not in over, "repeated after its end was acknowledged"
+        if pk < 0:
+            over.add(-pk)
+
+
+def check_exchange(world: World, seen: Sequence[Seen]) -> None:
+    """Each message took effect once, each reply was confirmed once, what an ERP was told is done is done."""
+    around = cast(Any, world)
+    sent = exchange.Sent(around)
+    exchange.check_effects(around, sent)
+    exchange.check_replies(around, sent)
+    exchange.check_rows(around.fleet, sent)
+    exchange.check_files(around.fleet)
+    done = {str(pk) for (pk,) in world.fleet.rows("SELECT id FROM exchange_exchangeprocess WHERE status = 'DONE'")}
+    told = set().union(*(erp.done for erp in world.erps))
+    assert told
+    assert told <= done
+
+
+def check_deliveries(world: World, seen: Sequence[Seen]) -> None:
+    """Each opened door was told; what was seen to be delivered is so, and was not sent again."""
+    rows = world.fleet.rows("SELECT id::text, subject, status FROM notifications_delivery")
+    assert {f"sensor/{sensor}" for sensor in world.signaller.acknowledged} <= {subject for _, subject, _ in rows}
+    assert {status for _, _, status in rows} == {"delivered"}
+    assert {pk for pk, _, _ in rows} <= {call.id for call in world.receiver.taken()}
+    for each in seen:
+        assert each.deliveries <= {pk for pk, _, _ in rows}
+        assert not each.deliveries & {call.id for call in world.receiver.calls[each.calls :]}
+
+
+# Everything of which the product says that it is done belongs here.
+CHECKS = (check_sessions, check_exchange, check_deliveries)
+
+
+def test_a_lost_primary_takes_nothing_acknowledged_with_it(tmp_path: Path, capsys: Any) -> None:
+    with Cluster() as cluster, world_on(cluster, tmp_path) as world:
+        seen: list[Seen] = []
+        for number in range(ROUNDS):
+            world.go_on(ANSWERS, PATIENCE)
+            # Where it is killed and started again the product has just connected anew; else its sessions hang there.
+            is_killed = number % 2 == 0
+            old = lose_the_primary(world, cluster, seen, kill=is_killed)
+            seconds = world.go_on(ANSWERS, PATIENCE)
+            check_that_it_acknowledges_nothing(old)
+            assert not is_killed or eventually(lambda: is_left(old)), "the product is still there"  # noqa: B023
+            with capsys.disabled():
+                print(f"\n{number}: all were answered again {seconds:.1f} s after {cluster.primary.label} was promoted")
+            if number + 1 < ROUNDS:
+                cluster.renew(old)
+        world.come_to_rest(REST_SECONDS, exchange.UNSETTLED)
+        for check in CHECKS:
+            check(world, seen)
+
+
+@pytest.mark.skipif(SCALE < 1, reason="shows that the drill can fail, which takes long")
+def test_what_no_standby_has_confirmed_is_lost_with_the_primary(tmp_path: Path) -> None:
+    with Cluster(standby_names="") as cluster, world_on(cluster, tmp_path) as world:
+        for standby in cluster.standbys:
+            standby.follow(None)
+        world.go_on(10, PATIENCE)
+        cluster.fail_over()
+        kept = {pk for (pk,) in world.fleet.rows("SELECT id FROM notifications_repeatsession")}
+        opened = {pk for (pk,) in world.fleet.rows("SELECT sensor_id FROM sensors_sensorstate WHERE value = 1")}
+        assert {pk for pk, delay in world.saver.acknowledged.items() if delay == LATER} - kept
+        assert world.signaller.acknowledged - opened
