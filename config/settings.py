@@ -289,6 +289,8 @@ SPECTACULAR_SETTINGS = {
         "Bit": [(0, 0), (1, 1)],
         "MessageResult": "processes.exchange.models.ProcessMessage.Result",
         "SessionStatus": "notifications.models.RepeatSession.Status",
+        "WorkflowKind": [("bpmn", "bpmn"), ("cmmn", "cmmn")],
+        "WorkflowStatus": "processes.workflows.models.instance.Status",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",

@@ -66,7 +66,7 @@ def fetch_row(package: str, name: str, values: Sequence[Any]) -> tuple[Any, ...]
         return row
 
 
-def as_time(value: datetime | str | None) -> datetime | None:
+def as_time(value: datetime | str) -> datetime:
     """Return a time as the models have it; SQLite gives its text."""
     return datetime.fromisoformat(value).replace(tzinfo=UTC) if isinstance(value, str) else value
 

@@ -98,11 +98,10 @@ def _find_key(text: str) -> AccessKey | None:
     pk, name, kind, subject, scopes, digest, expires_at, ended_at = row
     if ended_at is not None or not is_key_of(text, bytes(digest)):
         return None
-    expires_at = as_time(expires_at)
-    if expires_at is not None and expires_at <= timezone.now():
+    if expires_at is not None and as_time(expires_at) <= timezone.now():
         return None
     scopes = msgspec.json.decode(scopes)
-    return AccessKey(id=pk, name=name, kind=kind, subject=subject, scopes=scopes, prefix=prefix, expires_at=expires_at)
+    return AccessKey(id=pk, name=name, kind=kind, subject=subject, scopes=scopes, prefix=prefix)
 
 
 def _get_holder(key: AccessKey) -> Holder:

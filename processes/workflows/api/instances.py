@@ -54,12 +54,12 @@ class InstancesView(ApiView):
     @extend_schema(
         operation_id="workflow_instances_start",
         tags=["workflows"],
-        request=shapes.StartSerializer,
+        request=shapes.StartInstanceSerializer,
         responses={201: shapes.InstanceSerializer},
     )
     def post(self, request: Request) -> Response:
         """Start an instance of a definition: of its newest revision, unless another is named."""
-        asked = shapes.StartSerializer(data=request.data)
+        asked = shapes.StartInstanceSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         head = start_instance(Beginning(**asked.validated_data), actor=actor_of(request), at=timezone.now())
         return Response(present_instance(head), status=201)

@@ -61,7 +61,7 @@ class RevisionWithSourceSerializer(RevisionSerializer):
     source = serializers.CharField()  # type: ignore[assignment]
 
 
-class StartSerializer(StrictSerializer):
+class StartInstanceSerializer(StrictSerializer):
     definition = serializers.CharField(max_length=200)
     revision = serializers.IntegerField(required=False, min_value=1, max_value=LARGEST_NUMBER)
     record = serializers.CharField(required=False, allow_blank=True, max_length=200)
