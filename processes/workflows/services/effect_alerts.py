@@ -19,7 +19,7 @@ def leave_alert(effect: WorkflowEffect, instance: WorkflowInstance, inputs: dict
     title = str(inputs.get("title") or effect.name or effect.element)
     if "\\u0000" in effect.inputs:
         raise EffectRefused("No database keeps the character NUL.")
-    named = {"title": title[:200], "definition": instance.definition_id, "record": instance.record}
+    named = {"title": title[:200], "definition": instance.definition_id, "record": instance.record or str(instance.pk)}
     with transaction.atomic():
         mark_left(effect)
         subject = f"{subject_of(instance.pk)}/{effect.element}"[:120]

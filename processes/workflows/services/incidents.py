@@ -68,7 +68,8 @@ def record_incident(
         if instance.status in (Status.ACTIVE, Status.COMPLETED):
             instance.status = Status.INCIDENT
         instance.save(update_fields=["open_incidents", "status"])
-    told = {"definition": instance.definition_id, "record": instance.record, "element": element, "cause": reason[:200]}
+    named = {"definition": instance.definition_id, "record": instance.record or str(instance.pk)}
+    told = {**named, "element": element, "cause": reason[:200]}
     raise_alert(ALERT, subject_of(instance.pk), TITLE, {**told, "instance": str(instance.pk)})
 
 
