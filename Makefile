@@ -51,7 +51,7 @@ test: packages dev ## Install what is missing, start private servers, check the 
 	@$(SERVERS) --no-fsync -- $(MAKE) --no-print-directory suite
 
 suite: # The suite on PostgreSQL, where drills wait more than they work; then on SQLite what claims to work embedded
-	@$(PYTEST) -q -n 3 --dist loadgroup
+	@$(PYTEST) -q -n 4 --dist loadgroup
 	@TEST_PROFILE=embedded $(PYTEST) -q -n 2 --dist loadgroup -m embedded
 
 check: dev ## Lint, format, types, import contracts, deployment, migrations, translations
@@ -73,4 +73,4 @@ bench: packages dev ## Measure the figures, each as a ratio within this run; als
 	@$(SERVERS) -- $(VENV)/bin/python -m bench $(FIGURES)
 
 drill: packages dev ## The drills at full size
-	@DRILL_SCALE=1 $(SERVERS) -- $(PYTEST) -q tests/faults
+	@DRILL_SCALE=1 $(SERVERS) -- $(PYTEST) -q tests/faults tests/workflows/engine/expressions/test_fuzz.py
