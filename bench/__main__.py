@@ -7,7 +7,7 @@ from pathlib import Path
 from bench.figure import Figure, save
 from bench.setting import set_up
 
-MODULES = ("ingest", "rest", "growth", "lists", "deliveries", "exchange")
+MODULES = ("ingest", "rest", "growth", "lists", "deliveries", "exchange", "sessions", "workflows")
 
 
 def main(names: list[str]) -> int:

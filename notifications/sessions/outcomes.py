@@ -1,14 +1,14 @@
 """Write what became of repeats, each under the fence of its claim: what comes late writes nothing.
 
-Successes are deleted together in one statement; a failure saves the session again, or exhausts it with an alert and an
-event in the same transaction.
+Successes are deleted together by one statement, failures saved again by another; what is exhausted has its alert and
+its event in the same transaction.
 """
 
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import Enum
-from typing import Any
 
 import structlog
 from django.db import connection, transaction
@@ -96,10 +96,23 @@ def _delete_under_lock(held: Sequence[tuple[int, int]]) -> set[int]:
     return set(gone)
 
 
+@dataclass(frozen=True)
+class _Next:
+    """What becomes of a session that is not over: saved for a time in its place, after a delay in the last, or due no
+    more."""
+
+    status: RepeatSession.Status
+    repeats: int
+    due_at: datetime | None = None
+    delay: float | None = None
+
+
 def _save_again(outcomes: Sequence[Outcome]) -> set[int]:
     """Write what is not over yet, in order of id, and then, theme by theme, what has reached its limit."""
     with transaction.atomic():
-        kept = [each for each in outcomes if _finish(each)]
+        nexts = [_next(each) for each in outcomes]
+        written = (_save_together if connection.vendor == "postgresql" else _save_each)(outcomes, nexts)
+        kept = [each for each in outcomes if each.claim.row.pk in written]
         write_steps([step for each in kept for step in _steps(each)])
         exhausted = [each for each in kept if _is_last(each)]
         for number in sorted({each.claim.theme.pk for each in exhausted}):
@@ -107,33 +120,44 @@ def _save_again(outcomes: Sequence[Outcome]) -> set[int]:
         for each in exhausted:
             each.claim.row.repeats += 1
             tell_exhausted(each.claim.row, each.detail)
-    return {each.claim.row.pk for each in kept}
+        delays = [each.delay for each in nexts if each.delay is not None]
+        if delays:
+            announce(seconds=min(delays))
+    return written
 
 
-def _finish(outcome: Outcome) -> bool:
-    """Return whether the claim still stood."""
-    row = outcome.claim.row
-    try:
-        finish(row, fence="change", change=F("change") + 1, **_changes(outcome))
-    except LeaseLost:
-        return False
-    return True
-
-
-def _changes(outcome: Outcome) -> dict[str, Any]:
+def _next(outcome: Outcome) -> _Next:
     row, theme = outcome.claim.row, outcome.claim.theme
     if outcome.result in (Result.STOPPED, Result.UNTRIED):
         # As it was: it keeps its time and its place.
-        return {"status": RepeatSession.Status.SAVED, "is_repeating": False, "due_at": outcome.claim.was_due_at}
+        return _Next(RepeatSession.Status.SAVED, row.repeats, due_at=outcome.claim.was_due_at)
     if outcome.result is Result.LAPSED:
-        announce(seconds=theme.delay)
-        return saved(in_seconds(theme.delay))
-    counted = {"repeats": row.repeats + 1}
+        return _Next(RepeatSession.Status.SAVED, row.repeats, delay=theme.delay)
     if _is_last(outcome):
-        return {**counted, "status": RepeatSession.Status.EXHAUSTED, "is_repeating": False, "due_at": None}
-    delay = theme.delay + theme.jitter * random.random()
-    announce(seconds=delay)
-    return {**counted, **saved(in_seconds(delay))}
+        return _Next(RepeatSession.Status.EXHAUSTED, row.repeats + 1)
+    return _Next(RepeatSession.Status.SAVED, row.repeats + 1, delay=theme.delay + theme.jitter * random.random())
+
+
+def _save_together(outcomes: Sequence[Outcome], nexts: Sequence[_Next]) -> set[int]:
+    rows = [
+        (outcome.claim.row.pk, outcome.claim.row.change, each.status.value, each.repeats, each.due_at, each.delay)
+        for outcome, each in zip(outcomes, nexts, strict=True)
+    ]
+    return {pk for (pk,) in fetch_for_rows("notifications", "save_sessions", rows)}
+
+
+def _save_each(outcomes: Sequence[Outcome], nexts: Sequence[_Next]) -> set[int]:
+    """The same as `save_sessions.postgresql.sql`, under the write lock of SQLite."""
+    written = set()
+    for outcome, each in zip(outcomes, nexts, strict=True):
+        place = {"due_at": each.due_at} if each.delay is None else saved(in_seconds(each.delay))
+        common = {"status": each.status, "is_repeating": False, "repeats": each.repeats}
+        try:
+            finish(outcome.claim.row, fence="change", change=F("change") + 1, **common | place)
+        except LeaseLost:
+            continue
+        written.add(outcome.claim.row.pk)
+    return written
 
 
 def _is_last(outcome: Outcome) -> bool:

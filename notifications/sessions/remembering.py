@@ -1,9 +1,12 @@
 """The quick way for callers in Python: a session that is created and saved at once, in one round trip."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from typing import Any, TypedDict
 
-from django.db import connection, transaction
+import msgspec
+import structlog
+from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
 from django.utils.translation import gettext
 
 from config.common.correlation import correlation_id
@@ -13,14 +16,27 @@ from notifications.models import RepeatSession, Theme
 from notifications.sessions.lifecycle import saved
 from notifications.sessions.order import announce, in_seconds
 from notifications.sessions.records import check_length, encode_records, insert_records, length_of
+from notifications.sessions.together import Together
+
+LONGEST_TOGETHER = 65_536
+"""Bytes of a session; longer ones have a round trip of their own."""
+
+log = structlog.get_logger(__name__)
 
 
 def remember(*, theme: int, records: Sequence[Any], delay: float | None = None) -> int:
     """Save a session for repetition after a delay, by default its theme's; return its id.
 
-    Inside a transaction it becomes true with the rest of it.
+    Inside a transaction it becomes true with the rest of it. Outside of one, it shares a round trip and a commit with
+    those that other threads save at the same time.
     """
-    return remember_many(theme=theme, sessions=[records], delay=delay)[0]
+    bodies = encode_records(records)
+    if connection.vendor != "postgresql":
+        return _insert_one_by_one(theme, [bodies], delay)[0]
+    [session] = _describe(theme, [bodies], delay)
+    is_alone = connection.in_atomic_block or session["length"] > LONGEST_TOGETHER
+    found = _insert([session])[0] if is_alone else _together.ask(session)
+    return _insert_one_by_one(theme, [bodies], delay)[0] if found is None else found
 
 
 def remember_many(*, theme: int, sessions: Sequence[Sequence[Any]], delay: float | None = None) -> list[int]:
@@ -28,39 +44,56 @@ def remember_many(*, theme: int, sessions: Sequence[Sequence[Any]], delay: float
     encoded = [encode_records(records) for records in sessions]
     if not encoded:
         return []
-    ids = _insert(theme, encoded, delay) if connection.vendor == "postgresql" else []
-    ids = ids or _insert_one_by_one(theme, encoded, delay)
-    # The theme's own delay is not known here; a look too many is cheaper than a read for every save.
-    announce(seconds=0.0 if delay is None else delay)
-    return ids
+    if connection.vendor == "postgresql":
+        ids = [found for found in _insert(_describe(theme, encoded, delay)) if found is not None]
+        if ids:
+            return ids
+    return _insert_one_by_one(theme, encoded, delay)
 
 
-def _insert(theme: int, sessions: Sequence[Sequence[str]], delay: float | None) -> list[int]:
-    """Return the new ids; none when the theme refuses them, for whatever reason."""
-    common = {"theme": theme, "delay": delay, "chain": correlation_id()}
-    if len(sessions) == 1:
-        [bodies] = sessions
-        own = {"length": length_of(bodies), "count": len(bodies), "bodies": list(bodies)}
-        return _run("remember_session", {**common, **own})
-    return _run("remember_sessions", {**common, **_arrays(sessions)})
+class _Session(TypedDict):
+    """What `remember_sessions.postgresql.sql` is given of each."""
+
+    theme: int
+    delay: float | None
+    chain: str
+    length: int
+    longest: int
+    """What its theme must have room for: the longest of those that are saved all or none."""
+    bodies: Sequence[str]
 
 
-def _arrays(sessions: Sequence[Sequence[str]]) -> dict[str, list[Any]]:
-    """Spread the records of all sessions over columns, each with the place of its session."""
-    rows = [(place, position, body) for place, each in enumerate(sessions, 1) for position, body in enumerate(each)]
-    return {
-        "lengths": [length_of(bodies) for bodies in sessions],
-        "counts": [len(bodies) for bodies in sessions],
-        "places": [place for place, _, _ in rows],
-        "positions": [position for _, position, _ in rows],
-        "bodies": [body for _, _, body in rows],
-    }
+def _describe(theme: int, sessions: Sequence[Sequence[str]], delay: float | None) -> list[_Session]:
+    lengths = [length_of(bodies) for bodies in sessions]
+    longest, chain = max(lengths), correlation_id()
+    # JSON has no infinity, and would make it nothing.
+    seconds = None if delay is None else timedelta(seconds=delay).total_seconds()
+    return [
+        {"theme": theme, "delay": seconds, "chain": chain, "length": length, "longest": longest, "bodies": bodies}
+        for bodies, length in zip(sessions, lengths, strict=True)
+    ]
 
 
-def _run(name: str, values: dict[str, Any]) -> list[int]:
+def _insert_for_all(sessions: Sequence[_Session]) -> list[int | None]:
+    """Insert what several callers have asked for; what cannot be inserted is left to each of them."""
+    try:
+        return _insert(sessions)
+    except (OperationalError, InterfaceError):
+        raise
+    except DatabaseError as error:
+        log.warning("sessions.apart", sessions=len(sessions), error=str(error))
+        return [None] * len(sessions)
+
+
+def _insert(sessions: Sequence[_Session]) -> list[int | None]:
+    """Return the new ids; there is none for a session that its theme refuses, for whatever reason."""
     with postgresql_cursor() as cursor:
-        cursor.execute(load("notifications", f"{name}.postgresql"), values)
-        return [pk for (pk,) in cursor.fetchall()]
+        statement = load("notifications", "remember_sessions.postgresql")
+        # One parameter: to spread it over arrays takes the client longer than the server needs to read it.
+        cursor.execute(statement, [msgspec.json.encode(sessions).decode()], prepare=True)
+        found = dict(cursor.fetchall())
+    _announce(session["delay"] for session in sessions)
+    return [found.get(place) for place in range(1, len(sessions) + 1)]
 
 
 def _insert_one_by_one(theme: int, sessions: Sequence[Sequence[str]], delay: float | None) -> list[int]:
@@ -69,6 +102,7 @@ def _insert_one_by_one(theme: int, sessions: Sequence[Sequence[str]], delay: flo
         found = Theme.objects.filter(pk=theme).first()
         if found is None:
             raise Invalid({"theme": [gettext("There is no such theme.")]})
+        _announce([delay])
         return [_insert_one(found, bodies, found.delay if delay is None else delay) for bodies in sessions]
 
 
@@ -84,3 +118,11 @@ def _insert_one(theme: Theme, bodies: Sequence[str], delay: float) -> int:
     )
     insert_records(session.pk, bodies)
     return session.pk
+
+
+def _announce(delays: Iterable[float | None]) -> None:
+    """Ring for the nearest. A theme's own delay is not known here; a look too many is cheaper than a read each time."""
+    announce(seconds=min(delay or 0.0 for delay in delays))
+
+
+_together = Together(_insert_for_all)

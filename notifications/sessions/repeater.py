@@ -213,7 +213,7 @@ class Repeater:
         while not (self._is_stopping and self._is_empty()):
             self._news.wait(self._until_duty())
             self._news.clear()
-            if self._ended:
+            if self._ended and self._may_be_more():
                 time.sleep(GATHER_SECONDS)
             try:
                 self._record()
@@ -227,6 +227,12 @@ class Repeater:
             self._give_back()
             if self._is_empty():
                 connections.close_all()
+
+    def _may_be_more(self) -> bool:
+        """Return whether another repeat may end in a moment; a worker that waits for an answer goes on to none."""
+        with self._lock:
+            is_at_work = any(not each.is_settled for each in self._running.values())
+            return is_at_work or bool(self._waiting and self._idle)
 
     def _is_empty(self) -> bool:
         with self._lock:

@@ -1,26 +1,26 @@
--- Save sessions of one theme for repetition, in their order, each with its records: nothing when there is no such theme
--- or one of them is too long for it.
-WITH theme AS (
-    SELECT number, delay FROM notifications_theme
-    WHERE number = %(theme)s AND length_limit >= (SELECT max(length) FROM unnest(%(lengths)s::bigint[]) AS each (length))
-), fresh AS MATERIALIZED (
+-- Create and save sessions, each with its records, in their order; return place and id of those that their themes take.
+WITH fresh AS MATERIALIZED (
     SELECT
         nextval(pg_get_serial_sequence('notifications_repeatsession', 'id')) AS id,
         nextval('notifications_save_number') AS save_number,
-        theme.number, coalesce(%(delay)s::float8, theme.delay) AS delay, place, length, record_count
-    FROM theme, unnest(%(lengths)s::bigint[], %(counts)s::bigint[]) WITH ORDINALITY AS each (length, record_count, place)
+        place, number, coalesce(given.delay, theme.delay) AS delay, chain, length, bodies
+    FROM json_array_elements(%b::json) WITH ORDINALITY AS element (value, place)
+    CROSS JOIN json_to_record(value) AS given (
+        theme bigint, delay float8, chain text, length bigint, longest bigint, bodies json
+    )
+    JOIN notifications_theme AS theme ON theme.number = given.theme AND theme.length_limit >= given.longest
     ORDER BY place
 ), records AS (
     INSERT INTO notifications_sessionrecord (session_id, position, body)
-    SELECT fresh.id, each.position, each.body
-    FROM unnest(%(places)s::bigint[], %(positions)s::bigint[], %(bodies)s::text[]) AS each (place, position, body)
-    JOIN fresh USING (place)
+    SELECT id, position - 1, body
+    FROM fresh CROSS JOIN json_array_elements_text(bodies) WITH ORDINALITY AS record (body, position)
+), sessions AS (
+    INSERT INTO notifications_repeatsession (
+        id, theme_id, change, status, is_repeating, length, record_count, repeats, save_number, due_at, correlation_id
+    )
+    SELECT
+        id, number, 1, 'saved', false, length, json_array_length(bodies), 0, save_number,
+        statement_timestamp() + delay * interval '1 second', chain
+    FROM fresh
 )
-INSERT INTO notifications_repeatsession (
-    id, theme_id, change, status, is_repeating, length, record_count, repeats, save_number, due_at, correlation_id
-)
-SELECT
-    id, number, 1, 'saved', false, length, record_count, 0, save_number,
-    statement_timestamp() + delay * interval '1 second', %(chain)s
-FROM fresh
-RETURNING id
+SELECT place, id FROM fresh

@@ -47,11 +47,11 @@ class TestEvents:
 
 class TestLeaveOnce:
     def test_raises_an_alert_once(self, scene: Scene) -> None:
-        scene.begin(chain("p", service("s", "alert", title='"Door " + door', door="door")), door="12")
+        head = scene.begin(chain("p", service("s", "alert", title='"Door " + door', door="door")), door="12")
         leave_once()
         leave_once()
         alert = Alert.objects.get()
-        assert (alert.words, alert.count) == ("Door 12 (workflow p of )", 1)
+        assert (alert.words, alert.count) == (f"Door 12 (workflow p of {head.id})", 1)
 
     def test_owes_a_client_a_message(self, scene: Scene) -> None:
         client = Client.objects.create(name="c", endpoint=Endpoint.objects.create(url="http://127.0.0.1/", secret=b""))
