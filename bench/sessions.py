@@ -1,10 +1,11 @@
 """Sessions: saved, repeated and deleted a second, against jobs of procrastinate deferred, run and deleted; and what
 one costs among a million saved ones.
 
-Both sides do the same in the same PostgreSQL: as many threads of this process save one by one, each with a commit of
-its own, while one worker process with as many places repeats what is due. The handlers look at a number and return.
-The clock runs from the first save until the last row is gone. procrastinate runs as fast as it can be set up to: by
-its psycopg 3 connector, with a coroutine as the job, woken by notifications, what is done deleted by the finishing
+Both sides do the same in the same PostgreSQL: as many threads of this process save one by one, each call returning when
+its own is durable, while one worker process with as many places repeats what is due. The handlers look at a number and
+return. The clock runs from the first save until the last row is gone. Ours lets calls that come at the same time share
+a commit, behind the same call; the batch calls of both are left out. procrastinate runs as fast as it can be set up to:
+by its psycopg 3 connector, with a coroutine as the job, woken by notifications, what is done deleted by the finishing
 statement.
 
 For the growth there are two databases that differ in nothing but the number of saved sessions, due tomorrow. They are

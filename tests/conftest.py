@@ -24,6 +24,20 @@ class ServerAddresses:
     clickhouse: str
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Run once, in the whole suite, what sits above the services: calls on PostgreSQL, pages on SQLite.
+
+    The services below them run on both; so does everything that is run by hand.
+    """
+    if "SUITE" not in os.environ:
+        return
+    other = "api" if os.environ.get("TEST_PROFILE") == "embedded" else "admin"
+    left_out = [item for item in items if other in item.path.parts and item.get_closest_marker("embedded")]
+    config.hook.pytest_deselected(items=left_out)
+    gone = set(left_out)
+    items[:] = [item for item in items if item not in gone]
+
+
 @pytest.fixture(scope="session")
 def servers() -> ServerAddresses:
     """The real servers of this run; `make test` starts them."""

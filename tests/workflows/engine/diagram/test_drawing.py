@@ -6,8 +6,6 @@ from processes.workflows.engine.diagram import draw
 from processes.workflows.engine.diagram.icons import EVENTS, GATEWAYS, MARKERS, TASKS
 from tests.workflows.engine.diagram.making import SVG, Drawn, edge, make, read_file, shape
 
-pytestmark = pytest.mark.embedded
-
 EVENT = {"width": "36", "height": "36"}
 
 

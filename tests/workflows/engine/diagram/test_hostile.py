@@ -7,8 +7,6 @@ from processes.workflows.engine.diagram import Marks, draw, interchange
 from processes.workflows.engine.problems import NotExecutable
 from tests.workflows.engine.diagram.making import SVG, Drawn, edge, make, read_file, shape
 
-pytestmark = pytest.mark.embedded
-
 TAGS = {"svg", "g", "title", "desc", "rect", "circle", "ellipse", "path", "text", "tspan"}
 SCRIPT = "&lt;/text&gt;&lt;script&gt;alert(1)&lt;/script&gt;"
 

@@ -1,12 +1,8 @@
 """Tokens and incidents on a drawing."""
 
-import pytest
-
 from processes.workflows.engine.diagram import Marks, Words, draw
 from processes.workflows.engine.diagram.colours import ACTIVE, BROKEN, FINISHED, PLAIN
 from tests.workflows.engine.diagram.making import SVG, Drawn, make, read_file, shape
-
-pytestmark = pytest.mark.embedded
 
 NESTED = '<subProcess id="s"><task id="t"/><subProcess id="u"><task id="v"/></subProcess></subProcess>'
 

@@ -4,8 +4,6 @@ import pytest
 
 from processes.workflows.engine.diagram.wording import fit, measure, wrap
 
-pytestmark = pytest.mark.embedded
-
 
 class TestWrap:
     @pytest.mark.parametrize(
