@@ -14,7 +14,7 @@ from tests.faults.product import own_database
 from tests.sensors.amqp import Broker, broker
 
 __all__ = ["broker"]
-pytestmark = pytest.mark.xdist_group("amqp")
+pytestmark = [pytest.mark.xdist_group("amqp"), pytest.mark.timeout(400)]
 
 CONSUMERS = ("ingest-1", "ingest-2")
 TIMEOUT = timedelta(seconds=5)
@@ -88,9 +88,9 @@ def go_on(line: Line) -> None:
 def test_a_backlog_is_no_silence_and_true_silence_is_told_once_it_is_worked_off(
     line: Line, broker: Broker, stand_still: Callable[[Line], None], work: Callable[[Line], None]
 ) -> None:
-    assert speak(broker, 30, until=lambda: len(line.rows("SELECT FROM sensors_consumermark")) == 2), line.logs()
+    assert speak(broker, 90, until=lambda: len(line.rows("SELECT FROM sensors_consumermark")) == 2), line.logs()
     broker.send({"sensor_id": "silent", "data": 1})
-    assert speak(broker, 3, until=lambda: "silent" in seen(line)), line.logs()
+    assert speak(broker, 30, until=lambda: "silent" in seen(line)), line.logs()
     stand_still(line)
 
     speak(broker, STANDSTILL)
@@ -98,12 +98,12 @@ def test_a_backlog_is_no_silence_and_true_silence_is_told_once_it_is_worked_off(
     assert losses(line) == []
 
     work(line)
-    assert speak(broker, 20, until=lambda: losses(line)), line.logs()
+    assert speak(broker, 90, until=lambda: losses(line)), line.logs()
     speak(broker, 2)
     assert losses(line) == [("sensor/silent", cut(seen(line)["silent"] + TIMEOUT))]
 
-    assert eventually(lambda: len(losses(line)) == 2, 20), "the talker has fallen silent as well"
-    assert delay_of_the_newest(line) < timedelta(seconds=10)
+    assert eventually(lambda: len(losses(line)) == 2, 60), "the talker has fallen silent as well"
+    assert delay_of_the_newest(line) < timedelta(seconds=30)
 
 
 def cut(at: datetime) -> datetime:

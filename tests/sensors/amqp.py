@@ -5,11 +5,11 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import pika
 import pytest
 from pika.adapters.blocking_connection import BlockingChannel
 from pika.spec import BasicProperties
 
-from config.engines.amqp import connect
 from sensors.history.queue import QUEUE as HISTORY
 from sensors.history.queue import declare_history_queue, decode_batch
 from sensors.ingest.consumer import Consumer
@@ -40,9 +40,11 @@ class Broker:
 
 @pytest.fixture
 def broker(settings: Any, servers: Any) -> Iterator[Broker]:
-    """The real broker with empty queues of signals."""
+    """The real broker with empty queues of signals; other fixtures take their time, and nobody tends it."""
     settings.AMQP_URL = servers.amqp
-    connection = connect()
+    parameters = pika.URLParameters(servers.amqp)
+    parameters.heartbeat = 0
+    connection = pika.BlockingConnection(parameters)
     channel = connection.channel()
     declare(channel)
     declare_history_queue(channel)
