@@ -66,9 +66,9 @@ def fetch_row(package: str, name: str, values: Sequence[Any]) -> tuple[Any, ...]
         return row
 
 
-def as_time(value: datetime | str) -> datetime:
-    """Return a time as the models have it; SQLite gives its text."""
-    return datetime.fromisoformat(value).replace(tzinfo=UTC) if isinstance(value, str) else value
+def as_time(value: datetime) -> datetime:
+    """Return a time as the models have it; SQLite gives one without its zone, which is UTC."""
+    return value.replace(tzinfo=UTC) if value.tzinfo is None else value
 
 
 @contextmanager
