@@ -6,13 +6,15 @@ from typing import Any
 import msgspec
 
 from processes.workflows.engine.showing import visible_variables
-from processes.workflows.models import WorkItem
-from processes.workflows.services.heads import Head, find_head
+from processes.workflows.models import WorkflowInstance, WorkItem
+from processes.workflows.selectors import heads_of
+from processes.workflows.services.heads import Head
 
 
 def inputs_of(items: Sequence[WorkItem]) -> dict[int, dict[str, Any]]:
-    """Return what each is given, by the row's id. Instances are read once each, and only for tasks without inputs."""
-    heads = {each: find_head(each) for each in {item.instance_id for item in items if not item.inputs}}
+    """Return what each is given, by the row's id. Instances are read together, and only for tasks without inputs."""
+    bare = {item.instance_id for item in items if not item.inputs}
+    heads = {head.id: head for head in heads_of(list(WorkflowInstance.objects.filter(pk__in=bare)))} if bare else {}
     return {item.pk: _inputs(item, heads.get(item.instance_id)) for item in items}
 
 

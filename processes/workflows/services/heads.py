@@ -1,7 +1,7 @@
 """An instance as it is now: its row and the state of its head."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -80,18 +80,11 @@ def _head(row: tuple[Any, ...]) -> Head:
         number=row[6],
         epoch=row[7],
         open_incidents=row[8],
-        started_at=_time(started_at),
-        ended_at=None if ended_at is None else _time(ended_at),
+        started_at=as_time(started_at),
+        ended_at=None if ended_at is None else as_time(ended_at),
         enterprise=enterprise,
-        at=_time(at),
+        at=as_time(at),
         state_status=status,
         state=join(skeleton, parts) if skeleton else None,
         digests=frozenset(parts),
     )
-
-
-def _time(value: Any) -> datetime:
-    """Return a time as the models have it; SQLite gives its text, or the time without its zone."""
-    moment = as_time(value)
-    assert moment is not None
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)

@@ -70,7 +70,7 @@ def run_jobs_once() -> bool:
     """
     claimed = claim(WorkItem.objects.filter(kind=WorkItem.Kind.JOB), limit=1, lease=LEASE)
     for item in claimed:
-        with correlated():
+        with correlated(item.correlation_id):
             _run(item)
     return bool(claimed)
 
