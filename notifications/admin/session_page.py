@@ -1,17 +1,15 @@
 """What the page of a session tells beside its fields: its records, and what happened to it."""
 
-import re
-import unicodedata
 from dataclasses import dataclass
 from datetime import datetime
 
-import msgspec
 from django.db.models.functions import Left
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, pgettext
 
+from config.records.admin.json_text import lay_out, make_visible
 from config.records.admin.pages import badge
 from notifications.models import RepeatSession, SessionRecord, SessionStep
 from notifications.sessions.exhaustion import theme_subject
@@ -33,7 +31,6 @@ COLOURS = {
     What.REVIVED: "success",
 }
 VERDICT_COLOURS = {"acknowledged": "success", "refused": "danger"}
-_UNUSUAL = re.compile(r"[^\n\x20-\x7e]")
 
 
 @dataclass(frozen=True)
@@ -79,18 +76,6 @@ def build_session_page(request: HttpRequest, session: RepeatSession) -> SessionP
     )
 
 
-def lay_out(body: str, *, longest: int) -> str:
-    """Return JSON text indented, unless that makes it too long; what has no shape of its own stands as an escape.
-
-    It means the same: outside of its strings JSON has none of these characters.
-    """
-    try:
-        indented = msgspec.json.format(body, indent=2)
-    except (msgspec.MsgspecError, RecursionError):
-        indented = body
-    return _UNUSUAL.sub(_letter, indented if len(indented) <= longest else body)
-
-
 def _records(session: RepeatSession) -> list[ShownRecord]:
     rows = SessionRecord.objects.filter(session=session).order_by("position")
     heads = rows.annotate(head=Left("body", LONGEST_RECORD + 1)).values_list("position", "head")
@@ -106,17 +91,8 @@ def _records(session: RepeatSession) -> list[ShownRecord]:
 
 def _record(position: int, head: str) -> ShownRecord:
     if len(head) > LONGEST_RECORD:
-        return ShownRecord(position + 1, _UNUSUAL.sub(_letter, head[:LONGEST_RECORD]), is_whole=False)
+        return ShownRecord(position + 1, make_visible(head[:LONGEST_RECORD]), is_whole=False)
     return ShownRecord(position + 1, lay_out(head, longest=4 * LONGEST_RECORD), is_whole=True)
-
-
-def _letter(unusual: re.Match[str]) -> str:
-    """Write what is invisible, or turns the direction of what follows, by its number, as JSON may."""
-    letter = unusual[0]
-    if unicodedata.category(letter)[0] not in "CZ":
-        return letter
-    units = letter.encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{units[place : place + 2].hex()}" for place in range(0, len(units), 2))
 
 
 def _timeline(session: RepeatSession) -> list[Entry]:

@@ -9,13 +9,11 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from unfold.widgets import UnfoldAdminTextareaWidget
 
-from config.common.api import BadJson, decode
 from config.common.errors import Conflict
+from config.records.admin.json_text import json_widget, lay_out, read_typed
 from config.records.admin.pages import actor_of, page_of
 from config.records.admin.theme import ModelAdmin
-from notifications.admin.session_page import lay_out
 from notifications.errors import SessionNotFound, SessionTooLong, StaleChange
 from notifications.models import RepeatSession, SessionRecord
 from notifications.sessions.staff import edit_records
@@ -34,15 +32,12 @@ class RecordsForm(forms.Form):
         label=_("Records"),
         strip=False,
         help_text=_("A list in JSON. Each of its items is a record."),
-        widget=UnfoldAdminTextareaWidget(attrs={"rows": 22, "spellcheck": "false", "class": "pst-json"}),
+        widget=json_widget(rows=22),
     )
 
     def clean_records(self) -> list[Any]:
         """Read the JSON by the rules of REST."""
-        try:
-            records = decode(self.cleaned_data["records"].encode())
-        except (BadJson, UnicodeEncodeError) as error:
-            raise forms.ValidationError(_explain(error)) from error
+        records = read_typed(self.cleaned_data["records"])
         if not isinstance(records, list):
             raise forms.ValidationError(gettext("Must be a list."))
         return records
@@ -124,14 +119,6 @@ def _text_of(session: RepeatSession) -> str:
         return ""
     bodies = SessionRecord.objects.filter(session=session).order_by("position").values_list("body", flat=True)
     return lay_out(f"[{','.join(bodies)}]", longest=3 * LONGEST_EDITED)
-
-
-def _explain(error: Exception) -> str:
-    if not isinstance(error, BadJson):
-        return gettext("The JSON holds a string that is not UTF-8.")
-    if "line" not in error.data:
-        return error.message
-    return gettext("Line %(line)s, column %(column)s: %(message)s") % {**error.data, "message": error.message}
 
 
 def _too_long(error: SessionTooLong) -> str:

@@ -156,7 +156,13 @@ class ThemeAdmin(ModelAdmin[Theme]):
         title = gettext("Secret of theme %(number)s") % {"number": theme.pk}
         frame = self.admin_site.each_context(request)
         shared = {"opts": self.opts, "title": title, "original": theme, "back": page_of(self, theme)}
-        return TemplateResponse(request, "admin/notifications/theme/secret.html", {**frame, **shared, "secret": secret})
+        words = gettext(
+            "Copy the secret now. It is shown this once; with it whoever answers at the URL checks the signature of "
+            "the calls (Standard Webhooks)."
+        )
+        return TemplateResponse(
+            request, "records/shown_once.html", {**frame, **shared, "secret": secret, "explanation": words}
+        )
 
 
 def build_theme_page(request: HttpRequest, theme: Theme) -> ThemePage:

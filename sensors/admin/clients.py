@@ -213,7 +213,11 @@ class ClientAdmin(ModelAdmin[Client]):
 
     def _show_secret(self, request: HttpRequest, client: Client, text: str) -> HttpResponse:
         title = gettext("Secret of “%(name)s”") % {"name": client.name}
-        return self._page(request, "admin/sensors/client/secret.html", client, title, secret=text)
+        words = gettext(
+            "Copy the secret now. It is shown this once; with it the client checks the signature of what it is sent "
+            "(Standard Webhooks)."
+        )
+        return self._page(request, "records/shown_once.html", client, title, secret=text, explanation=words)
 
     def _page(self, request: HttpRequest, template: str, client: Client, title: str, **context: Any) -> HttpResponse:
         frame = self.admin_site.each_context(request)

@@ -8,10 +8,8 @@ from typing import Any
 import msgspec
 from django import forms
 from django.utils.translation import gettext
-from unfold.widgets import UnfoldAdminTextareaWidget
 
-from config.common.api import BadJson, decode
-from notifications.admin.session_page import lay_out
+from config.records.admin.json_text import json_widget, lay_out, read_typed
 
 MOST_SHOWN = 200
 LONGEST_VALUE = 8_192
@@ -65,17 +63,13 @@ class VariablesField(forms.CharField):
     """A map of names to values in JSON; an empty one is typed as nothing."""
 
     def __init__(self, **options: Any) -> None:
-        widget = UnfoldAdminTextareaWidget(attrs={"rows": 10, "spellcheck": "false", "class": "pst-json"})
-        super().__init__(**{"strip": True, "required": False, "widget": widget, **options})
+        super().__init__(**{"strip": True, "required": False, "widget": json_widget(rows=10), **options})
 
     def clean(self, value: Any) -> dict[str, Any]:
         text = super().clean(value)
         if not text:
             return {}
-        try:
-            typed = decode(text.encode())
-        except (BadJson, UnicodeEncodeError) as error:
-            raise forms.ValidationError(_explain(error)) from error
+        typed = read_typed(text)
         if not isinstance(typed, dict):
             raise forms.ValidationError(gettext('Must be a map of names to values, like {"amount": 5}.'))
         return typed
@@ -87,11 +81,3 @@ def _json(value: Any) -> str:
 
 def _differ(one: Any, other: Any) -> bool:
     return json.dumps(one, sort_keys=True) != json.dumps(other, sort_keys=True)
-
-
-def _explain(error: Exception) -> str:
-    if not isinstance(error, BadJson):
-        return gettext("The JSON holds a string that is not UTF-8.")
-    if "line" not in error.data:
-        return error.message
-    return gettext("Line %(line)s, column %(column)s: %(message)s") % {**error.data, "message": error.message}

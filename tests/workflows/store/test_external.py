@@ -1,4 +1,5 @@
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -39,6 +40,18 @@ class TestFetchExternal:
         shown = present_fetched(fetch()[0])
         assert (shown["variables"], shown["instance"], shown["record"]) == ({"amount": 8}, str(head.id), "r1")
         assert (shown["id"], shown["worker"]) == (scene.task(head), "w")
+
+    def test_a_task_without_inputs_is_given_the_variables_as_they_are_now(self, scene: Scene) -> None:
+        head = scene.begin(chain("p", service("s", "external", "stock")), x=4)
+        scene.command(head, "set_variables", variables={"x": 5})
+        assert fetch()[0].inputs == {"x": 5}
+
+    def test_many_are_read_together(self, scene: Scene, django_assert_max_num_queries: Any) -> None:
+        scene.publish(chain("p", service("s", "external", "stock")))
+        for number in range(8):
+            scene.start("p", x=number)
+        with django_assert_max_num_queries(4):
+            assert sorted(each.inputs["x"] for each in fetch()) == list(range(8))
 
     def test_what_is_locked_is_given_to_nobody_else(self, scene: Scene) -> None:
         scene.begin(STOCK, x=1)
