@@ -4,6 +4,7 @@
 import os
 import sys
 
+from config.counters import share_counters
 from config.env import BadVariable
 
 
@@ -12,6 +13,8 @@ def main() -> None:
     from django.core.management import execute_from_command_line
 
     try:
+        if sys.argv[1:2] == ["up"]:
+            share_counters()
         execute_from_command_line(sys.argv)
     except BadVariable as bad:
         sys.exit(str(bad))

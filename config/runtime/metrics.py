@@ -13,11 +13,11 @@ from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram, g
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 
+from config.counters import FOLDER_VARIABLE
 from config.runtime.health import engine_states
 from notifications.selectors import follower_lags
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 
 REQUESTS = Counter("postern_http_requests", "Answered calls", ["method", "route", "status"])
 SECONDS = Histogram(

@@ -3,17 +3,14 @@
 import os
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 
 import structlog
 
-from config.common.orphans import die_with_parent
-from config.logs import PROCESS_VARIABLE
 from config.runtime.processes import Process
+from config.runtime.starting import Running, Start
 
 log = structlog.get_logger(__name__)
 
@@ -21,7 +18,6 @@ FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 30.0
 STEADY_SECONDS = 60.0
 STOP_SECONDS = 8.5
-MANAGE = Path(__file__).resolve().parents[2] / "manage.py"
 
 _STOP = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -29,21 +25,16 @@ _STOP = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 class Supervisor:
     """Keeps the processes up until it is told to stop."""
 
-    def __init__(
-        self, processes: Sequence[Process], *, environment: Mapping[str, str], descriptors: Mapping[str, int]
-    ) -> None:
-        """`descriptors` names the processes that inherit an open socket of the supervisor."""
-        self._children = [
-            Child(process, environment, [number for name, number in descriptors.items() if name == process.name])
-            for process in processes
-        ]
+    def __init__(self, processes: Sequence[Process], start: Start) -> None:
+        self._children = [Child(process, start) for process in processes]
 
     def run(self) -> None:
-        """Supervise until SIGTERM, SIGINT or SIGHUP.
+        """Supervise until SIGTERM, SIGINT or SIGHUP; in a process that was forked `Forked` goes through.
 
         The signals are blocked and waited for, together with the death of a child, so none can come between the look
         at the children and the sleep.
         """
+        supervisor = os.getpid()
         awaited = {*_STOP, signal.SIGCHLD}
         previous = signal.pthread_sigmask(signal.SIG_BLOCK, awaited)
         try:
@@ -53,8 +44,10 @@ class Supervisor:
                 if received is not None and received.si_signo in _STOP:
                     break
         finally:
-            self._stop()
-            signal.pthread_sigmask(signal.SIG_SETMASK, previous)
+            # What was forked comes through here too, on the way to its own work.
+            if os.getpid() == supervisor:
+                self._stop()
+                signal.pthread_sigmask(signal.SIG_SETMASK, previous)
 
     def _stop(self) -> None:
         """Stop one after the other; what takes longer than its share goes on beside the next, until the deadline."""
@@ -73,12 +66,11 @@ class Supervisor:
 class Child:
     """One process of the table, through all its lives."""
 
-    def __init__(self, process: Process, environment: Mapping[str, str], descriptors: Sequence[int]) -> None:
+    def __init__(self, process: Process, start: Start) -> None:
         self.name = process.name
-        self._command = [sys.executable, str(MANAGE), process.command, *process.arguments]
-        self._environment = {**environment, PROCESS_VARIABLE: process.name}
-        self._descriptors = tuple(descriptors)
-        self._running: subprocess.Popen[bytes] | None = None
+        self._process = process
+        self._begin = start
+        self._running: Running | None = None
         self._started_at = 0.0
         self._due_at = 0.0
         self._pause = FIRST_PAUSE
@@ -117,25 +109,16 @@ class Child:
             self.wait(STOP_SECONDS)
 
     def _start(self) -> None:
-        supervisor = os.getpid()
         self._started_at = time.monotonic()
         try:
-            self._running = subprocess.Popen(
-                self._command,
-                env=self._environment,
-                pass_fds=self._descriptors,
-                stdin=subprocess.DEVNULL,
-                # Ctrl-C in the terminal is for the supervisor alone, which stops its children in order.
-                start_new_session=True,
-                preexec_fn=lambda: _prepare_child(supervisor),
-            )
+            self._running = self._begin(self._process)
         except OSError as error:
             log.error("process.not_started", name=self.name, error=str(error))
             self._rest()
         else:
             log.info("process.started", name=self.name, pid=self._running.pid)
 
-    def _bury(self, dead: subprocess.Popen[bytes]) -> None:
+    def _bury(self, dead: Running) -> None:
         lived = time.monotonic() - self._started_at
         self._running = None
         _kill_group(dead)
@@ -156,13 +139,7 @@ class Child:
         self._pause = min(self._pause * 2, LONGEST_PAUSE)
 
 
-def _prepare_child(supervisor: int) -> None:
-    """Runs in the child, before the program: the supervisor has one thread, so nothing can be locked here."""
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    die_with_parent(supervisor)
-
-
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
+def _kill_group(process: Running) -> None:
     """Leave none of the processes behind that it has started itself."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)

@@ -139,6 +139,8 @@ class TestFullProfile:
     def test_every_process_is_up(self, full: Product) -> None:
         assert eventually(lambda: set(full.children()) == NAMES)
         assert all(is_running(pid) for pid in full.children().values())
+        names = {Path(f"/proc/{pid}/comm").read_text().strip() for pid in full.children().values()}
+        assert names == {f"postern {name}"[:15] for name in NAMES}, "so that an operator finds them"
         assert full.engines() == {"database": "ok", "amqp": "ok", "redis": "ok", "clickhouse": "ok", "status": 200}
 
     def test_a_task_runs_on_a_worker_under_the_id_of_its_sender(

@@ -1,5 +1,6 @@
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from config.runtime import starting
 from config.runtime import supervisor as module
 from config.runtime.processes import Process
 from config.runtime.supervisor import Child, Supervisor
@@ -37,13 +39,14 @@ def note(tmp_path: Path) -> Path:
 def child(tmp_path: Path, note: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     program = tmp_path / "manage.py"
     program.write_text(PROGRAM)
-    monkeypatch.setattr(module, "MANAGE", program)
+    monkeypatch.setattr(starting, "MANAGE", program)
     monkeypatch.setattr(module, "FIRST_PAUSE", 0.05)
     monkeypatch.setattr(module, "STOP_SECONDS", 2.0)
+    start = starting.afresh({**os.environ, "NOTE": str(note)})
     made: list[Child] = []
 
     def make(command: str) -> Child:
-        made.append(Child(Process("one", command), {**os.environ, "NOTE": str(note)}, []))
+        made.append(Child(Process("one", command), start))
         return made[-1]
 
     yield make
@@ -113,8 +116,8 @@ class TestChild:
         assert eventually(lambda: not is_alive(helper), 2)
 
     def test_a_program_that_is_not_there_is_tried_again(self, child: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(sys, "executable", "/no/such/program")
         one = child("gentle")
-        one._command = ["/no/such/program"]
         with capture_logs() as logs:
             assert eventually(lambda: one.tend() and len(logs) == 2)
         assert [line["event"] for line in logs] == ["process.not_started"] * 2
@@ -122,7 +125,7 @@ class TestChild:
 
 class TestSupervisor:
     def test_one_that_hangs_holds_up_no_other_and_all_end_in_time(self, child: Any, note: Path) -> None:
-        supervisor = Supervisor([], environment={}, descriptors={})
+        supervisor = Supervisor([], starting.fork)
         hanging, gentle = child("stubborn"), child("gentle")
         supervisor._children = [hanging, gentle]
         hanging.tend()

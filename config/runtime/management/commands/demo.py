@@ -13,6 +13,7 @@ from config.runtime.demo.cast import DATABASE, SENSORS, Cast, engage
 from config.runtime.demo.receiver import find_port
 from config.runtime.demo.receiver import receive as receive_hooks
 from config.runtime.processes import Process
+from config.runtime.starting import afresh
 from config.runtime.supervisor import Supervisor
 
 NETWORKS = "WEBHOOK_ALLOWED_NETWORKS"
@@ -42,7 +43,7 @@ class Command(BaseCommand):
         allowed = ",".join(filter(None, [os.environ.get(NETWORKS, ""), "127.0.0.1/32"]))
         environment = {**os.environ, "DATA_DIR": str(settings.DATA_DIR), NETWORKS: allowed}
         guard = Process("guard", "demo", arguments=("--receive", str(port)))
-        Supervisor((*_players(cast), guard), environment=environment, descriptors={}).run()
+        Supervisor((*_players(cast), guard), afresh(environment)).run()
 
 
 def _players(cast: Cast) -> tuple[Process, ...]:

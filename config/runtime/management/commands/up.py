@@ -1,21 +1,25 @@
+import gc
 import os
-import shutil
 import signal
 import socket
 from argparse import ArgumentParser
+from importlib import import_module
 from typing import Any
 
 from django.conf import settings
+from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
 from config.common.orphans import die_with_parent
+from config.counters import forget_others, forget_own
 from config.runtime import processes
-from config.runtime.management.commands.run_web import LISTENER_VARIABLE
-from config.runtime.metrics import FOLDER_VARIABLE
 from config.runtime.scheduler import Scheduler
+from config.runtime.starting import Forked, fork
 from config.runtime.supervisor import Supervisor
 from config.runtime.watch import is_wanted, watch_daemon
 from config.runtime.web import PortTaken, listen, serve
+
+LOADED = ("config.asgi", "config.urls", "config.celery", "celery.bin.worker", "celery.apps.worker", "celery.apps.beat")
 
 
 class Command(BaseCommand):
@@ -55,16 +59,26 @@ def _be_all_in_one(listener: socket.socket) -> None:
 
 
 def _supervise(chosen: tuple[processes.Process, ...], listener: socket.socket) -> None:
-    folder = settings.DATA_DIR / "metrics" / f"{socket.gethostname()}-{settings.ENV.port}"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    environment = {
-        **os.environ,
-        "DATA_DIR": str(settings.DATA_DIR),
-        FOLDER_VARIABLE: str(folder),
-        LISTENER_VARIABLE: str(listener.fileno()),
-    }
+    """Fork the processes and keep them up; each of them arrives here too, and goes on as what it is."""
+    forget_others()
+    _load()
     try:
-        Supervisor(chosen, environment=environment, descriptors={"web": listener.fileno()}).run()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        Supervisor(chosen, fork).run()
+    except Forked as forked:
+        mine = forked.process
+    else:
+        forget_own()
+        return
+    if mine.name == "web":
+        serve(listener)
+        return
+    listener.close()
+    call_command(mine.command, *mine.arguments)
+
+
+def _load() -> None:
+    """Load once what each of them would load, and put it where no collection of garbage touches its pages."""
+    for module in LOADED:
+        import_module(module)
+    gc.collect()
+    gc.freeze()
