@@ -70,7 +70,7 @@ def fork(process: Process) -> Running:
     supervisor = os.getpid()
     pid = os.fork()
     if pid:
-        return _Fork(pid)
+        return Fork(pid)
     os.setsid()
     _read_nothing()
     os.environ[PROCESS_VARIABLE] = process.name
@@ -79,7 +79,9 @@ def fork(process: Process) -> Running:
     raise Forked(process)
 
 
-class _Fork:
+class Fork:
+    """A child of this process that `subprocess` does not know."""
+
     def __init__(self, pid: int) -> None:
         self.pid = pid
         self.returncode: int | None = None

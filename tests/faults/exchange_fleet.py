@@ -3,7 +3,6 @@
 import os
 import random
 import signal
-import subprocess
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 import psycopg
 
+from tests.faults.nursery import Child
 from tests.faults.patience import eventually
 from tests.faults.product import Product
 from tests.servers.private import HOST
@@ -25,12 +25,12 @@ class Member:
     def __init__(self, name: str, command: str, product: Product) -> None:
         self.name, self._command, self._product = name, command, product
         self._log = product.folder / f"{name}.log"
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Child | None = None
         self._said_before = 0
 
     def start(self) -> None:
         self._said_before = self._log.stat().st_size if self._log.exists() else 0
-        self._process = self._product.spawn(self._command, log=self._log)
+        self._process = self._product.bear(self._command, log=self._log)
 
     @property
     def is_up(self) -> bool:
@@ -60,8 +60,7 @@ class Fleet:
     def __init__(self, folder: Path, **variables: str) -> None:
         self.database = variables["DATABASE_URL"]
         self.folder = folder
-        nodes = [Product(folder, **variables) for _ in range(2)]
-        self._product = nodes[0]
+        self._nodes = nodes = [Product(folder, **variables) for _ in range(2)]
         self.urls = [f"http://{HOST}:{node.port}" for node in nodes]
         self.members = [Member(f"web-{number}", "run_web", node) for number, node in enumerate(nodes)]
         self.members += [Member(f"worker-{number}", "run_worker", nodes[0]) for number in range(2)]
@@ -70,10 +69,7 @@ class Fleet:
 
     @property
     def messages(self) -> Path:
-        return Path(self._product.environment["DATA_DIR"]) / "messages"
-
-    def prepare(self) -> None:
-        self.manage("migrate", "-v0")
+        return Path(self._nodes[0].environment["DATA_DIR"]) / "messages"
 
     def start(self) -> None:
         for member in self.members:
@@ -97,10 +93,11 @@ class Fleet:
     def end(self) -> None:
         for member in self.members:
             member.kill()
+        for node in self._nodes:
+            node.close()
 
     def manage(self, *arguments: str) -> None:
-        done = self._product.manage(*arguments)
-        assert done.returncode == 0, done.stderr
+        self._nodes[0].run(*arguments)
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         with psycopg.connect(self.database) as connection:

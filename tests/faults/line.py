@@ -1,12 +1,12 @@
 """The processes between the queue of signals and history, on a database of their own."""
 
 import signal
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import psycopg
 
+from tests.faults.nursery import Child
 from tests.faults.product import Product
 
 
@@ -14,12 +14,10 @@ class Line:
     def __init__(self, folder: Path, **variables: str) -> None:
         self.database = variables["DATABASE_URL"]
         self.product = Product(folder, **{"INGEST_BATCH": "200", **variables})
-        self.processes: dict[str, subprocess.Popen[bytes]] = {}
-        migrated = self.product.manage("migrate", "-v0")
-        assert migrated.returncode == 0, migrated.stderr
+        self.processes: dict[str, Child] = {}
 
     def start(self, name: str, command: str) -> None:
-        self.processes[name] = self.product.spawn(command, log=self.product.folder / f"{name}.log")
+        self.processes[name] = self.product.bear(command, log=self.product.folder / f"{name}.log")
 
     def kill(self, name: str) -> None:
         self.processes[name].kill()
@@ -33,6 +31,7 @@ class Line:
     def end(self) -> None:
         for name in list(self.processes):
             self.kill(name)
+        self.product.close()
 
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
         with psycopg.connect(self.database) as connection:

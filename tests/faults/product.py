@@ -7,6 +7,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import tempfile
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -17,10 +18,12 @@ from urllib.parse import urlencode
 import psycopg
 
 from config.common.orphans import die_with_parent
+from tests.faults.nursery import Child, Nursery
 from tests.faults.patience import eventually
 from tests.servers.private import HOST, PrivateServer, find_free_port
 
 ROOT = Path(__file__).resolve().parents[2]
+MIGRATED = "migrated"
 
 
 class Product:
@@ -35,7 +38,8 @@ class Product:
             "PORT": str(self.port),
             **variables,
         }
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: subprocess.Popen[bytes] | Child | None = None
+        self._nursery: Nursery | None = None
 
     def manage(self, *arguments: str, variables: Mapping[str, str] = {}) -> subprocess.CompletedProcess[str]:  # noqa: B006
         """Run a command to its end."""
@@ -61,8 +65,24 @@ class Product:
         if self.process is None or self.process.poll() is not None:
             self.start()
 
+    def run(self, *arguments: str) -> None:
+        """Run a command to its end, as a fork."""
+        log = self.folder / f"{arguments[0]}.log"
+        assert self.bear(*arguments, log=log).wait() == 0, log.read_text()
+
+    def bear(self, *arguments: str, log: Path) -> Child:
+        """Start a command as a fork of what is loaded with the present variables."""
+        if self._nursery is None or self._nursery.environment != self.environment:
+            self.close()
+            self._nursery = Nursery(self.environment, self.folder)
+        return self._nursery.bear(arguments, log)
+
+    def close(self) -> None:
+        if self._nursery is not None:
+            self._nursery.close()
+
     def spawn(self, *arguments: str, log: Path, shell: str = "") -> subprocess.Popen[bytes]:
-        """Start a command, inside a line of the shell if one is given."""
+        """Start a command as a program, inside a line of the shell if one is given."""
         tests = os.getpid()
         command = self._command(*arguments)
         with log.open("ab") as output:
@@ -144,10 +164,38 @@ def variables_of(engines: Mapping[str, PrivateServer], database: str) -> dict[st
 
 @contextmanager
 def own_database(url: str) -> Iterator[str]:
-    """Create a database on the server of the URL, and drop it."""
+    """Create an empty database on the server of the URL, and drop it."""
+    with _database(url, template="template1") as database:
+        yield database
+
+
+@contextmanager
+def migrated_database(url: str) -> Iterator[str]:
+    """The same with all tables: a copy of one that is migrated once for the whole run."""
+    with psycopg.connect(url, autocommit=True) as server:
+        server.execute("SELECT pg_advisory_lock(1)")  # ends with the connection
+        if server.execute("SELECT FROM pg_database WHERE datname = %s", [MIGRATED]).fetchone() is None:
+            _migrate(server, url)
+    with _database(url, template=MIGRATED) as database:
+        yield database
+
+
+def _migrate(server: psycopg.Connection[Any], url: str) -> None:
+    """Create the database under another name: the name says that it is whole."""
+    server.execute("DROP DATABASE IF EXISTS half_migrated")
+    server.execute("CREATE DATABASE half_migrated")
+    with tempfile.TemporaryDirectory() as folder:
+        product = Product(Path(folder), DATABASE_URL=f"{url.rpartition('/')[0]}/half_migrated")
+        done = product.manage("migrate", "-v0", "--skip-checks")
+    assert done.returncode == 0, done.stderr
+    server.execute(f"ALTER DATABASE half_migrated RENAME TO {MIGRATED}")
+
+
+@contextmanager
+def _database(url: str, *, template: str) -> Iterator[str]:
     name = f"up_{uuid.uuid4().hex[:12]}"
     with psycopg.connect(url, autocommit=True) as server:
-        server.execute(f"CREATE DATABASE {name}")
+        server.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
     try:
         yield f"{url.rpartition('/')[0]}/{name}"
     finally:

@@ -45,7 +45,7 @@ class App:
     def __init__(self, folder: Path, cluster: Cluster) -> None:
         self.folder, self._cluster = folder, cluster
         self.log = folder / "repeats"
-        nodes = [Product(folder, **self._variables()) for _ in range(2)]
+        self._nodes = nodes = [Product(folder, **self._variables()) for _ in range(2)]
         self._product = nodes[0]
         self.urls = [f"http://{HOST}:{node.port}" for node in nodes]
         self._members = [Member(f"web-{number}", "run_web", node) for number, node in enumerate(nodes)]
@@ -62,8 +62,7 @@ class App:
 
     def prepare(self) -> None:
         self._cluster.primary.run(f"CREATE DATABASE {DATABASE}")
-        migrated = self._product.manage("migrate", "-v0")
-        assert migrated.returncode == 0, migrated.stderr
+        self._product.run("migrate", "-v0")
 
     def start(self) -> None:
         for member in self._members:
@@ -75,6 +74,8 @@ class App:
     def end(self) -> None:
         for member in self._members:
             member.kill()
+        for node in self._nodes:
+            node.close()
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         with psycopg.connect(self.database) as connection:

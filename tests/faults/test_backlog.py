@@ -10,7 +10,7 @@ import pytest
 
 from tests.faults.line import Line
 from tests.faults.patience import eventually
-from tests.faults.product import own_database
+from tests.faults.product import migrated_database
 from tests.sensors.amqp import Broker, broker
 
 __all__ = ["broker"]
@@ -24,7 +24,7 @@ STANDSTILL = 8.0
 @pytest.fixture
 def line(tmp_path: Path, servers: Any, broker: Broker) -> Iterator[Line]:
     """Two consumers with small batches, a scheduler, and two sensors that may be silent for five seconds."""
-    with own_database(servers.database) as database:
+    with migrated_database(servers.database) as database:
         made = Line(tmp_path, DATABASE_URL=database, AMQP_URL=servers.amqp, INGEST_BATCH="10")
         made.register(["talker", "silent"], timeout=TIMEOUT.seconds)
         made.start("scheduler", "run_scheduler")

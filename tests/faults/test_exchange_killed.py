@@ -20,7 +20,7 @@ from processes.exchange.reference.faults import Rates
 from processes.exchange.reference.ledger import count_effects, open_store, read_balances
 from tests.faults.exchange_crowd import ENTERPRISE, CallsOfNodes, Lives, ServerOfNodes, register
 from tests.faults.exchange_fleet import Fleet
-from tests.faults.product import own_database, variables_of
+from tests.faults.product import migrated_database, variables_of
 from tests.servers.private import PrivateServer
 
 pytestmark = [pytest.mark.xdist_group("engines"), pytest.mark.timeout(7200)]
@@ -44,12 +44,11 @@ SELECT (SELECT count(*) FROM messaging_message
 
 @pytest.fixture
 def fleet(engines: dict[str, PrivateServer], tmp_path: Path) -> Iterator[Fleet]:
-    with own_database(engines["database"].url) as database:
+    with migrated_database(engines["database"].url) as database:
         variables = variables_of(engines, database)
         del variables["CLICKHOUSE_URL"]
         timeouts = {f"EXCHANGE_{name}_TIMEOUT": str(PATIENCE) for name in ("STARTED", "READY")}
         made = Fleet(tmp_path, **variables, **timeouts)
-        made.prepare()
         made.start()
         yield made
         made.end()

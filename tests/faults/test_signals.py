@@ -18,7 +18,7 @@ from sensors.ingest.signals import milliseconds
 from sensors.simulation.fleet import Fleet, Habits, Message
 from tests.faults.line import Line
 from tests.faults.patience import eventually
-from tests.faults.product import own_database
+from tests.faults.product import migrated_database
 from tests.sensors.amqp import Broker, broker
 from tests.servers.clickhouse import ClickHouseServer
 
@@ -36,7 +36,7 @@ def line(tmp_path: Path, servers: Any) -> Iterator[Line]:
     name = f"drill_{uuid.uuid4().hex[:8]}"
     client = clickhouse_driver.Client.from_url(servers.clickhouse)
     client.execute(f"CREATE DATABASE {name}")
-    with own_database(servers.database) as database:
+    with migrated_database(servers.database) as database:
         clickhouse = servers.clickhouse.rpartition("/")[0] + f"/{name}"
         made = Line(tmp_path, DATABASE_URL=database, AMQP_URL=servers.amqp, CLICKHOUSE_URL=clickhouse)
         yield made
@@ -116,7 +116,7 @@ def test_without_clickhouse_states_are_complete_and_history_follows_when_it_retu
     tmp_path: Path, servers: Any, broker: Broker
 ) -> None:
     fleet, sent = fleet_messages()
-    with ClickHouseServer() as clickhouse, own_database(servers.database) as database:
+    with ClickHouseServer() as clickhouse, migrated_database(servers.database) as database:
         clickhouse.stop()
         line = Line(tmp_path, DATABASE_URL=database, AMQP_URL=servers.amqp, CLICKHOUSE_URL=clickhouse.url)
         try:

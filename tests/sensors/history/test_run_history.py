@@ -1,7 +1,6 @@
 """`run_history` as an operator runs it: in a process of its own, with a broker of its own."""
 
 import signal as signals
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,9 @@ from sensors.history.queue import QUEUE, declare_history_queue, encode_batch
 from sensors.history.store import HistoryStore, get_store
 from sensors.history.values import Period
 from sensors.ingest.signals import Signal
+from tests.faults.nursery import Child
 from tests.faults.patience import eventually
-from tests.faults.product import Product, own_database
+from tests.faults.product import Product, migrated_database
 from tests.sensors.history.past import NOON
 from tests.servers.rabbitmq import RabbitMQServer
 
@@ -38,17 +38,17 @@ def product(
 ) -> Iterator[Product]:
     settings.AMQP_URL = rabbitmq.url
     engines = {"AMQP_URL": rabbitmq.url, "CLICKHOUSE_URL": settings.CLICKHOUSE_URL, "HISTORY_SECONDS": "1"}
-    with own_database(servers.database) as database:
+    with migrated_database(servers.database) as database:
         made = Product(tmp_path, DATABASE_URL=database, **engines)
-        assert made.manage("migrate", "-v0").returncode == 0
         yield made
         if made.process is not None and made.process.poll() is None:
             made.kill()
+        made.close()
 
 
-def start(product: Product) -> subprocess.Popen[bytes]:
-    product.process = product.spawn("run_history", log=product.folder / "up.log")
-    return product.process
+def start(product: Product) -> Child:
+    product.process = child = product.bear("run_history", log=product.folder / "up.log")
+    return child
 
 
 def batch(number: int) -> list[Signal]:
@@ -76,7 +76,7 @@ def count_of(sensor_id: str) -> int:
     return len(get_store().read_signals([sensor_id], Period(), limit=1000))
 
 
-def peak_memory(process: subprocess.Popen[bytes]) -> int:
+def peak_memory(process: Child) -> int:
     lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
     [peak] = [line for line in lines if line.startswith("VmHWM")]
     return int(peak.split()[1]) * 1024

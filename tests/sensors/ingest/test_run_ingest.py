@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,8 +13,9 @@ import pytest
 from sensors.ingest.signals import MAX_BODY
 from sensors.ingest.topology import EXCHANGE
 from tests.faults.line import Line
+from tests.faults.nursery import Child
 from tests.faults.patience import eventually
-from tests.faults.product import own_database
+from tests.faults.product import migrated_database
 from tests.sensors.amqp import Broker, broker
 
 __all__ = ["broker"]
@@ -30,7 +30,7 @@ MB = 1_048_576
 
 @pytest.fixture
 def line(tmp_path: Path, servers: Any, broker: Broker) -> Iterator[Line]:
-    with own_database(servers.database) as database:
+    with migrated_database(servers.database) as database:
         made = Line(tmp_path, DATABASE_URL=database, AMQP_URL=servers.amqp, INGEST_BATCH="2000")
         made.register([f"s{n}" for n in range(SENSORS)])
         yield made
@@ -71,7 +71,7 @@ def put_into_queue(broker: Broker, bodies: Iterator[Any]) -> int:
     return sent
 
 
-def peak_memory(process: subprocess.Popen[bytes]) -> int:
+def peak_memory(process: Child) -> int:
     lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
     [peak] = [line for line in lines if line.startswith("VmHWM")]
     return int(peak.split()[1]) * 1024

@@ -61,7 +61,7 @@ def _be_all_in_one(listener: socket.socket) -> None:
 def _supervise(chosen: tuple[processes.Process, ...], listener: socket.socket) -> None:
     """Fork the processes and keep them up; each of them arrives here too, and goes on as what it is."""
     forget_others()
-    _load()
+    load()
     try:
         Supervisor(chosen, fork).run()
     except Forked as forked:
@@ -76,7 +76,7 @@ def _supervise(chosen: tuple[processes.Process, ...], listener: socket.socket) -
     call_command(mine.command, *mine.arguments)
 
 
-def _load() -> None:
+def load() -> None:
     """Load once what each of them would load, and put it where no collection of garbage touches its pages."""
     for module in LOADED:
         import_module(module)
