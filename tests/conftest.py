@@ -24,23 +24,15 @@ class ServerAddresses:
     clickhouse: str
 
 
-APART = {("faults", "test_exchange_killed.py"), ("faults", "test_quorum.py")}
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Run once, in the whole suite, what sits above the services: calls on PostgreSQL, pages on SQLite.
 
-    The services below them run on both; so does everything that is run by hand. The two drills that do little but start
-    processes again and again are left to `make drill`: they would take a tenth of the suite's time.
+    The services below them run on both; so does everything that is run by hand.
     """
     if "SUITE" not in os.environ:
         return
     other = "api" if os.environ.get("TEST_PROFILE") == "embedded" else "admin"
-    left_out = [
-        item
-        for item in items
-        if item.path.parts[-2:] in APART or (other in item.path.parts and item.get_closest_marker("embedded"))
-    ]
+    left_out = [item for item in items if other in item.path.parts and item.get_closest_marker("embedded")]
     config.hook.pytest_deselected(items=left_out)
     gone = set(left_out)
     items[:] = [item for item in items if item not in gone]
