@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import psycopg
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.models.expressions import RawSQL
 
 
@@ -74,8 +74,9 @@ def as_time(value: datetime) -> datetime:
 @contextmanager
 def postgresql_cursor() -> "Iterator[psycopg.Cursor[tuple[Any, ...]]]":
     """Bind on the server, in binary: arrays cost a sixth of what they cost as text. `prepare=True` keeps the plan."""
-    connection.ensure_connection()
-    with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
+    database = connections[DEFAULT_DB_ALIAS]  # the name `connection` looks it up anew each time it is asked something
+    database.ensure_connection()
+    with database.wrap_database_errors, psycopg.Cursor(database.connection) as cursor:
         yield cursor
 
 

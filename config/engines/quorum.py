@@ -54,6 +54,7 @@ class QuorumConnection(psycopg.Connection[Any]):
         super().__init__(*args, **options)
         self._opened_at = time.monotonic()
         self._is_new = True
+        self._has_standbys = True
         self._cancelled_waits: list[Diagnostic] = []
         # Not a method: a connection that holds itself is not freed when it is let go.
         self.add_notice_handler(partial(_note, self._cancelled_waits))
@@ -88,7 +89,7 @@ class QuorumConnection(psycopg.Connection[Any]):
     def wait(self, gen: PQGen[ValueT], interval: float = _INTERVAL, timeout: float | None = None) -> ValueT:
         """Judge every answer of the server, to a commit as to any statement that commits by itself."""
         try:
-            answer = super().wait(self._watched(gen), interval, timeout)
+            answer = super().wait(self._watched(gen) if self._has_standbys else gen, interval, timeout)
         except ReadOnlySqlTransaction as error:
             self._leave()
             raise psycopg.OperationalError(f"the server has become read-only: {error}") from error
@@ -107,7 +108,8 @@ class QuorumConnection(psycopg.Connection[Any]):
         """Connect and commit once: then whatever can be read there has been confirmed before it."""
         connection = super().connect(conninfo, **options)
         try:
-            connection.execute(_PROOF)
+            # Where there are none to wait for, watching every statement would only cost; a pool connects anew now and then.
+            connection._has_standbys = connection.execute(_PROOF).fetchone() is not None
             connection.commit()
         except BaseException:
             connection.close()

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -11,7 +12,7 @@ from django.db import connection
 from config.common.sql import as_time, load_for_engine, postgresql_cursor
 from processes.workflows.engine.running import State
 from processes.workflows.errors import InstanceNotFound
-from processes.workflows.models import WorkflowInstance
+from processes.workflows.models import WorkflowInstance, WorkflowRevision
 from processes.workflows.services.storing import join
 
 PACKAGE = "processes.workflows"
@@ -68,23 +69,34 @@ def find_head(instance_id: UUID, *, lock: bool = False) -> Head | None:
 
 
 def _head(row: tuple[Any, ...]) -> Head:
-    started_at, ended_at, enterprise, at, status, skeleton, bodies = row[9:]
+    started_at, ended_at, at, status, skeleton, bodies = row[8:]
+    revision, enterprise = facts_of_revision(row[2])
     parts: dict[str, str] = msgspec.json.decode(bodies) if bodies else {}
     return Head(
         id=row[0] if isinstance(row[0], UUID) else UUID(row[0]),
         definition=row[1],
         revision_id=row[2],
-        revision=row[3],
-        record=row[4],
-        status=row[5],
-        number=row[6],
-        epoch=row[7],
-        open_incidents=row[8],
-        started_at=as_time(started_at),
-        ended_at=None if ended_at is None else as_time(ended_at),
+        revision=revision,
+        record=row[3],
+        status=row[4],
+        number=row[5],
+        epoch=row[6],
+        open_incidents=row[7],
+        started_at=_time(started_at),
+        ended_at=None if ended_at is None else _time(ended_at),
         enterprise=enterprise,
-        at=as_time(at),
+        at=_time(at),
         state_status=status,
         state=join(skeleton, parts) if skeleton else None,
         digests=frozenset(parts),
     )
+
+
+@lru_cache(maxsize=4096)
+def facts_of_revision(revision_id: int) -> tuple[int, str | None]:
+    """Give the number of a revision and the enterprise it belongs to: neither changes."""
+    return WorkflowRevision.objects.values_list("number", "definition__enterprise_id").get(pk=revision_id)
+
+
+def _time(value: datetime | str) -> datetime:
+    return datetime.fromisoformat(value) if isinstance(value, str) else as_time(value)

@@ -1,26 +1,26 @@
-"""Begin an instance: its row, its first version and all that follows from it, in one transaction."""
+"""Begin an instance: its row, its first version and all that follows from it, at once."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F
 from django.utils.translation import gettext
 
 from config.common.correlation import correlation_id
 from config.common.errors import Invalid
+from config.common.sql import fetch_row
 from processes.workflows import errors
 from processes.workflows.engine.execution.failures import Failed, NotPossible
-from processes.workflows.models import WorkflowDefinition, WorkflowInstance, WorkflowRevision
+from processes.workflows.models import WorkflowDefinition
 from processes.workflows.models.instance import Status
 from processes.workflows.naming import new_instance_id
 from processes.workflows.services.commanding import after, run_command
-from processes.workflows.services.heads import Head, read_head
+from processes.workflows.services.heads import PACKAGE, Head, read_head
 from processes.workflows.services.incidents import open_incident
 from processes.workflows.services.planning import Order, plan_step
-from processes.workflows.services.steps import Step
+from processes.workflows.services.steps import NewInstance, Step
 from processes.workflows.services.writing import write_step
 
 LONGEST_RECORD = 200
@@ -58,17 +58,13 @@ def start_instance(wanted: Beginning, *, actor: str, at: datetime) -> Head:
         raise errors.NotPossible(reason=refusal.reason) from refusal
     except Failed as failure:
         return _keep_failed(head, order, wanted, failure)
-    with transaction.atomic():
-        _insert(head, wanted)
-        status = write_step(step)
+    status = write_step(replace(step, beginning=_beginning(wanted)))
     assert status is not None
     return after(head, step, outcome.state, status)
 
 
 def _created(wanted: Beginning, *, at: datetime) -> Head:
-    rows = WorkflowRevision.objects.filter(definition=wanted.definition)
-    chosen = rows.filter(number=F("definition__newest") if wanted.revision is None else wanted.revision)
-    found = chosen.values_list("pk", "number", "definition__enterprise_id").first()
+    found = fetch_row(PACKAGE, "find_revision", [wanted.definition, wanted.revision])
     if found is None:
         known = WorkflowDefinition.objects.filter(pk=wanted.definition).exists()
         raise errors.RevisionNotFound if known else errors.DefinitionNotFound
@@ -102,17 +98,8 @@ def _command(head: Head, wanted: Beginning) -> dict[str, Any]:
     return command if wanted.start is None else {**command, "start": wanted.start}
 
 
-def _insert(head: Head, wanted: Beginning) -> None:
-    """Write the row with no head yet: the first version moves it like every other."""
-    WorkflowInstance.objects.create(
-        id=head.id,
-        definition_id=head.definition,
-        revision_id=head.revision_id,
-        record=head.record,
-        started_at=head.started_at,
-        start_key=wanted.start_key,
-        correlation_id=correlation_id(),
-    )
+def _beginning(wanted: Beginning) -> NewInstance:
+    return {"definition": wanted.definition, "start_key": wanted.start_key}
 
 
 def _keep_failed(head: Head, order: Order, wanted: Beginning, failure: Failed) -> Head:
@@ -130,9 +117,9 @@ def _keep_failed(head: Head, order: Order, wanted: Beginning, failure: Failed) -
         at=order.at,
         correlation_id=correlation_id(),
         skeleton="",
+        beginning=_beginning(wanted),
     )
     with transaction.atomic():
-        _insert(head, wanted)
         write_step(created)
         opened = open_incident(read_head(head.id), order, element=failure.element, reason=failure.reason)
     assert opened is not None

@@ -67,6 +67,13 @@ class Mirror:
     subscriptions_gone: Sequence[str] = ()
 
 
+class NewInstance(TypedDict):
+    """What an instance that begins has beside what every step has."""
+
+    definition: str
+    start_key: str | None
+
+
 @dataclass(frozen=True)
 class Step:
     instance_id: UUID
@@ -90,6 +97,8 @@ class Step:
     mirror: Mirror = field(default_factory=Mirror)
     effects: Sequence[NewEffect] = ()
     events: Sequence[NewEvent] = ()
+    beginning: NewInstance | None = None
+    """Of the first step of an instance: its row is written with it."""
 
     @property
     def number(self) -> int:

@@ -1,5 +1,6 @@
 """Write a step: one statement on PostgreSQL, so that it needs no transaction around it; the same rows on SQLite."""
 
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -20,9 +21,21 @@ from processes.workflows.models import (
     WorkItem,
 )
 from processes.workflows.services.heads import PACKAGE
-from processes.workflows.services.steps import Step
+from processes.workflows.services.steps import NewInstance, Step
 from processes.workflows.services.works import EFFECTS, JOBS, TIMERS
 
+# The parts of the statement that are left out where there is nothing for them.
+PARTS = {
+    "body": "bodies",
+    "item_closed": "items_closed",
+    "item_opened": "items",
+    "timer_gone": "timers_gone",
+    "timer": "timers",
+    "subscription_gone": "subscriptions_gone",
+    "subscription": "subscriptions",
+    "effect": "effects",
+    "event": "events",
+}
 _encoder = msgspec.json.Encoder()
 
 
@@ -56,17 +69,29 @@ def _write_at_once(step: Step) -> str | None:
         "taken_key": step.taken_key,
         "position": step.position,
         "items": _json(mirror.items),
-        "items_closed": _json(mirror.items_closed),
+        "items_closed": _json({closed["local"]: closed["status"] for closed in mirror.items_closed}),
         "timers": _json(mirror.timers),
         "timers_gone": _json(mirror.timers_gone),
         "subscriptions": _json(mirror.subscriptions),
         "subscriptions_gone": _json(mirror.subscriptions_gone),
         "effects": _json(step.effects),
         "events": _json(step.events),
+        **(step.beginning or {}),
     }
+    empty = frozenset(part for part, name in PARTS.items() if values[name] in ("[]", "{}"))
+    statement = _statement("move_head" if step.beginning is None else "begin_instance", empty)
     with postgresql_cursor() as cursor:
-        row = cursor.execute(load_for_engine(PACKAGE, "write_step"), values, prepare=True).fetchone()
+        row = cursor.execute(statement, values, prepare=True).fetchone()
     return None if row is None else str(row[0])
+
+
+@lru_cache(maxsize=2048)
+def _statement(first: str, empty: frozenset[str]) -> str:
+    """Put the statement together from the parts that have something to write; each would cost, also without."""
+    _, *parts = load_for_engine(PACKAGE, "write_step").strip().split("\n\n")
+    kept = [part for part in parts if part.partition(" ")[0] not in empty]
+    moved = f"moved AS (\n{load_for_engine(PACKAGE, first)})"
+    return f"WITH {', '.join([moved, *kept])}\nSELECT status FROM moved"
 
 
 def _json(value: Any) -> str:
@@ -75,6 +100,8 @@ def _json(value: Any) -> str:
 
 def _write(step: Step) -> str | None:
     with transaction.atomic():
+        if step.beginning is not None:
+            _write_instance(step, step.beginning)
         held = WorkflowInstance.objects.filter(pk=step.instance_id, head=step.head)
         if not held.update(
             head=step.number,
@@ -92,6 +119,18 @@ def _write(step: Step) -> str | None:
         _write_effects(step)
         status: str = WorkflowInstance.objects.values_list("status", flat=True).get(pk=step.instance_id)
         return status
+
+
+def _write_instance(step: Step, beginning: NewInstance) -> None:
+    WorkflowInstance.objects.create(
+        id=step.instance_id,
+        definition_id=beginning["definition"],
+        revision_id=step.revision_id,
+        record=step.record,
+        started_at=step.at,
+        start_key=beginning["start_key"],
+        correlation_id=step.correlation_id,
+    )
 
 
 def _status(status: str) -> Case:

@@ -1,7 +1,7 @@
 SELECT
-    instance.id, instance.definition_id, instance.revision_id, revision.number, instance.record, instance.status,
-    instance.head, instance.epoch, instance.open_incidents, instance.started_at, instance.ended_at,
-    definition.enterprise_id, version.at, version.status, version.skeleton,
+    instance.id, instance.definition_id, instance.revision_id, instance.record, instance.status, instance.head,
+    instance.epoch, instance.open_incidents, instance.started_at, instance.ended_at, version.at, version.status,
+    version.skeleton,
     CASE WHEN version.bodies <> '' THEN (
         SELECT json_group_object(body.digest, body.content)
         FROM workflows_body AS body
@@ -9,6 +9,4 @@ SELECT
     ) END
 FROM workflows_instance AS instance
 JOIN workflows_version AS version ON version.instance_id = instance.id AND version.number = instance.head
-JOIN workflows_revision AS revision ON revision.id = instance.revision_id
-JOIN workflows_definition AS definition ON definition.key = instance.definition_id
 WHERE instance.id = %(instance)s

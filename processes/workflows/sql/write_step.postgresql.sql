@@ -1,28 +1,33 @@
--- The next version of an instance with all that follows from it, if the head is still where it was; else nothing.
-WITH moved AS (
-    UPDATE workflows_instance
-    SET head = %(number)s, epoch = %(epoch)s, revision_id = %(revision)s, ended_at = %(ended_at)s,
-        status = CASE WHEN open_incidents > 0 AND %(status)s IN ('active', 'completed') THEN 'incident'
-                      ELSE %(status)s END
-    WHERE id = %(instance)s AND head = %(head)s
-    RETURNING id, status
-), body AS (
+-- What follows from `moved`, the instance whose head has come to a new version. Parts are apart by an empty line: those
+-- that have nothing to write are left out, for each of them costs, also when it writes nothing.
+
+body AS (
     INSERT INTO workflows_body (digest, content)
     SELECT key, value FROM moved, json_each_text(%(bodies)s::json) ORDER BY key
     ON CONFLICT (digest) DO UPDATE SET touched_at = statement_timestamp()
-), version AS (
+)
+
+version AS (
     INSERT INTO workflows_version (
         instance_id, number, parent, cause, actor, at, status, revision_id, correlation_id, skeleton, bodies, taken_key
     )
     SELECT id, %(number)s, %(parent)s, %(cause)s, %(actor)s, %(at)s, %(status)s, %(revision)s, %(chain)s, %(skeleton)s,
         %(digests)s, %(taken_key)s
     FROM moved
-), item_closed AS (
+)
+
+item_closed AS (
     UPDATE workflows_work_item AS item
-    SET status = gone.status, closed_by = %(number)s, due_at = NULL, fence = item.fence + 1
-    FROM moved, json_to_recordset(%(items_closed)s::json) AS gone (local text, status text)
-    WHERE item.instance_id = moved.id AND item.local = gone.local AND item.status = 'open'
-), item_opened AS (
+    SET status = %(items_closed)s::json ->> item.local, closed_by = %(number)s, due_at = NULL, fence = item.fence + 1
+    FROM moved
+    -- One by one, not as a join: the planner would read all open work, or all that the instance ever had.
+    WHERE item.status = 'open' AND item.id = ANY(ARRAY(
+        SELECT (SELECT id FROM workflows_work_item WHERE instance_id = %(instance)s AND local = closed)
+        FROM json_object_keys(%(items_closed)s::json) AS closed
+    ))
+)
+
+item_opened AS (
     INSERT INTO workflows_work_item (
         instance_id, local, element, name, kind, status, topic, inputs, since, opened_by, due_at, fence, worker,
         last_error, correlation_id
@@ -31,25 +36,35 @@ WITH moved AS (
     FROM moved, json_to_recordset(%(items)s::json)
         AS item (local text, element text, name text, kind text, topic text, inputs text, since timestamptz,
                  due_at timestamptz)
-), timer_gone AS (
+)
+
+timer_gone AS (
     DELETE FROM workflows_timer USING moved
     WHERE instance_id = moved.id AND local IN (SELECT json_array_elements_text(%(timers_gone)s::json))
-), timer AS (
+)
+
+timer AS (
     INSERT INTO workflows_timer (instance_id, local, element, due_at, fence)
     SELECT moved.id, local, element, due_at, 0
     FROM moved, json_to_recordset(%(timers)s::json) AS timer (local text, element text, due_at timestamptz)
     ON CONFLICT (instance_id, local) DO UPDATE SET due_at = excluded.due_at, fence = workflows_timer.fence + 1
-), subscription_gone AS (
+)
+
+subscription_gone AS (
     DELETE FROM workflows_subscription USING moved
     WHERE instance_id = moved.id AND local IN (SELECT json_array_elements_text(%(subscriptions_gone)s::json))
-), subscription AS (
+)
+
+subscription AS (
     INSERT INTO workflows_subscription (
         instance_id, local, element, definition, revision, kind, name, record, after_position
     )
     SELECT moved.id, local, element, definition, revision, kind, name, %(record)s, %(position)s
     FROM moved, json_to_recordset(%(subscriptions)s::json)
         AS fresh (local text, element text, definition text, revision integer, kind text, name text)
-), effect AS (
+)
+
+effect AS (
     INSERT INTO workflows_effect (
         instance_id, version, local, kind, element, name, inputs, status, at, left_at, due_at, fence, correlation_id
     )
@@ -57,10 +72,11 @@ WITH moved AS (
     FROM moved, json_to_recordset(%(effects)s::json)
         AS effect (local text, kind text, element text, name text, inputs text, status text, left_at timestamptz,
                    due_at timestamptz)
-), event AS (
+)
+
+event AS (
     INSERT INTO notifications_event (type, subject, payload, at, correlation_id)
     SELECT fact ->> 'type', fact ->> 'subject', (fact -> 'payload')::jsonb, %(at)s, %(chain)s
     FROM moved, json_array_elements(%(events)s::json) WITH ORDINALITY AS fresh (fact, place)
     ORDER BY place
 )
-SELECT status FROM moved

@@ -5,6 +5,7 @@ import pytest
 from django.conf import settings
 
 from messaging.services.accepting import check_addressee
+from processes.workflows.services.heads import facts_of_revision
 from processes.workflows.services.library import compiled
 from tests.workflows.store.scene import Scene
 
@@ -14,6 +15,7 @@ def _nothing_compiled() -> Iterator[None]:
     """Revisions are undone with the test, so their numbers mean others in the next."""
     yield
     compiled.cache_clear()
+    facts_of_revision.cache_clear()
     check_addressee.cache_clear()
     shutil.rmtree(settings.DATA_DIR / "messages", ignore_errors=True)
 
