@@ -10,6 +10,7 @@ class NotificationsConfig(AppConfig):
 
     def ready(self) -> None:
         from config.records.tracing import Tracing, register_tracing
+        from notifications.followers import GATHER_SECONDS
         from notifications.sending import send_once, stop_sending
         from notifications.services.alerts import ALERTS
         from notifications.services.climbing import climb_once
@@ -24,7 +25,7 @@ class NotificationsConfig(AppConfig):
         from notifications.sessions.repeater import repeat_once, rest, stop_repeating
         from notifications.tracing import trace_alerts, trace_deliveries, trace_events, trace_sessions
 
-        register_work(Work(name=SEQUENCER, run_once=stamp_once))
+        register_work(Work(name=SEQUENCER, run_once=stamp_once, gather=GATHER_SECONDS))
         register_work(Work(name=RETURNS, run_once=return_once))
         register_work(Work(name=DELIVERIES, run_once=send_once, every=1.0, on_workers=True, stop=stop_sending))
         register_work(Work(name=SESSIONS, run_once=repeat_once, rest=rest, stop=stop_repeating))

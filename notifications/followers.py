@@ -8,6 +8,8 @@ from config.common.work import Work, register_work
 from notifications.models import Event
 
 Handle = Callable[[Sequence[Event]], None]
+GATHER_SECONDS = 0.1
+"""Events that come within this time are stamped, and followed, together."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ def follow(following: Following) -> None:
     from notifications.services.relay import relay_once
 
     _followings[following.name] = following
-    register_work(Work(name=work_name(following.name), run_once=partial(relay_once, following)))
+    register_work(Work(name=work_name(following.name), run_once=partial(relay_once, following), gather=GATHER_SECONDS))
 
 
 def followings() -> list[Following]:

@@ -31,12 +31,18 @@ class Daemon:
     """
 
     def __init__(
-        self, run_once: Callable[[], bool], every: float, name: str, rest: Callable[[], float] | None = None
+        self,
+        run_once: Callable[[], bool],
+        every: float,
+        name: str,
+        rest: Callable[[], float] | None = None,
+        gather: float = 0.0,
     ) -> None:
         self.name = name
         self._run_once = run_once
         self._every = min(every, LONGEST_SLEEP)
         self._rest = rest
+        self._gather = gather
         self._pause = FIRST_PAUSE
         self._awake = threading.Event()
         self._stopping = threading.Event()
@@ -73,8 +79,10 @@ class Daemon:
             self._awake.clear()
             if self._stopping.is_set():
                 break
+            began = time.monotonic()
             if not self._turn():
                 self._awake.wait(self._every if self._rest is None else min(self._rest(), LONGEST_REST))
+                self._stopping.wait(max(0.0, self._gather - (time.monotonic() - began)))
         _release_connections(broken=True)
 
     def _turn(self) -> bool:

@@ -18,6 +18,9 @@ class Work:
     rest: Callable[[], float] | None = None
     """Say how many seconds to sleep after a turn that found nothing, instead of `every`: for work that knows when it
     is due next and is rung for what comes earlier. It asks nobody, it remembers what the turn has seen."""
+    gather: float = 0.0
+    """Begin a turn at the earliest so many seconds after the last one began: whatever is rung for in between is one
+    turn's. For work that nobody waits for, and that costs the same for one row as for a hundred."""
     on_workers: bool = False
     """Ring the Celery workers; otherwise only the scheduler does it."""
     stop: Callable[[float], None] | None = None

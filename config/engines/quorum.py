@@ -108,7 +108,7 @@ class QuorumConnection(psycopg.Connection[Any]):
         """Connect and commit once: then whatever can be read there has been confirmed before it."""
         connection = super().connect(conninfo, **options)
         try:
-            # Where there are none to wait for, watching every statement would only cost; a pool connects anew now and then.
+            # Without any to wait for, to watch every statement would only cost; a pool connects anew now and then.
             connection._has_standbys = connection.execute(_PROOF).fetchone() is not None
             connection.commit()
         except BaseException:

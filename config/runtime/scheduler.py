@@ -28,7 +28,8 @@ class Scheduler:
 
     def __init__(self) -> None:
         self._by_work = {
-            work.name: Daemon(work.run_once, work.every, work.name, work.rest) for work in registered_work()
+            work.name: Daemon(work.run_once, work.every, work.name, work.rest, work.gather)
+            for work in registered_work()
         }
         self._ear = _Ear(self.wake, self.wake_all)
         self._daemons = tuple(self._by_work.values())

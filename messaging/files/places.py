@@ -39,6 +39,11 @@ def ensure_folders(database_id: str) -> None:
     _ensured.add(database_id)
 
 
+def is_seen_to(database_id: str) -> bool:
+    """Tell whether this process has made the folders of a database; somebody may have taken them away since."""
+    return database_id in _ensured
+
+
 # Whoever made a folder may have been killed before it was on the disk: each process sees to it once.
 _ensured: set[str] = set()
 

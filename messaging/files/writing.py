@@ -13,7 +13,7 @@ from pathlib import Path
 
 from config.common.files import own_errors, sync_folder, write_draft
 from messaging.files.envelope import content_of
-from messaging.files.places import draft_of, ensure_folders, path_of
+from messaging.files.places import draft_of, ensure_folders, is_seen_to, path_of
 from messaging.files.reading import told
 from messaging.models.message import Message
 
@@ -25,15 +25,26 @@ def write_drafts(messages: Sequence[tuple[Message, bytes]]) -> None:
     drafts = [draft_of(message) for message, _ in messages]
     try:
         with own_errors():
-            ensure_folders(messages[0][0].database_id)
-            for (message, payload), draft in zip(messages, drafts, strict=True):
-                write_draft(draft, content_of(message, payload))
-            sync_folder(drafts[0].parent)
+            _write(messages, drafts)
     except BaseException as error:
         _delete(drafts)
         if isinstance(error, OSError):
             raise told(error) from error
         raise
+
+
+def _write(messages: Sequence[tuple[Message, bytes]], drafts: Sequence[Path]) -> None:
+    database_id = messages[0][0].database_id
+    if not is_seen_to(database_id):
+        ensure_folders(database_id)
+    for (message, payload), draft in zip(messages, drafts, strict=True):
+        content = content_of(message, payload)
+        try:
+            write_draft(draft, content)
+        except FileNotFoundError:  # the folder was taken away
+            ensure_folders(database_id)
+            write_draft(draft, content)
+    sync_folder(drafts[0].parent)
 
 
 def drop_drafts(messages: Sequence[Message]) -> None:

@@ -67,6 +67,18 @@ class TestDaemon:
     def test_never_sleeps_longer_than_ten_seconds(self) -> None:
         assert Daemon(Turns(), 3600, "test")._every == 10
 
+    def test_gathers_what_is_rung_for(self) -> None:
+        turns = Turns()
+        daemon = Daemon(turns, 10, "test", gather=0.3)
+        daemon.start()
+        began = time.monotonic()
+        while time.monotonic() - began < 0.5:
+            daemon.wake()
+            time.sleep(0.005)
+        assert turns.count in (2, 3)
+        daemon.stop()
+        assert daemon.join(5)
+
     def test_rests_as_long_as_the_work_says(self) -> None:
         turns, rests = Turns(), iter([0.05, 0.05, 3600])
         daemon = Daemon(turns, 10, "test", lambda: next(rests))

@@ -1,6 +1,7 @@
 import errno
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,13 @@ class TestWriteDrafts:
         with failing(error, names=["write"], at=5), pytest.raises(expected):
             write_drafts([(row("m1"), b"1"), (row("m2"), b"2")])
         assert {*folders.glob("*/*"), *folders.glob("*/.*")} == first
+
+    def test_a_folder_that_was_taken_away_is_made_again(self, folders: Path) -> None:
+        write_drafts([(row("m1"), b"{}")])
+        shutil.rmtree(folders)
+        message = row("m2")
+        write_drafts([(message, b"{}")])
+        assert draft_of(message).exists()
 
     def test_draft_of_another_is_never_overwritten(self, folders: Path) -> None:
         message = row()
