@@ -3,17 +3,34 @@
 import hashlib
 
 from django.http import HttpResponse
-from django.utils.translation import gettext
+from django.utils.functional import Promise
+from django.utils.translation import gettext, pgettext_lazy
 
 from processes.workflows.engine.diagram import Marks, Words, draw
 from processes.workflows.models import WorkflowRevision
 
 POLICY = "sandbox; default-src 'none'"
+STATES: dict[str, Promise] = {
+    "available": pgettext_lazy("state of a plan item", "available"),
+    "enabled": pgettext_lazy("state of a plan item", "enabled"),
+    "disabled": pgettext_lazy("state of a plan item", "disabled"),
+    "active": pgettext_lazy("state of a plan item", "active"),
+    "suspended": pgettext_lazy("state of a plan item", "suspended"),
+    "completed": pgettext_lazy("state of a plan item", "completed"),
+    "terminated": pgettext_lazy("state of a plan item", "terminated"),
+    "failed": pgettext_lazy("state of a plan item", "failed"),
+    "closed": pgettext_lazy("state of a plan item", "closed"),
+}
+
+
+def say_state(state: str) -> str:
+    return str(STATES.get(state, state))
 
 
 def answer_diagram(revision: WorkflowRevision, marks: Marks | None = None) -> HttpResponse | None:
     """Draw a revision, with what is marked on it; None where its file holds no diagram."""
-    words = Words(tokens=gettext("Tokens"), incident=gettext("Incident"), done=gettext("Done"))
+    states = {state: say_state(state) for state in STATES}
+    words = Words(tokens=gettext("Tokens"), incident=gettext("Incident"), done=gettext("Done"), states=states)
     picture = draw(bytes(revision.source), marks, words)
     if picture is None:
         return None

@@ -102,7 +102,7 @@ def _instance(head: Head, incidents: Sequence[WorkflowIncident]) -> dict[str, An
             }
             for timer in showing.timers(state)
         ],
-        "items": [],
+        "items": [{**item, "id": task_id(head.id, item["id"])} for item in showing.items(state)],
         "incidents": [_incident(incident) for incident in incidents],
     }
 

@@ -1,6 +1,6 @@
 """Definitions as pages show them: the diagram of the file with what is marked on it, or a list of its elements."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache, reduce
@@ -12,7 +12,9 @@ from django.db.models import Q
 from django.urls import reverse
 
 from processes.workflows.admin.words import say_kind
-from processes.workflows.engine.diagram import Marks, draw
+from processes.workflows.diagrams import say_state
+from processes.workflows.engine.definition import Node
+from processes.workflows.engine.diagram import Marks, draw, find_shown_state
 from processes.workflows.engine.running import State
 from processes.workflows.models import WorkflowRevision
 from processes.workflows.services.library import compiled
@@ -30,6 +32,9 @@ class Spot:
     kind: str
     tokens: int
     has_incident: bool
+    state: str = ""
+    """Of a plan item; of several the most alive one. `state_word` is what it is called, with their number."""
+    state_word: str = ""
 
 
 @dataclass(frozen=True)
@@ -78,7 +83,7 @@ def marks_of(state: State, called: Called, incidents: Iterable[str] = ()) -> Mar
         for token in state.get("tokens", {}).values()
         if "loop" not in token and _definition_of(state, token["scope"]) == called
     )
-    return Marks(active=tokens, incidents=frozenset(incidents))
+    return Marks(active=tokens, incidents=frozenset(incidents), items=_items_of(state, called))
 
 
 def name_elements(called: Iterable[Called]) -> dict[str, str]:
@@ -93,17 +98,22 @@ def _drawing(called: Called, digest: str, address: str, marks: Marks) -> Drawing
     title = definition.name or definition.key
     if has_diagram(called[0], digest):
         return Drawing(title, address, [])
-    spots = [
-        Spot(
-            node.id,
-            " ".join(node.name.split()),
-            say_kind(node.kind),
-            marks.active.get(node.id, 0),
-            node.id in marks.incidents,
-        )
-        for node in definition.nodes.values()
-    ]
+    spots = [_spot(node, marks) for node in definition.nodes.values()]
     return Drawing(title, "", spots[:MOST_ELEMENTS], more=max(0, len(spots) - MOST_ELEMENTS))
+
+
+def _spot(node: Node, marks: Marks) -> Spot:
+    shown = find_shown_state(marks.items.get(node.id, {}))
+    state, count = shown if shown is not None else ("", 0)
+    return Spot(
+        node.id,
+        " ".join(node.name.split()),
+        say_kind(node.kind),
+        marks.active.get(node.id, 0),
+        node.id in marks.incidents,
+        state,
+        f"{say_state(state)}: {count}" if count > 1 else say_state(state),
+    )
 
 
 @lru_cache(maxsize=256)
@@ -118,6 +128,15 @@ def _digests(called: Iterable[Called]) -> dict[Called, str]:
     wanted = reduce(or_, (Q(definition=key, number=revision) for key, revision in called))
     rows = WorkflowRevision.objects.filter(wanted).values_list("definition_id", "number", "digest")
     return {(key, revision): digest for key, revision, digest in rows}
+
+
+def _items_of(state: State, called: Called) -> dict[str, Counter[str]]:
+    """Count the plan items of one of the definitions by their states."""
+    found: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for item in state.get("items", {}).values():
+        if _definition_of(state, item["scope"]) == called:
+            found[item["element"]][item["state"]] += 1
+    return dict(found)
 
 
 def _definition_of(state: State, scope: str) -> Called | None:

@@ -49,6 +49,14 @@ KINDS: dict[str, Promise] = {
     Kind.SUB_PROCESS: _("sub-process"),
     Kind.EVENT_SUB_PROCESS: _("event sub-process"),
     Kind.CALL_ACTIVITY: _("call activity"),
+    Kind.CASE_PLAN: _("case plan"),
+    Kind.STAGE: _("stage"),
+    Kind.HUMAN_TASK: _("human task"),
+    Kind.PROCESS_TASK: _("process task"),
+    Kind.CASE_TASK: _("case task"),
+    Kind.MILESTONE: _("milestone"),
+    Kind.TIMER_LISTENER: _("timer event listener"),
+    Kind.USER_LISTENER: _("user event listener"),
 }
 
 

@@ -5,6 +5,7 @@ from collections import Counter
 from typing import Any, TypedDict
 
 from processes.workflows.engine.execution.records import ScopeRecord, State, number
+from processes.workflows.engine.showing import is_at_work, owner_of
 
 
 class VariablesDifference(TypedDict):
@@ -57,7 +58,8 @@ def _compare_active(before: State, after: State) -> ActiveDifference:
 
 
 def _active(state: State) -> Counter[str]:
-    return Counter(token["element"] for token in state.get("tokens", {}).values() if "loop" not in token)
+    tokens = Counter(token["element"] for token in state.get("tokens", {}).values() if "loop" not in token)
+    return tokens + Counter(item["element"] for item in state.get("items", {}).values() if is_at_work(item))
 
 
 def _all_variables(state: State) -> dict[str, Any]:
@@ -84,6 +86,6 @@ def _way(state: State, scope: ScopeRecord) -> str:
         return outer  # the round is named already, and the activity in it is the same
     element = scope["element"]
     if "definition" in scope and "undo" not in scope:
-        element = state["tokens"][scope["token"]]["element"]
+        element = owner_of(state, scope["token"])["element"]
     own = f"{element}[{scope['round']}]" if "round" in scope else element
     return f"{outer}/{own}" if outer else own

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from processes.workflows.engine.expressions import Expression
+from processes.workflows.engine.plan import Plan
 
 
 class Kind(StrEnum):
@@ -31,6 +32,29 @@ class Kind(StrEnum):
     SUB_PROCESS = "sub_process"
     EVENT_SUB_PROCESS = "event_sub_process"
     CALL_ACTIVITY = "call_activity"
+    CASE_PLAN = "case_plan"
+    STAGE = "stage"
+    HUMAN_TASK = "human_task"
+    PROCESS_TASK = "process_task"
+    CASE_TASK = "case_task"
+    MILESTONE = "milestone"
+    TIMER_LISTENER = "timer_event_listener"
+    USER_LISTENER = "user_event_listener"
+
+
+CASE_KINDS = frozenset(
+    {
+        Kind.CASE_PLAN,
+        Kind.STAGE,
+        Kind.HUMAN_TASK,
+        Kind.PROCESS_TASK,
+        Kind.CASE_TASK,
+        Kind.MILESTONE,
+        Kind.TIMER_LISTENER,
+        Kind.USER_LISTENER,
+    }
+)
+"""The kinds of CMMN."""
 
 
 class Trigger(StrEnum):
@@ -149,7 +173,7 @@ class Node:
     assigns: tuple[Assignment, ...] = ()
     form: tuple[FormField, ...] = ()
     called: str = ""
-    """Of a call activity: the key of the definition."""
+    """Of a call activity, a process or a case task: the key of the definition."""
     is_for_compensation: bool = False
     compensated_by: str | None = None
     """The activity that undoes this one: by its compensation boundary event and the association."""
@@ -166,7 +190,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """One executable process of a file. `key` is the id of its process element."""
+    """One executable process or case of a file. `key` is the id of its process or case element."""
 
     key: str
     name: str
@@ -181,3 +205,5 @@ class Definition:
     """Start events by scope."""
     event_sub_processes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Event sub-processes by the scope they lie in."""
+    plan: Plan | None = None
+    """Of a case; its nodes are its plan items, its scopes the case, its plan model and its stages."""

@@ -3,6 +3,8 @@
 from processes.workflows.engine.bpmn.file import BPMN
 from processes.workflows.engine.bpmn.reading import read_bpmn_root
 from processes.workflows.engine.bpmn.xml import read_xml
+from processes.workflows.engine.cmmn.file import CMMN
+from processes.workflows.engine.cmmn.reading import read_cmmn_root
 from processes.workflows.engine.definition import Definition
 from processes.workflows.engine.problems import NotExecutable, Problem
 
@@ -12,9 +14,12 @@ def read_definition(source: bytes) -> Definition:
     root = read_xml(source)
     if root.space == BPMN:
         return read_bpmn_root(root)
-    if root.space.startswith(_CMMN):
-        raise NotExecutable((Problem("", root.line, "CMMN is not supported yet."),))
-    raise NotExecutable((Problem("", root.line, "The file is neither BPMN 2.0 nor CMMN."),))
+    if root.space == CMMN:
+        return read_cmmn_root(root)
+    if root.space.startswith(_ANY_CMMN):
+        message = "The file is of another version of CMMN: save it as CMMN 1.1."
+        raise NotExecutable((Problem("", root.line, message),))
+    raise NotExecutable((Problem("", root.line, "The file is neither BPMN 2.0 nor CMMN 1.1."),))
 
 
-_CMMN = "http://www.omg.org/spec/CMMN/"
+_ANY_CMMN = "http://www.omg.org/spec/CMMN/"

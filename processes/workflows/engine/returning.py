@@ -6,6 +6,7 @@ from typing import Any
 from processes.workflows.engine.execution.records import (
     SECTIONS,
     Entry,
+    ItemRecord,
     Library,
     State,
     TimerRecord,
@@ -32,6 +33,8 @@ def renew(library: Library, state: State, *, epoch: int, taken_at: datetime, at:
         renewed["timers"] = {
             key: _restarted(timer, taken_at=taken_at, at=at) for key, timer in renewed["timers"].items()
         }
+    if "items" in renewed:
+        renewed["items"] = {key: _with_timers(item, taken_at=taken_at, at=at) for key, item in renewed["items"].items()}
     if "compensations" in state:
         renewed["compensations"] = _entries(state["compensations"], names)
     return renewed
@@ -49,11 +52,19 @@ def _renamed(record: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
             renamed[field] = names[record[field]]
     if "entries" in record:
         renamed["entries"] = _entries(record["entries"], names)
+    if "paused" in record:
+        renamed["paused"] = [_renamed(timer, names) for timer in record["paused"]]
     return renamed
 
 
 def _entries(entries: list[Entry], names: dict[str, str]) -> list[Entry]:
     return [{**entry, "scope": names[entry["scope"]]} for entry in entries]
+
+
+def _with_timers(item: ItemRecord, *, taken_at: datetime, at: datetime) -> ItemRecord:
+    if "paused" not in item:
+        return item
+    return {**item, "paused": [_restarted(timer, taken_at=taken_at, at=at) for timer in item["paused"]]}
 
 
 def _restarted(timer: TimerRecord, *, taken_at: datetime, at: datetime) -> TimerRecord:

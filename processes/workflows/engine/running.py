@@ -28,15 +28,8 @@ def run(library: Library, state: State | None, command: Command, at: datetime) -
     """
     if state is None and command["command"] != "start":
         raise NotPossible("The instance has not been started.")
-    if state is not None and command["command"] == "start":
+    if state is not None and command["command"] == "start" and "item" not in command:
         raise NotPossible("The instance has been started already.")
-    kind = state["kind"] if state is not None else library(*command["definition"])[0].kind
-    if kind != "bpmn":
-        raise NotPossible(f"Instances of kind {kind} cannot be run.")
-    return _run_process(library, state, command, at)
-
-
-def _run_process(library: Library, state: State | None, command: Command, at: datetime) -> Outcome:
     if state is None:
         work = start(library, command, at)
     else:

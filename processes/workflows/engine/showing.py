@@ -3,7 +3,16 @@
 from typing import Any, TypedDict
 
 from processes.workflows.engine.definition import Definition, Node
-from processes.workflows.engine.execution.records import Library, State, TaskRecord, TimerRecord, Variables, number
+from processes.workflows.engine.execution.records import (
+    ItemRecord,
+    Library,
+    State,
+    TaskRecord,
+    TimerRecord,
+    TokenRecord,
+    Variables,
+    number,
+)
 
 
 class Active(TypedDict):
@@ -29,14 +38,39 @@ class Timer(TypedDict):
 
 
 def active(state: State, library: Library) -> list[Active]:
-    """Give the elements on which tokens are, in the order in which the tokens came to be."""
-    tokens = state.get("tokens", {})
+    """Give the elements on which tokens are and the items that are active, in the order in which they came to be."""
+    found: dict[str, TokenRecord | ItemRecord] = {
+        # Of a token with a loop the rounds have tokens of their own.
+        **{key: token for key, token in state.get("tokens", {}).items() if "loop" not in token},
+        **{key: item for key, item in state.get("items", {}).items() if is_at_work(item)},
+    }
     return [
-        {"element": token["element"], "kind": node_of(state, library, token["scope"], token["element"]).kind.value,
-         "since": token["since"]}
-        for token in (tokens[key] for key in sorted(tokens, key=number))
-        if "loop" not in token  # its rounds have tokens of their own
-    ]  # fmt: skip
+        {
+            "element": found[key]["element"],
+            "kind": node_of(state, library, found[key]["scope"], found[key]["element"]).kind.value,
+            "since": found[key]["since"],
+        }
+        for key in sorted(found, key=number)
+    ]
+
+
+def is_at_work(item: ItemRecord) -> bool:
+    """Tell whether an item is active; the plan of a case, which has no stage around it, is the case itself."""
+    return item["state"] == "active"
+
+
+class ShownItem(TypedDict):
+    id: str
+    element: str
+    state: str
+
+
+def items(state: State) -> list[ShownItem]:
+    """Give the items of a case and of the cases in it, in the order in which they came to be."""
+    found = state.get("items", {})
+    return [
+        {"id": key, "element": found[key]["element"], "state": found[key]["state"]} for key in sorted(found, key=number)
+    ]
 
 
 def tasks(state: State) -> list[Task]:
@@ -95,3 +129,9 @@ def _timer(key: str, timer: TimerRecord) -> Timer:
         "due": timer["due"],
         "since": timer["since"],
     }
+
+
+def owner_of(state: State, key: str) -> TokenRecord | ItemRecord:
+    """Give the token or the item that something belongs to."""
+    items = state.get("items", {})
+    return items[key] if key in items else state["tokens"][key]

@@ -15,8 +15,10 @@ from notifications.models import Event
 from processes.workflows.errors import InstanceNotFound, NotPossible
 from processes.workflows.models import WorkflowVersion
 from processes.workflows.services.commanding import carry_out
-from processes.workflows.services.heads import find_head
+from processes.workflows.services.heads import Head, find_head
+from processes.workflows.services.mirroring import section
 from processes.workflows.services.planning import OWN, Order
+from processes.workflows.services.stillness import is_held, is_still
 
 ACTOR = "event"
 LONGEST_RECORD = 200
@@ -87,7 +89,7 @@ def deliver(instance_id: UUID, order: Order) -> Delivered:
         return Delivered.NOT_WANTED
     except NotPossible as refusal:
         head = find_head(instance_id)
-        if head is not None and head.state_status == "suspended":
+        if head is not None and _waits_but_stands_still(head, order):
             return Delivered.SUSPENDED
         log.info("workflows.event_not_wanted", instance=str(instance_id), reason=refusal.data.get("reason"))
         return Delivered.NOT_WANTED
@@ -96,3 +98,12 @@ def deliver(instance_id: UUID, order: Order) -> Delivered:
             raise
         return Delivered.NOT_WANTED
     return Delivered.TAKEN
+
+
+def _waits_but_stands_still(head: Head, order: Order) -> bool:
+    """Tell whether an event was refused because the instance, or what waits for it there, is suspended."""
+    state: Mapping[str, Any] = head.state or {}
+    waiting = section(state, "subscriptions").get(str(order.command.get("subscription")))
+    if is_held(state) or waiting is None:
+        return is_held(state)
+    return is_still(state, waiting["token"] or state["scopes"][waiting["scope"]]["token"])

@@ -66,8 +66,9 @@ def command_instance(
             expected_version=expected_version,
         )
         return retry_incident(instance_id, wanted)
-    if "task" in command:
-        command["task"] = local_id(instance_id, command["task"])
+    for name in ("task", "item"):
+        if name in command:
+            command[name] = local_id(instance_id, command[name])
     return carry_out(instance_id, Order(command, actor=actor, at=at, expected_version=expected_version))
 
 

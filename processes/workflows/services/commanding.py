@@ -17,12 +17,12 @@ from processes.workflows.engine.execution.failures import Failed, NotPossible
 from processes.workflows.engine.running import Outcome, State, run
 from processes.workflows.naming import epoch_of
 from processes.workflows.services.heads import Head, read_head
-from processes.workflows.services.holding import hold_work
+from processes.workflows.services.holding import hold_work, let_go
 from processes.workflows.services.incidents import about_of, open_incident, settle_incidents
 from processes.workflows.services.library import UnknownDefinition, library_of
-from processes.workflows.services.mirroring import is_held
 from processes.workflows.services.planning import Order, plan_step
 from processes.workflows.services.steps import Step
+from processes.workflows.services.stillness import is_held, suspended_items
 from processes.workflows.services.writing import write_step
 
 ATTEMPTS = 10
@@ -43,7 +43,7 @@ def _attempt(head: Head, order: Order) -> Head | None:
     """Return the instance after the command, or None if somebody was faster."""
     if order.expected_version not in (None, head.number):
         raise errors.VersionConflict(version=head.number)
-    if epoch_of(str(order.command.get("task", ""))) in range(head.epoch):
+    if any(epoch_of(str(order.command.get(name, ""))) in range(head.epoch) for name in ("task", "item")):
         raise errors.Abandoned
     try:
         outcome = run_command(head, order)
@@ -79,19 +79,24 @@ def _begin(head: Head, command: dict[str, Any], order: Order) -> Outcome:
         command["variables"] = {**command["variables"], **order.variables}
         return run(library_of(head.enterprise), None, command, order.at)
     if command["command"] == "terminate":
-        state: State = {"kind": "bpmn", "epoch": head.epoch, "next": 1, "status": "terminated", "record": head.record}
+        kind = library_of(head.enterprise)(head.definition, head.revision)[0].kind
+        state: State = {"kind": kind, "epoch": head.epoch, "next": 1, "status": "terminated", "record": head.record}
         return Outcome(state, ())
     raise NotPossible("The instance has not started: retry its incident, or terminate it.")
 
 
 def _write(head: Head, order: Order, step: Step, state: Mapping[str, Any]) -> str | None:
-    is_let_go = is_held(head.state or {}) != is_held(state)
-    if not head.open_incidents and not is_let_go:
+    before = head.state or {}
+    is_turned = is_held(before) != is_held(state)
+    goes_on = not is_turned and bool(suspended_items(before) - suspended_items(state))
+    if not head.open_incidents and not is_turned and not goes_on:
         return write_step(step)
     with transaction.atomic():
         status = write_step(step)
-        if status is not None and is_let_go:
-            hold_work(head.id, is_held=is_held(state))
+        if status is not None and is_turned:
+            hold_work(head.id, state)
+        if status is not None and goes_on:
+            let_go(head.id)
         if status is not None and head.open_incidents:
             status = settle_incidents(head, step, about=about_of(order))
         return status

@@ -1,5 +1,7 @@
 """What a suspended instance holds back until it is resumed: its work, and the events that came meanwhile."""
 
+from collections.abc import Mapping
+from typing import Any
 from uuid import UUID
 
 from django.db.models import F
@@ -8,17 +10,21 @@ from django.db.models.functions import Now
 from config.common.correlation import correlation_id
 from config.common.ring import ring
 from processes.workflows.models import PostponedEvent, WorkItem
-from processes.workflows.services.mirroring import TAKEN
+from processes.workflows.services.mirroring import TAKEN, section
 from processes.workflows.services.planning import Order
+from processes.workflows.services.stillness import is_held, is_still
 from processes.workflows.services.works import JOBS, POSTPONED
 
 
-def hold_work(instance_id: UUID, *, is_held: bool) -> None:
-    """Let nobody take the work of a suspended instance; let it be taken again afterwards."""
+def hold_work(instance_id: UUID, state: Mapping[str, Any]) -> None:
+    """Let nobody take the work of a suspended instance; let it be taken again afterwards, but for what stands still."""
     items = WorkItem.objects.filter(instance=instance_id, status=WorkItem.Status.OPEN, kind__in=TAKEN)
-    items.update(due_at=None if is_held else Now(), fence=F("fence") + 1)
-    if not is_held:
-        let_go(instance_id)
+    if is_held(state):
+        items.update(due_at=None, fence=F("fence") + 1)
+        return
+    still = [local for local, task in section(state, "tasks").items() if is_still(state, task["token"])]
+    items.exclude(local__in=still).update(due_at=Now(), fence=F("fence") + 1)
+    let_go(instance_id)
 
 
 def let_go(instance_id: UUID) -> None:

@@ -9,10 +9,10 @@ import msgspec
 from processes.workflows.engine.running import State
 from processes.workflows.models import WorkItem
 from processes.workflows.services.steps import ClosedItem, Mirror, NewItem, NewSubscription, SetTimer
+from processes.workflows.services.stillness import is_held, is_still
 
 TAKEN = {WorkItem.Kind.EXTERNAL, WorkItem.Kind.JOB}
 """Kinds of work that workers take."""
-SUSPENDED = "suspended"
 _OUTSIDE = ("message", "signal")
 
 
@@ -26,6 +26,7 @@ def mirror(before: State | None, after: State, *, done: Collection[str] = (), is
         items_closed=[
             ClosedItem(local=local, status=str(WorkItem.Status.DONE if local in done else gone)) for local in closed
         ],
+        items_held=list(_held(old, new)),
         timers=list(_timers(old, new)),
         timers_gone=_gone(old, new, "timers"),
         subscriptions=[
@@ -52,11 +53,6 @@ def definition_of(state: State, scope_id: str) -> tuple[str, int]:
     return key, revision
 
 
-def is_held(state: Mapping[str, Any]) -> bool:
-    """Tell whether nothing may happen by itself."""
-    return state.get("status") == SUSPENDED
-
-
 def _fresh(old: State, new: State, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
     was = section(old, name)
     return ((local, each) for local, each in section(new, name).items() if local not in was)
@@ -65,6 +61,20 @@ def _fresh(old: State, new: State, name: str) -> Iterator[tuple[str, dict[str, A
 def _gone(old: State, new: State, name: str) -> list[str]:
     still = section(new, name)
     return [local for local in section(old, name) if local not in still]
+
+
+def _held(old: State, new: State) -> Iterator[str]:
+    """Name the work that workers take which has come to stand still, or may go on, with an item around it.
+
+    With the whole instance all of it does, and is held by one statement.
+    """
+    if not (old.get("items") and new.get("items")) or is_held(old) or is_held(new):
+        return
+    before, after = section(old, "tasks"), section(new, "tasks")
+    for local in before.keys() & after.keys():
+        task = after[local]
+        if task["kind"] in TAKEN and is_still(old, before[local]["token"]) != is_still(new, task["token"]):
+            yield local
 
 
 def _timers(old: State, new: State) -> Iterator[SetTimer]:
@@ -88,7 +98,7 @@ def _item(local: str, task: dict[str, Any], state: State) -> NewItem:
         topic=(task.get("topic") or task.get("handler") or "")[:200] if is_taken else "",
         inputs=msgspec.json.encode(task["inputs"]).decode() if is_taken and "inputs" in task else "",
         since=since,
-        due_at=since if is_taken and not is_held(state) else None,
+        due_at=since if is_taken and not is_still(state, task["token"]) else None,
     )
 
 

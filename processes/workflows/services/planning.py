@@ -87,7 +87,8 @@ def make_step(
 def describe(command: Mapping[str, Any], state: State | None) -> str:
     """Say what caused a version: the command, and the element it was about."""
     name = str(command["command"])
-    for key, part in (("task", "tasks"), ("timer", "timers"), ("subscription", "subscriptions")):
+    parts = (("task", "tasks"), ("item", "items"), ("timer", "timers"), ("subscription", "subscriptions"))
+    for key, part in parts:
         if key in command:
             record = section(state or {}, part).get(str(command[key])) or {}
             return f"{name} {record.get('element', command[key])}"
@@ -98,6 +99,8 @@ def _done(command: Mapping[str, Any], state: State | None) -> Collection[str]:
     """Name the tasks that this command completes, if they are gone after it."""
     if command["command"] in ("complete_task", "complete_job"):
         return {str(command["task"])}
+    if command["command"] == "complete_item":
+        return {local for local, task in section(state or {}, "tasks").items() if task["token"] == command["item"]}
     if command["command"] in ("event", "send_message"):
         return {local for local, task in section(state or {}, "tasks").items() if task["kind"] == "receive"}
     return ()

@@ -126,11 +126,17 @@ def _in(versions: set[int]) -> Q:
 
 def _waiting(instance_id: UUID, state: State | None) -> list[dict[str, Any]]:
     """List what waits in a state."""
-    kinds = (("task", "tasks"), ("timer", "timers"), ("subscription", "subscriptions"))
+    kinds = (("task", "tasks"), ("timer", "timers"), ("subscription", "subscriptions"), ("item", "items"))
     return [
-        {"what": what, "id": task_id(instance_id, local), "element": each["element"], "kind": each["kind"]}
+        {
+            "what": what,
+            "id": task_id(instance_id, local),
+            "element": each["element"],
+            "kind": each["kind"] if "kind" in each else each["state"],
+        }
         for what, part in kinds
         for local, each in section(state or {}, part).items()
+        if each.get("state") not in ("completed", "terminated", "closed")
     ]
 
 

@@ -61,6 +61,8 @@ class Mirror:
 
     items: Sequence[NewItem] = ()
     items_closed: Sequence[ClosedItem] = ()
+    items_held: Sequence[str] = ()
+    """Work that workers take: held back where it could be taken, given to them where it was held back."""
     timers: Sequence[SetTimer] = ()
     timers_gone: Sequence[str] = ()
     subscriptions: Sequence[NewSubscription] = ()

@@ -29,6 +29,7 @@ PARTS = {
     "body": "bodies",
     "item_closed": "items_closed",
     "item_opened": "items",
+    "item_held": "items_held",
     "timer_gone": "timers_gone",
     "timer": "timers",
     "subscription_gone": "subscriptions_gone",
@@ -69,6 +70,7 @@ def _write_at_once(step: Step) -> str | None:
         "taken_key": step.taken_key,
         "position": step.position,
         "items": _json(mirror.items),
+        "items_held": _json(mirror.items_held),
         "items_closed": _json({closed["local"]: closed["status"] for closed in mirror.items_closed}),
         "timers": _json(mirror.timers),
         "timers_gone": _json(mirror.timers_gone),
@@ -162,6 +164,8 @@ def _write_mirror(step: Step) -> None:
     for gone in mirror.items_closed:
         items = WorkItem.objects.filter(**of, local=gone["local"], status=WorkItem.Status.OPEN)
         items.update(status=gone["status"], closed_by=step.number, due_at=None, fence=F("fence") + 1)
+    turned = WorkItem.objects.filter(**of, local__in=mirror.items_held, status=WorkItem.Status.OPEN)
+    turned.update(due_at=Case(When(due_at=None, then=Value(step.at))), fence=F("fence") + 1)
     made = {"opened_by": step.number, "correlation_id": step.correlation_id}
     WorkItem.objects.bulk_create(WorkItem(**of, **made, **item) for item in mirror.items)
     WorkflowTimer.objects.filter(**of, local__in=mirror.timers_gone).delete()

@@ -27,6 +27,16 @@ item_closed AS (
     ))
 )
 
+item_held AS (
+    UPDATE workflows_work_item AS item
+    SET due_at = CASE WHEN due_at IS NULL THEN %(at)s END, fence = item.fence + 1
+    FROM moved
+    WHERE item.status = 'open' AND item.id = ANY(ARRAY(
+        SELECT (SELECT id FROM workflows_work_item WHERE instance_id = %(instance)s AND local = held)
+        FROM json_array_elements_text(%(items_held)s::json) AS held
+    ))
+)
+
 item_opened AS (
     INSERT INTO workflows_work_item (
         instance_id, local, element, name, kind, status, topic, inputs, since, opened_by, due_at, fence, worker,

@@ -7,6 +7,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from processes.workflows.models import WorkflowInstance, WorkflowVersion, WorkItem
 from tests.sensors.api.callers import Caller, service
+from tests.workflows.cases_files import case, human, listener
 from tests.workflows.store.files import chain, user
 from tests.workflows.store.files import service as service_task
 
@@ -350,3 +351,55 @@ class TestExternalTasks:
     def test_an_unknown_one_is_404(self, caller: Caller, task_id: str) -> None:
         answer = caller("POST", f"/workflows/external-tasks/{task_id}/complete/", {"worker": "w"})
         assert answer.status_code == 404
+
+
+class TestCases:
+    PLAN = case(
+        human("survey"), human("mount", manual=True, entry="survey complete"), listener("cancel"), human("bill")
+    )
+
+    def test_is_published_and_shows_its_items(self, caller: Caller, begin: Any) -> None:
+        published = caller("POST", "/workflows/definitions/", {"source": self.PLAN})
+        assert (published.status_code, published.json()["kind"]) == (201, "cmmn")
+        instance = begin(self.PLAN.encode())
+        assert all(set(item) == {"id", "element", "state"} for item in instance["items"])
+        shown = [(item["element"], item["state"]) for item in instance["items"]]
+        assert shown[:4] == [("plan", "active"), ("survey", "active"), ("mount", "available"), ("cancel", "available")]
+        active = [(each["element"], each["kind"]) for each in instance["active"]]
+        assert active == [("plan", "case_plan"), ("survey", "human_task"), ("bill", "human_task")]
+
+    def test_its_items_take_commands(self, caller: Caller, begin: Any) -> None:
+        instance = begin(self.PLAN.encode())
+        task = instance["tasks"][0]["id"]
+        instance = command(caller, instance, "complete_task", task=task, variables={"ok": True}).json()
+        answers = [self.give(caller, instance, name, "mount") for name in ("disable", "reenable", "start")]
+        states = [self.state(answer.json(), "mount") for answer in answers]
+        assert states == ["disabled", "enabled", "active"]
+        answers = [self.give(caller, instance, name, "mount") for name in ("suspend_item", "resume_item")]
+        assert [self.state(answer.json(), "mount") for answer in answers] == ["suspended", "active"]
+        self.give(caller, instance, "terminate_item", "bill")
+        ended = self.give(caller, instance, "complete_item", "mount").json()
+        assert (ended["status"], self.state(ended, "cancel")) == ("completed", "terminated")
+        assert command(caller, instance, "close").json()["status"] == "closed"
+
+    def test_what_an_item_cannot_do_is_told(self, caller: Caller, begin: Any) -> None:
+        instance = begin(self.PLAN.encode())
+        for name, element in (("start", "survey"), ("occur", "survey"), ("reenable", "mount"), ("resume_item", "plan")):
+            assert failed(self.give(caller, instance, name, element)) == (409, "not_possible"), name
+        assert failed(command(caller, instance, "occur", item="nobody")) == (409, "not_possible")
+        assert failed(command(caller, instance, "occur")) == (400, "invalid")
+        assert failed(command(caller, instance, "close")) == (409, "not_possible")
+
+    def test_an_item_of_an_abandoned_branch_is_told_so(self, caller: Caller, begin: Any) -> None:
+        instance = begin(self.PLAN.encode())
+        assert self.give(caller, instance, "occur", "cancel").status_code == 200
+        address = f"/workflows/instances/{instance['id']}/return/"
+        assert caller("POST", address, {"version": 1, "reason": "again"}).status_code == 200
+        assert failed(self.give(caller, instance, "occur", "cancel")) == (409, "abandoned")
+
+    def give(self, caller: Caller, instance: Any, name: str, element: str) -> Any:
+        item = next(each["id"] for each in instance["items"] if each["element"] == element)
+        return command(caller, instance, name, item=item)
+
+    def state(self, instance: Any, element: str) -> str:
+        return next(str(each["state"]) for each in instance["items"] if each["element"] == element)

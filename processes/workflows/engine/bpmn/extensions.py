@@ -7,7 +7,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from processes.workflows.engine.bpmn.file import BPMN, Subject
+from processes.workflows.engine.bpmn.file import Subject
 from processes.workflows.engine.bpmn.xml import Element
 
 POSTERN = "https://postern.dev/bpmn/1.0"
@@ -52,8 +52,7 @@ _GROUPS = ("handler", "inputs")
 
 def _extensions_of(holder: Element) -> Iterator[Element]:
     yield from _attributes_of(holder)
-    within = [child for child in holder.children if child.space == BPMN and child.name == "extensionElements"]
-    for place in (holder, *within):
+    for place in (holder, *holder.all("extensionElements")):
         for child in place.children:
             if child.space == POSTERN:
                 yield child

@@ -16,13 +16,22 @@ def read_timer(subject: Subject, definition: Element) -> Timer | None:
         subject.refuse("A timer has one of timeDate, timeDuration and timeCycle.", definition)
         return None
     child, kind = given[0]
-    if _LITERAL.match(child.text) is None:
-        return Timer(kind, expression=subject.compile(child.text, child))
+    return read_timer_text(subject, kind, child.text, child)
+
+
+def read_timer_text(subject: Subject, kind: TimerKind, text: str, at: Element) -> Timer:
+    if not is_literal(text):
+        return Timer(kind, expression=subject.compile(text, at))
     try:
-        _PARSERS[kind](child.text)
+        _PARSERS[kind](text)
     except NotIso as error:
-        subject.refuse(f"The timer cannot be read, {shorten(child.text)}: {error}", child)
-    return Timer(kind, literal=child.text)
+        subject.refuse(f"The timer cannot be read, {shorten(text)}: {error}", at)
+    return Timer(kind, literal=text)
+
+
+def is_literal(text: str) -> bool:
+    """Tell what begins like a duration, a cycle or a date: as an expression it would fail only when run."""
+    return _LITERAL.match(text) is not None
 
 
 _KINDS = {"timeDate": TimerKind.DATE, "timeDuration": TimerKind.DURATION, "timeCycle": TimerKind.CYCLE}
@@ -33,5 +42,4 @@ _PARSERS: dict[TimerKind, Callable[[str], object]] = {
     TimerKind.DURATION: lambda text: parse_duration(text).after(_LATE),
     TimerKind.CYCLE: lambda text: parse_cycle(text).first(_LATE),
 }
-# What begins like a duration, a cycle or a date is meant as one: as an expression it would fail only when run.
 _LITERAL = re.compile(r"[-+]?P(?:T?\d|T?$)|R\d*/|R\d*$|\d{4}-|\d{8}T", re.ASCII)

@@ -6,6 +6,7 @@ number within limits.
 """
 
 from processes.workflows.engine.diagram.drawing import draw
+from processes.workflows.engine.diagram.item_states import STATES, find_shown_state
 from processes.workflows.engine.diagram.marks import Marks, Words
 
-__all__ = ["Marks", "Words", "draw"]
+__all__ = ["STATES", "Marks", "Words", "draw", "find_shown_state"]

@@ -1,71 +1,64 @@
-"""The work of an instance on the drawing: tokens and incidents as badges on the corners of a shape."""
-
-from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+"""The work of an instance on the drawing: tokens, states and incidents as badges on the corners of a shape."""
 
 from lxml import etree
 
 from processes.workflows.engine.diagram.canvas import add, add_text
-from processes.workflows.engine.diagram.colours import ACCENT, ACTIVE, ALARM, BROKEN, FINISHED, PAPER, PLAIN, Look
-from processes.workflows.engine.diagram.marks import Marks, Words
+from processes.workflows.engine.diagram.case_icons import STATES
+from processes.workflows.engine.diagram.colours import ACCENT, ALARM, PAPER
+from processes.workflows.engine.diagram.icons import draw_icon
+from processes.workflows.engine.diagram.item_states import LOOKS
+from processes.workflows.engine.diagram.marks import Words
 from processes.workflows.engine.diagram.picture import Bounds
+from processes.workflows.engine.diagram.standing import Standing, say_count
 
 _RADIUS = 10.0
 _MOST = 999
+_REACH = 22.0
+"""How far a badge may lie outside of its shape: within the margin of the drawing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """What the marks say of the shapes, those of undrawn elements counted where they are shown."""
-
-    tokens: Mapping[str, int]
-    incidents: frozenset[str]
-    done: frozenset[str]
-
-    def get_look(self, key: str) -> Look:
-        if key in self.incidents:
-            return BROKEN
-        if key in self.tokens:
-            return ACTIVE
-        return FINISHED if key in self.done else PLAIN
-
-    def describe(self, key: str, words: Words) -> str:
-        """Say in words what the badges of a shape show; nothing when there are none."""
-        parts = [words.incident] if key in self.incidents else []
-        if key in self.tokens:
-            parts.append(f"{words.tokens}: {self.tokens[key]}")
-        if not parts and key in self.done:
-            parts.append(words.done)
-        return ", ".join(parts)
-
-
-def find_standing(marks: Marks, shown_by: Mapping[str, str]) -> Standing:
-    tokens: Counter[str] = Counter()
-    for key, count in marks.active.items():
-        if key in shown_by and count > 0:
-            tokens[shown_by[key]] += count
-    return Standing(
-        tokens=dict(tokens),
-        incidents=frozenset(shown_by[key] for key in marks.incidents if key in shown_by),
-        # A part that is done does not make the whole done: only what is drawn itself.
-        done=frozenset(key for key in marks.done if shown_by.get(key) == key),
-    )
-
-
-def draw_badges(parent: etree._Element, bounds: Bounds, tokens: int, *, has_incident: bool) -> None:
+def draw_badges(parent: etree._Element, bounds: Bounds, key: str, standing: Standing, words: Words) -> None:
+    state, tokens = standing.find_state(key), standing.tokens.get(key, 0)
+    if state is not None:
+        _draw_state(parent, *state, bounds.x, bounds.y, words)
     if tokens:
-        text = str(tokens) if tokens <= _MOST else f"{_MOST}+"
-        _draw_badge(parent, text, bounds.x, bounds.y, ACCENT)
-    if has_incident:
+        _draw_badge(parent, _write_count(tokens), bounds.x, bounds.y, ACCENT)
+    if key in standing.incidents or key in standing.failed:
         _draw_badge(parent, "!", bounds.right, bounds.y, ALARM)
+
+
+def _draw_state(parent: etree._Element, state: str, count: int, x: float, y: float, words: Words) -> None:
+    """Draw the sign of a state, before the number of several."""
+    badge = add(parent, "g", data_state=state)
+    add_text(badge, "title", say_count(words.say_state(state), count))
+    text = _write_count(count) if count > 1 else ""
+    wide = 8.0 * len(text)
+    width = 2 * _RADIUS + (wide + 2 if text else 0)
+    # To the left as far as there is room: on the right it would cover the icon of a task.
+    left = x - min(width - _RADIUS, _REACH)
+    _draw_disc(badge, left, y, width, LOOKS[state].stroke)
+    draw_icon(badge, STATES[state], left + _RADIUS, y, scale=0.85, ink=PAPER)
+    if text:
+        _write(badge, text, left + 2 * _RADIUS - 1 + wide / 2, y)
 
 
 def _draw_badge(parent: etree._Element, text: str, x: float, y: float, colour: str) -> None:
     """Draw a disc, for more than one digit a longer one."""
     width = max(2 * _RADIUS, 8 + 8 * len(text))
-    badge = add(parent, "rect", x=x - width / 2, y=y - _RADIUS, width=width, height=2 * _RADIUS, rx=_RADIUS)
+    _draw_disc(parent, x - width / 2, y, width, colour)
+    _write(parent, text, x, y)
+
+
+def _draw_disc(parent: etree._Element, left: float, y: float, width: float, colour: str) -> None:
+    badge = add(parent, "rect", x=left, y=y - _RADIUS, width=width, height=2 * _RADIUS, rx=_RADIUS)
     for name, value in {"fill": colour, "stroke": PAPER, "stroke-width": "2"}.items():
         badge.set(name, value)
+
+
+def _write(parent: etree._Element, text: str, x: float, y: float) -> None:
     label = add_text(parent, "text", text, x=x, y=y + 4, font_size=11.5, fill=PAPER, text_anchor="middle")
     label.set("font-weight", "700")
+
+
+def _write_count(count: int) -> str:
+    return str(count) if count <= _MOST else f"{_MOST}+"

@@ -17,6 +17,11 @@ ALARM = "#c81e1e"
 ALARM_TINT = "#fde4e4"
 DONE = "#3f7d57"
 DONE_TINT = "#eaf6ee"
+OFFER = "#8f5600"
+OFFER_TINT = "#fff1d6"
+PAUSE = "#6b4bb3"
+PAUSE_TINT = "#eee8fb"
+FADED = "#5f6d80"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,3 +36,6 @@ PLAIN = Look(SURFACE, INK)
 ACTIVE = Look(ACCENT_TINT, ACCENT)
 BROKEN = Look(ALARM_TINT, ALARM)
 FINISHED = Look(DONE_TINT, DONE)
+OFFERED = Look(OFFER_TINT, OFFER)
+PAUSED = Look(PAUSE_TINT, PAUSE)
+GONE = Look(BAND, FADED)

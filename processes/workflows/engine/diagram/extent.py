@@ -9,10 +9,16 @@ _MARGIN = 24.0
 
 
 def find_extent(picture: Picture, labels: Iterable[Bounds]) -> Bounds:
-    boxes = [*(shape.bounds for shape in picture.shapes), *_points(picture), *labels]
+    boxes = [*_shapes(picture), *_points(picture), *labels]
     left, top = min(box.x for box in boxes) - _MARGIN, min(box.y for box in boxes) - _MARGIN
     right, bottom = max(box.right for box in boxes) + _MARGIN, max(box.bottom for box in boxes) + _MARGIN
     return Bounds(left, top, right - left, bottom - top)
+
+
+def _shapes(picture: Picture) -> Iterator[Bounds]:
+    for shape in picture.shapes:
+        box, above = shape.bounds, shape.overhang
+        yield Bounds(box.x, box.y - above, box.width, box.height + above)
 
 
 def _points(picture: Picture) -> Iterator[Bounds]:

@@ -1,4 +1,4 @@
-"""Flows and associations. Arrow heads are paths of their own: a marker would need a reference."""
+"""Flows, connectors and associations. Arrow heads are paths of their own: a marker would need a reference."""
 
 import math
 from collections.abc import Sequence
@@ -20,6 +20,8 @@ def draw_edge(group: etree._Element, edge: Edge) -> None:
         _draw_sequence(group, edge)
     elif kind == "messageFlow":
         _draw_message(group, edge)
+    elif kind.endswith("OnPart"):
+        _draw_line(group, edge.points, LINE, dashes="9 5 1 5")
     else:
         _draw_association(group, edge)
 

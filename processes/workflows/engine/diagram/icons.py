@@ -33,7 +33,7 @@ def draw_icon(
         add(group, "path", d=icon.details, stroke=PAPER if is_full else ink, stroke_width=width)
 
 
-def _disc(radius: float, x: float = 0, y: float = 0) -> str:
+def disc(radius: float, x: float = 0, y: float = 0) -> str:
     return f"M{x - radius} {y}a{radius} {radius} 0 1 0 {2 * radius} 0a{radius} {radius} 0 1 0 {-2 * radius} 0Z"
 
 
@@ -63,13 +63,13 @@ _PENTAGON = polyline(*_ring(5, 9), closed=True)
 
 EVENTS = {
     "message": _ENVELOPE,
-    "timer": Icon(_disc(9), _dial(9)),
+    "timer": Icon(disc(9), _dial(9)),
     "signal": Icon("M0 -8.5L8.4 6H-8.4Z"),
     "condition": Icon("M-6 -8H6V8H-6Z", "M-3.6 -4.6H3.6M-3.6 -1.5H3.6M-3.6 1.6H3.6M-3.6 4.7H3.6"),
     "error": Icon("M-8 7.5L-3.4 -6.5L2 1.6L8 -7.5L3.6 7L-1.8 -0.6Z"),
     "escalation": Icon("M0 -8.5L6.5 8L0 1.6L-6.5 8Z"),
     "compensation": Icon("M-0.5 -6.5V6.5L-9.5 0ZM8.5 -6.5V6.5L-0.5 0Z"),
-    "terminate": Icon(_disc(9.5), is_solid=True),
+    "terminate": Icon(disc(9.5), is_solid=True),
     "link": Icon("M-8 -3.4H1V-7.4L8.6 0L1 7.4V3.4H-8Z"),
     "cancel": Icon("M-8 -5.2L-5.2 -8L0 -2.8L5.2 -8L8 -5.2L2.8 0L8 5.2L5.2 8L0 2.8L-5.2 8L-8 5.2L-2.8 0Z"),
     "multiple": Icon(_PENTAGON),
@@ -77,13 +77,13 @@ EVENTS = {
 }
 
 TASKS = {
-    "userTask": Icon("M-8.4 8.6C-8.4 2.6 -5.6 1 0 1S8.4 2.6 8.4 8.6Z" + _disc(4.3, 0, -4.4)),
+    "userTask": Icon("M-8.4 8.6C-8.4 2.6 -5.6 1 0 1S8.4 2.6 8.4 8.6Z" + disc(4.3, 0, -4.4)),
     "manualTask": Icon(
         "M-9 -1.6L-3.4 -7.4C-2.2 -8.6 -0.6 -7 -1.6 -5.8L-3.2 -3.8H7.4C9.6 -3.8 9.6 -1 7.4 -1H8.2C10 -1 10 1.9 8.2 1.9"
         "H7.2C9 1.9 9 4.6 7.2 4.6H5.6C7.2 4.6 7.2 7.2 5.6 7.2H-4.2C-7 7.2 -9 5.4 -9 3Z",
         "M1.6 -1H7.4M1.6 1.9H7.2M1.6 4.6H5.6",
     ),
-    "serviceTask": Icon(_gear(8, 9.4, 6.8), _disc(3)),
+    "serviceTask": Icon(_gear(8, 9.4, 6.8), disc(3)),
     "scriptTask": Icon(
         "M-4.4 -8.4H8C4 -5.2 4.4 -3 6 0S7.6 5.6 3.6 8.4H-8.4C-4.4 5.6 -4.8 3 -6.4 0S-8 -5.6 -4.4 -8.4Z",
         "M-4.2 -4.4H2M-4 -1.2H2.6M-2.6 2H4M-2.4 5.2H3.4",
@@ -105,7 +105,7 @@ MARKERS = {
 GATEWAYS = {
     "exclusiveGateway": Icon("M-5.6 -7.4L5.6 7.4M5.6 -7.4L-5.6 7.4", is_open=True),
     "parallelGateway": Icon("M0 -9V9M-9 0H9", is_open=True),
-    "inclusiveGateway": Icon(_disc(8), is_open=True),
+    "inclusiveGateway": Icon(disc(8), is_open=True),
     "complexGateway": Icon("M0 -9V9M-9 0H9M-6.4 -6.4L6.4 6.4M6.4 -6.4L-6.4 6.4", is_open=True),
 }
 PENTAGON = Icon(polyline(*_ring(5, 7), closed=True))

@@ -13,6 +13,8 @@ class Marks:
     incidents: frozenset[str] = frozenset()
     done: frozenset[str] = frozenset()
     """Visited and left."""
+    items: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Of a case: how many instances of a plan item are in which state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,3 +24,8 @@ class Words:
     tokens: str = "Tokens"
     incident: str = "Incident"
     done: str = "Done"
+    states: Mapping[str, str] = field(default_factory=dict)
+    """The states of plan items; one that is not here is called by its own name."""
+
+    def say_state(self, state: str) -> str:
+        return self.states.get(state, state)

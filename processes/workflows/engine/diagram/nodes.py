@@ -1,7 +1,5 @@
 """Events, activities and gateways: each is drawn in a group whose origin is the upper left corner of its bounds."""
 
-from collections.abc import Callable
-
 from lxml import etree
 
 from processes.workflows.engine.diagram.canvas import add, add_group, polyline
@@ -9,13 +7,11 @@ from processes.workflows.engine.diagram.colours import Look
 from processes.workflows.engine.diagram.icons import EVENTS, GATEWAYS, MARKERS, PENTAGON, PLUS, TASKS, Icon, draw_icon
 from processes.workflows.engine.diagram.labels import write_block
 from processes.workflows.engine.diagram.picture import Shape
+from processes.workflows.engine.diagram.process_elements import SUB_PROCESSES
 from processes.workflows.engine.diagram.wording import fit
-
-Draw = Callable[[etree._Element, Shape, Look], None]
 
 _THROWING = frozenset({"endEvent", "intermediateThrowEvent", "implicitThrowEvent"})
 _DOUBLE = frozenset({"intermediateThrowEvent", "intermediateCatchEvent", "boundaryEvent"})
-_SUB_PROCESSES = frozenset({"subProcess", "transaction", "adHocSubProcess"})
 
 
 def draw_event(group: etree._Element, shape: Shape, look: Look) -> None:
@@ -36,17 +32,17 @@ def draw_event(group: etree._Element, shape: Shape, look: Look) -> None:
 
 def draw_activity(group: etree._Element, shape: Shape, look: Look) -> None:
     element, bounds = shape.element, shape.bounds
-    is_open = element.kind in _SUB_PROCESSES and shape.is_expanded
+    is_open = element.kind in SUB_PROCESSES and shape.is_expanded
     _draw_box(group, shape, look)
     icon = TASKS.get(element.kind)
     if icon is not None:
         draw_icon(group, icon, 15, 15, scale=0.85, ink=look.stroke)
     markers = [MARKERS[name] for name in element.markers]
-    if element.kind in _SUB_PROCESSES and not shape.is_expanded:
+    if element.kind in SUB_PROCESSES and not shape.is_expanded:
         markers.insert(0, MARKERS["collapsed"])
-    _draw_markers(group, markers, bounds.width / 2, bounds.height - 12, look.stroke)
+    draw_markers(group, markers, bounds.width / 2, bounds.height - 12, look.stroke)
     top, bottom = (23 if icon else 6), bounds.height - (20 if markers else 6)
-    _write_name(group, shape, top, bottom, is_at_top=is_open)
+    write_name(group, shape, top, bottom, is_at_top=is_open)
 
 
 def draw_gateway(group: etree._Element, shape: Shape, look: Look) -> None:
@@ -77,7 +73,7 @@ def _draw_box(group: etree._Element, shape: Shape, look: Look) -> None:
     box.set("fill", look.fill)
     box.set("stroke", look.stroke)
     box.set("stroke-width", "3.6" if element.kind == "callActivity" else "1.6")
-    if element.kind in _SUB_PROCESSES and shape.is_expanded:
+    if element.kind in SUB_PROCESSES and shape.is_expanded:
         # A large area in a full tint would outshout what is in it.
         box.set("fill-opacity", "0.4")
     if element.is_event_triggered:
@@ -89,16 +85,18 @@ def _draw_box(group: etree._Element, shape: Shape, look: Look) -> None:
         inner.set("stroke", look.stroke)
 
 
-def _draw_markers(group: etree._Element, markers: list[Icon], x: float, y: float, ink: str) -> None:
+def draw_markers(group: etree._Element, markers: list[Icon], x: float, y: float, ink: str) -> None:
     left = x - (len(markers) - 1) * 10
     for number, icon in enumerate(markers):
         draw_icon(group, icon, left + number * 20, y, scale=0.8, ink=ink)
 
 
-def _write_name(group: etree._Element, shape: Shape, top: float, bottom: float, *, is_at_top: bool) -> None:
+def write_name(
+    group: etree._Element, shape: Shape, top: float, bottom: float, *, is_at_top: bool = False, aside: float = 6
+) -> None:
     """Write the name in the middle; where that would touch the icon or the markers, between them."""
     bounds = shape.bounds
-    block = fit(shape.element.name, bounds.width - 12, max(bottom - top, 1))
+    block = fit(shape.element.name, bounds.width - 2 * aside, max(bottom - top, 1))
     middle = (bounds.height - block.height) / 2
     y = 8 if is_at_top else max(top, min(middle, bottom - block.height))
     write_block(group, block, bounds.width / 2, y)

@@ -48,7 +48,8 @@ class Element:
     is_event_triggered: bool = False
     """An event sub-process."""
     markers: tuple[str, ...] = ()
-    """What stands at the bottom of an activity: `loop`, `parallel`, `sequential`, `compensation`, `ad_hoc`."""
+    """What stands at the bottom of an activity: `loop`, `parallel`, `sequential`, `compensation`, `ad_hoc`; of a plan
+    item: `auto_complete`, `manual`, `required`, `repetition`."""
     variant: str = ""
     """Of an event-based gateway that begins a process: `exclusive` or `parallel`. Of an association: its direction."""
     is_default: bool = False
@@ -65,6 +66,8 @@ class Shape:
     is_horizontal: bool = True
     has_marker: bool = True
     """Of an exclusive gateway: whether it shows its cross."""
+    overhang: float = 0
+    """How far it reaches above its bounds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,15 @@
 
 from collections.abc import Sequence
 
-from processes.workflows.engine.definition import Definition, Kind, Node, Trigger
+from processes.workflows.engine.definition import Kind, Node, Trigger
 from processes.workflows.engine.execution.arming import arm, arm_boundaries
+from processes.workflows.engine.execution.calls import open_called
 from processes.workflows.engine.execution.compensation import remember
-from processes.workflows.engine.execution.failures import Failed
 from processes.workflows.engine.execution.flows import leave
 from processes.workflows.engine.execution.handlers import EXTERNAL, IMMEDIATE, inputs_of
-from processes.workflows.engine.execution.limits import MAX_CALLS
 from processes.workflows.engine.execution.records import Entry, ScopeRecord, TaskRecord, Variables
 from processes.workflows.engine.execution.scopes import begin_scope, open_scope
-from processes.workflows.engine.execution.variables import evaluate, visible, write
+from processes.workflows.engine.execution.variables import evaluate, write
 from processes.workflows.engine.execution.working import Work
 
 _WAITING = {Kind.USER_TASK: "user", Kind.MANUAL_TASK: "manual", Kind.RECEIVE_TASK: "receive"}
@@ -34,7 +33,10 @@ def begin(work: Work, token: str, node: Node) -> None:
 
 
 def finish(work: Work, token: str, *, inner: Sequence[Entry] = (), ended: ScopeRecord | None = None) -> None:
-    """Complete an activity: nothing of it waits any more, its token goes on."""
+    """Complete an activity: nothing of it waits any more, its token goes on; or a task of a case."""
+    if token in work.items:
+        work.at_once("finish_task", token)
+        return
     work.clear(token)
     remember(work, token, work.node(token), inner=inner, ended=ended)
     leave(work, token)
@@ -99,40 +101,6 @@ def _run_sub_process(work: Work, token: str, node: Node) -> None:
 
 
 def _call(work: Work, token: str, node: Node) -> None:
-    """Run another process inside this state, with a copy of what can be seen from here."""
-    caller = work.tokens[token]["scope"]
-    if _calls_around(work, caller) >= MAX_CALLS:
-        raise Failed(node.id, f"More than {MAX_CALLS} processes would call one another.")
-    definition, revision = _called(work, node)
+    """Run another process, or a case, inside this state."""
     watch(work, token, node)
-    scope = open_scope(
-        work,
-        {
-            "element": definition.key,
-            "parent": caller,
-            "token": token,
-            "definition": [definition.key, revision],
-            "variables": dict(visible(work, caller)),
-            "written": [],
-        },
-    )
-    begin_scope(work, scope)
-
-
-def _called(work: Work, node: Node) -> tuple[Definition, int]:
-    try:
-        definition, revision = work.newest(node.called)
-    except LookupError as error:
-        raise Failed(node.id, f"There is no definition {node.called}.") from error
-    if definition.kind != "bpmn":
-        raise Failed(node.id, f"{node.called} is not a process.")
-    return definition, revision
-
-
-def _calls_around(work: Work, scope: str | None) -> int:
-    count = 0
-    while scope is not None:
-        record = work.scopes[scope]
-        count += "definition" in record and record["token"] is not None
-        scope = record["parent"]
-    return count
+    open_called(work, work.tokens[token]["scope"], token, node.id, node.called, kinds=("bpmn", "cmmn"))

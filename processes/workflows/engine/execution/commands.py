@@ -4,6 +4,16 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
+from processes.workflows.engine.cases.commands import (
+    ITEM_COMMANDS,
+    close_case,
+    command_item,
+    is_case,
+    resume_case,
+    suspend_case,
+    terminate_case,
+)
+from processes.workflows.engine.cases.pausing import is_deaf, is_still
 from processes.workflows.engine.definition import Definition, Kind, Node, Trigger
 from processes.workflows.engine.execution.activities import finish
 from processes.workflows.engine.execution.ending import close
@@ -11,7 +21,7 @@ from processes.workflows.engine.execution.failures import Failed, NotPossible
 from processes.workflows.engine.execution.firing import fire
 from processes.workflows.engine.execution.limits import MAX_VARIABLES, is_json, is_name, weigh
 from processes.workflows.engine.execution.raising import raise_error
-from processes.workflows.engine.execution.records import Library, TaskRecord, Variables
+from processes.workflows.engine.execution.records import Library, State, TaskRecord, Variables
 from processes.workflows.engine.execution.scopes import begin_scope, first_elements, open_scope
 from processes.workflows.engine.execution.variables import write
 from processes.workflows.engine.execution.working import Work
@@ -25,7 +35,8 @@ def start(library: Library, command: Command, at: datetime) -> Work:
     definition, revision = library(key, revision)
     variables = given(command)
     record = command.get("record") or ""
-    work = Work(library, {"kind": "bpmn", "epoch": 0, "next": 1, "status": "active", "record": record}, at)
+    state: State = {"kind": definition.kind, "epoch": 0, "next": 1, "status": "active", "record": record}
+    work = Work(library, state, at)
     scope = open_scope(
         work,
         {
@@ -36,20 +47,29 @@ def start(library: Library, command: Command, at: datetime) -> Work:
             "variables": variables,
         },
     )
-    begin_scope(work, scope, _starts(definition, command.get("start")))
+    if definition.plan is not None:
+        work.later("begin_case", scope)
+    else:
+        begin_scope(work, scope, _starts(definition, command.get("start")))
     return work
 
 
 def apply(work: Work, command: Command) -> None:
     """Do what a command asks of an instance that runs."""
     name = command["command"]
+    if name == "close" and is_case(work):
+        close_case(work)
+        return
     if work.status not in ("active", "suspended"):
         raise NotPossible(f"The instance is {work.status}.")
     if work.status == "suspended" and name not in _WHILE_SUSPENDED:
         raise NotPossible("The instance is suspended.")
+    if name in ITEM_COMMANDS:
+        command_item(work, name, command)
+        return
     carry_out = _COMMANDS.get(name)
     if carry_out is None:
-        raise NotPossible(f"A process takes no command {name}.")
+        raise NotPossible(f"A {'case' if is_case(work) else 'process'} takes no command {name}.")
     carry_out(work, command)
 
 
@@ -120,6 +140,8 @@ def _task(work: Work, command: Command, kinds: tuple[str, ...]) -> TaskRecord:
         raise NotPossible("The task is not open.")
     if task["kind"] not in kinds:
         raise NotPossible(f"A task of kind {task['kind']} is not completed in this way.")
+    if work.items.records and is_still(work, task["token"]):
+        raise NotPossible("What the task lies in is suspended.")
     return task
 
 
@@ -127,7 +149,7 @@ def _send_message(work: Work, command: Command) -> None:
     name = command.get("name")
     for key in work.subscriptions.in_order():
         record = work.subscriptions[key]
-        if record["kind"] == "message" and record["name"] == name:
+        if record["kind"] == "message" and record["name"] == name and not is_deaf(work, record):
             fire(work, key, record, given(command))
             return
     raise NotPossible(f"Nothing waits for the message {name}.")
@@ -138,6 +160,8 @@ def _event(work: Work, command: Command) -> None:
     record = work.subscriptions.get(key)
     if record is None:
         raise NotPossible("Nothing waits for the event any more.")
+    if is_deaf(work, record):
+        raise NotPossible("What waits for the event is suspended.")
     fire(work, key, record, _told(command.get("payload")))
 
 
@@ -164,18 +188,25 @@ def _set_variables(work: Work, command: Command) -> None:
 def _suspend(work: Work, command: Command) -> None:
     if work.status == "suspended":
         raise NotPossible("The instance is suspended already.")
+    if is_case(work):
+        suspend_case(work)
     work.status = "suspended"
 
 
 def _resume(work: Work, command: Command) -> None:
     if work.status != "suspended":
         raise NotPossible("The instance is not suspended.")
+    if is_case(work):
+        resume_case(work)
     work.status = "active"
     work.is_changed = True  # variables may have been set in the meantime
 
 
 def _terminate(work: Work, command: Command) -> None:
-    close(work, _root(work), "terminated")
+    if is_case(work):
+        terminate_case(work)
+    else:
+        close(work, _root(work), "terminated")
 
 
 def _root(work: Work) -> str:

@@ -1,11 +1,10 @@
 """How scopes end."""
 
 from processes.workflows.engine.execution.activities import finish
+from processes.workflows.engine.execution.calls import give_back
 from processes.workflows.engine.execution.compensation import end_undone
 from processes.workflows.engine.execution.flows import leave
 from processes.workflows.engine.execution.loops import end_round
-from processes.workflows.engine.execution.records import ScopeRecord
-from processes.workflows.engine.execution.variables import write
 from processes.workflows.engine.execution.working import Work
 
 
@@ -22,7 +21,7 @@ def end_scope(work: Work, scope: str) -> None:
         close(work, scope, "completed")
     else:
         entries = work.log.take(scope)
-        _put_away(work, scope, record["token"])
+        give_back(work, scope, record["token"])
         finish(work, record["token"], inner=entries, ended=record)
 
 
@@ -36,7 +35,10 @@ def terminate_scope(work: Work, scope: str) -> None:
     elif record["token"] is None:
         close(work, scope, "completed")
     else:
-        _put_away(work, scope, record["token"])
+        give_back(work, scope, record["token"])
+        if record["token"] in work.items:
+            finish(work, record["token"])
+            return
         work.clear(record["token"])
         leave(work, record["token"])
 
@@ -47,10 +49,3 @@ def close(work: Work, scope: str, status: str) -> None:
     work.queue.clear()
     work.allowance.grow(-work.weigh_entries(work.log.take(scope)), work.scopes[scope]["element"])
     work.status = status
-
-
-def _put_away(work: Work, scope: str, token: str) -> None:
-    record: ScopeRecord = work.drop_scope(scope)
-    if "written" in record:
-        given_back = {name: record["variables"][name] for name in record["written"]}
-        write(work, work.tokens[token]["scope"], given_back, work.tokens[token]["element"])

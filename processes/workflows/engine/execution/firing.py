@@ -1,5 +1,6 @@
 """What happens when something that was waited for comes."""
 
+from processes.workflows.engine.cases.pausing import is_deaf
 from processes.workflows.engine.definition import Kind, Node
 from processes.workflows.engine.execution.activities import finish
 from processes.workflows.engine.execution.arming import rearm
@@ -33,6 +34,9 @@ def fire(
         start_event_sub_process(work, record["scope"], node)
         return
     token = record["token"]
+    if token is not None and token in work.items:
+        work.at_once("occur", token, key)
+        return
     if token is None:
         raise Failed(node.id, "Nothing waits at this event.")
     if node.kind is not Kind.BOUNDARY:
@@ -48,7 +52,7 @@ def throw_signal(work: Work, name: str) -> None:
     """Let a signal reach everything that waits for it now."""
     for key in [key for key in work.subscriptions.in_order() if _is_signal(work.subscriptions[key], name)]:
         record = work.subscriptions.get(key)
-        if record is not None:
+        if record is not None and not is_deaf(work, record):
             fire(work, key, record)
 
 
@@ -56,7 +60,7 @@ def check_conditions(work: Work) -> None:
     """Fire the conditional events whose condition has become true."""
     for key in work.conditions.in_order():
         record = work.conditions.get(key)
-        if record is None:
+        if record is None or is_deaf(work, record):
             continue
         does_hold = _holds_now(work, record)
         if does_hold and not record["held"]:

@@ -25,6 +25,9 @@ def raise_in_scope(work: Work, scope: str, code: str, *, origin: str, reason: st
         token = work.scopes[scope]["token"]
         if token is None:
             raise Failed(origin, reason or f"Nothing catches the error {code}.")
+        if token in work.items:
+            work.at_once("fail_task", token)
+            return
         if _is_caught_at(work, token, code):
             return
         scope = work.tokens[token]["scope"]

@@ -17,7 +17,7 @@ class ScopeRecord(TypedDict):
     element: str
     parent: str | None
     token: str | None
-    """The token this scope belongs to; None: the instance itself."""
+    """The token or the item this scope belongs to; None: the instance itself."""
     variables: Variables
     definition: NotRequired[list[Any]]
     """Of a process, the instance's own or a called one: key and revision. Variables are not looked for beyond it."""
@@ -42,9 +42,29 @@ class TokenRecord(TypedDict):
     """Of a token whose activity runs in rounds, which have tokens of their own."""
 
 
+class ItemRecord(TypedDict):
+    """An item of a case's plan; the case plan model is one too."""
+
+    element: str
+    scope: str
+    """That of the stage it lies in."""
+    state: str
+    since: str
+    required: NotRequired[bool]
+    heard: NotRequired[dict[str, list[int]]]
+    """By the place of the criterion: the on-parts that have happened."""
+    held: NotRequired[list[int]]
+    """The criteria without on-parts whose condition holds already."""
+    before: NotRequired[str]
+    """The state it was in when what it lies in was suspended."""
+    paused: NotRequired[list["TimerRecord"]]
+    """The timers in it, while it is suspended."""
+
+
 class TaskRecord(TypedDict):
     element: str
     token: str
+    """The token or the item that waits for it."""
     scope: str
     kind: str
     name: str
@@ -132,6 +152,7 @@ class State(TypedDict, total=False):
     size: int
     scopes: dict[str, ScopeRecord]
     tokens: dict[str, TokenRecord]
+    items: dict[str, ItemRecord]
     tasks: dict[str, TaskRecord]
     timers: dict[str, TimerRecord]
     subscriptions: dict[str, SubscriptionRecord]
@@ -141,7 +162,7 @@ class State(TypedDict, total=False):
     compensations: list[Entry]
 
 
-SECTIONS = ("scopes", "tokens", "tasks", "timers", "subscriptions", "conditions", "loops", "undoing")
+SECTIONS = ("scopes", "tokens", "items", "tasks", "timers", "subscriptions", "conditions", "loops", "undoing")
 
 
 class Effect(TypedDict):

@@ -2,6 +2,9 @@
 
 from collections.abc import Callable
 
+from processes.workflows.engine.cases import items, sentries
+from processes.workflows.engine.cases.beginning import begin_case, end_case
+from processes.workflows.engine.cases.completing import complete_one
 from processes.workflows.engine.definition import Kind, Node
 from processes.workflows.engine.execution import events, gateways
 from processes.workflows.engine.execution.activities import begin
@@ -12,14 +15,17 @@ from processes.workflows.engine.execution.working import Work
 
 
 def settle(work: Work) -> None:
-    """Do what there is to do: tokens in the order they were made, conditions whenever variables have changed."""
+    """Do what there is to do: tokens in the order they were made, conditions whenever variables have changed.
+
+    A stage is complete only when everything that its last item has set off is done.
+    """
     while True:
         _look_at_conditions(work)
         while work.queue:
             name, *arguments = work.queue.popleft()
             _STEPS[name](work, *arguments)
             _look_at_conditions(work)
-        if work.status != "active" or not gateways.open_inclusive(work):
+        if work.status != "active" or not (gateways.open_inclusive(work) or _complete_stage(work)):
             return
 
 
@@ -28,6 +34,13 @@ def _look_at_conditions(work: Work) -> None:
         work.is_changed = False
         if len(work.conditions):
             check_conditions(work)
+        if len(work.items):
+            sentries.tell_of_variables(work)
+            sentries.check_conditions(work)
+
+
+def _complete_stage(work: Work) -> bool:
+    return len(work.items) > 0 and complete_one(work)
 
 
 def _enter(work: Work, token: str, flow: str | None) -> None:
@@ -47,7 +60,18 @@ def _begin(work: Work, token: str, node: Node, flow: str | None) -> None:
     begin(work, token, node)
 
 
-_STEPS: dict[str, Callable[..., None]] = {"enter": _enter, "end": end_scope, "terminate": terminate_scope}
+_STEPS: dict[str, Callable[..., None]] = {
+    "enter": _enter,
+    "end": end_scope,
+    "terminate": terminate_scope,
+    "begin_case": begin_case,
+    "case_ended": end_case,
+    "created": items.take_up,
+    "met": items.meet,
+    "occur": items.occur,
+    "finish_task": items.finish_task,
+    "fail_task": items.fail,
+}
 
 _ENTERING: dict[Kind, Callable[[Work, str, Node, str | None], None]] = {
     Kind.START: events.pass_event,

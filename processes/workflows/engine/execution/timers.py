@@ -38,18 +38,23 @@ def repeat_timer(work: Work, timer: str) -> None:
 
     Moments that passed while nobody could fire it are left out: it goes on at the next one of its own rhythm.
     """
-    record = work.drop(work.timers, timer)
+    following = next_of_cycle(work, work.drop(work.timers, timer))
+    if following is not None:
+        work.add(work.timers, following)
+
+
+def next_of_cycle(work: Work, record: TimerRecord) -> TimerRecord | None:
     left = record.get("left")
     if "interval" not in record or left == 0:
-        return
+        return None
     try:
         due = _next(datetime.fromisoformat(record["due"]), parse_duration(record["interval"]), work.at)
     except NotIso:  # beyond the year 9999: never
-        return
+        return None
     following: TimerRecord = {**record, "due": due.isoformat(), "since": work.now}
     if left is not None:
         following["left"] = left - 1
-    work.add(work.timers, following)
+    return following
 
 
 def _due(kind: TimerKind, value: object, now: datetime) -> tuple[datetime, Cycle | None]:

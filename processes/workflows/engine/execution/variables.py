@@ -99,6 +99,8 @@ def _set(work: Work, scope: str, name: str, value: object, element: str) -> None
     weight = work.allowance.weigh_value(value, element)
     work.allowance.grow(weight - _weight_before(work, scope, variables, name, element), element)
     work.weights[scope, name] = weight
+    if work.items.records and work.definition(scope).plan is not None:
+        work.file_changes.append((scope, name, variables.get(name), value))
     variables[name] = value
     if "written" in record and name not in record["written"]:
         record["written"].append(name)

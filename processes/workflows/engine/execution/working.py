@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, cast
 
+from processes.workflows.engine.cases.lifecycle import ENDED
 from processes.workflows.engine.definition import Definition, Node
 from processes.workflows.engine.execution.allowance import Allowance
 from processes.workflows.engine.execution.failures import Failed
@@ -15,6 +16,7 @@ from processes.workflows.engine.execution.records import (
     ConditionRecord,
     Effect,
     Entry,
+    ItemRecord,
     Library,
     LoopRecord,
     ScopeRecord,
@@ -30,7 +32,7 @@ from processes.workflows.engine.execution.records import (
 from processes.workflows.engine.execution.sections import Record, Section
 
 
-def _scope_of(record: TokenRecord) -> str:
+def _scope_of(record: TokenRecord | ItemRecord) -> str:
     return record["scope"]
 
 
@@ -55,6 +57,7 @@ class Work:
         self.allowance = Allowance(state.get("size", 0))
         self.scopes: Section[ScopeRecord] = Section(state.get("scopes"), _token_of)
         self.tokens: Section[TokenRecord] = Section(state.get("tokens"), _scope_of)
+        self.items: Section[ItemRecord] = Section(state.get("items"), _scope_of)
         self.tasks: Section[TaskRecord] = Section(state.get("tasks"), _token_of)
         self.timers: Section[TimerRecord] = Section(state.get("timers"), _token_or_scope_of)
         self.subscriptions: Section[SubscriptionRecord] = Section(state.get("subscriptions"), _token_or_scope_of)
@@ -64,6 +67,7 @@ class Work:
         self._sections: tuple[Section[Any], ...] = (
             self.scopes,
             self.tokens,
+            self.items,
             self.tasks,
             self.timers,
             self.subscriptions,
@@ -79,6 +83,8 @@ class Work:
         """Tokens that wait at a join, by scope and element, then by the flow they came by."""
         self.is_changed = False
         """Variables were written or a condition was armed since conditions were last looked at."""
+        self.file_changes: list[tuple[str, str, Any, Any]] = []
+        """Variables of cases that were written: the case's scope, the name, the value before and after."""
         self.own: set[str] = set()
         """Scopes whose records are copies already."""
         self.names: dict[str, Mapping[str, Any]] = {}
@@ -88,6 +94,7 @@ class Work:
         self._library = library
         self._definitions: dict[str, Definition] = {}
         self._children: dict[str, dict[str, Section[Any]]] = {}
+        self._items_of: dict[str, list[str]] | None = None
         self._index()
 
     def definition(self, scope: str) -> Definition:
@@ -129,6 +136,52 @@ class Work:
             raise Failed(element, f"There would be more than {MAX_TOKENS} tokens.")
         record: TokenRecord = {"element": element, "scope": scope, "since": self.now}
         return self.add(self.tokens, record)
+
+    def add_item(self, record: ItemRecord) -> str:
+        by_element = self._item_index()
+        key = self.add(self.items, record)
+        by_element.setdefault(record["element"], []).append(key)
+        return key
+
+    def drop_item(self, key: str) -> None:
+        self.clear(key)
+        self._unlist(key, self.drop(self.items, key))
+
+    def items_of(self, element: str) -> list[str]:
+        """Give the items of one plan item, in the order of creation, whichever stage they lie in."""
+        return list(self._item_index().get(element, ()))
+
+    def items_below(self, owner: str) -> list[str]:
+        """Give the nearest items inside a token, an item or a scope, in the order of creation."""
+        return self._below(owner, self.items)
+
+    def timers_below(self, owner: str) -> list[str]:
+        """Give the timers inside a token, an item or a scope that belong to no item further in."""
+        return self._below(owner, self.timers)
+
+    def owner(self, key: str) -> TokenRecord | ItemRecord:
+        """Give the token or the item that something belongs to."""
+        return self.items[key] if key in self.items else self.tokens[key]
+
+    def _below(self, owner: str, wanted: Section[Any]) -> list[str]:
+        found: list[str] = []
+        for key, section in self._children.get(owner, {}).items():
+            if section is wanted:
+                found.append(key)
+            elif section is not self.items:
+                found += self._below(key, wanted)
+        return sorted(found, key=number)
+
+    def _item_index(self) -> dict[str, list[str]]:
+        if self._items_of is None:
+            self._items_of = {}
+            for key in self.items.in_order():
+                self._items_of.setdefault(self.items[key]["element"], []).append(key)
+        return self._items_of
+
+    def _unlist(self, key: str, record: ItemRecord) -> None:
+        if self._items_of is not None:  # else it is made without the item
+            self._items_of[record["element"]].remove(key)
 
     def drop(self, section: Section[Record], key: str) -> Record:
         record = section.pop(key)
@@ -190,6 +243,10 @@ class Work:
                 self.trace.append(("cancel", record["element"]))
         elif section is self.scopes:
             self._forget(key, record)
+        elif section is self.items:
+            self._unlist(key, record)
+            if record["state"] not in ENDED:
+                self.trace.append(("cancel", record["element"]))
         elif section is self.loops:
             self.allowance.grow(-record["weight"] - self.weigh_entries(record["entries"]), record["element"])
         elif section is self.undoing:

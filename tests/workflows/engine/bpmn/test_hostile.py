@@ -36,7 +36,7 @@ class TestHostileFiles:
         assert [(problem.element, problem.line) for problem in refused.value.problems] == [("", 3)]
 
     def test_cmmn_is_told_apart_from_what_is_no_definition(self) -> None:
-        with pytest.raises(NotExecutable, match="CMMN is not supported yet"):
+        with pytest.raises(NotExecutable, match="The file has no case"):
             read_definition(FILES["CMMN"]())
 
 

@@ -41,7 +41,7 @@ class TestFile:
         assert draw(make('<task id="t"/>', "")) is None
 
     def test_another_language_gives_nothing(self) -> None:
-        assert draw(b'<definitions xmlns="http://www.omg.org/spec/CMMN/20151109/MODEL"/>') is None
+        assert draw(b'<definitions xmlns="https://www.omg.org/spec/DMN/20191111/MODEL/"/>') is None
 
     def test_it_is_an_image_with_a_title(self, order: Drawn) -> None:
         assert order.root.get("role") == "img"

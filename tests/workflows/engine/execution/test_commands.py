@@ -36,7 +36,9 @@ class TestRun:
             run(case.library, None, {"command": "resume"}, START)
 
     def test_knows_no_other_commands(self) -> None:
-        with pytest.raises(NotPossible, match="no command occur"):
+        with pytest.raises(NotPossible, match="no command dance"):
+            Case(ONE_TASK).do("dance")
+        with pytest.raises(NotPossible, match="not there"):
             Case(ONE_TASK).do("occur", item="x")
 
     def test_a_finished_instance_takes_nothing_more(self) -> None:

@@ -1,21 +1,19 @@
 """What the BPMN model says of an element, as far as it is seen in a drawing."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from processes.workflows.engine.bpmn import xml
+from processes.workflows.engine.diagram.model import Index, find_referred, is_true, shorten
 from processes.workflows.engine.diagram.picture import Element
 
 MODEL = "http://www.omg.org/spec/BPMN/20100524/MODEL"
-LONGEST_NAME = 200
+SUB_PROCESSES = frozenset({"subProcess", "transaction", "adHocSubProcess"})
 
 _DEFINITION = "EventDefinition"
 _TRIGGERS = {"conditional": "condition", "compensate": "compensation"}
 _GATEWAYS = frozenset(
     {"exclusiveGateway", "parallelGateway", "inclusiveGateway", "eventBasedGateway", "complexGateway"}
 )
-
-Index = Mapping[str, xml.Element]
-"""The elements of the model by their ids."""
 
 
 def describe(node: xml.Element, index: Index) -> Element:
@@ -24,27 +22,14 @@ def describe(node: xml.Element, index: Index) -> Element:
         kind=node.name,
         name=_find_name(node, index),
         trigger=_find_trigger(node, index),
-        is_interrupting=_is(node, "cancelActivity", otherwise=True) and _is(node, "isInterrupting", otherwise=True),
-        is_event_triggered=_is(node, "triggeredByEvent"),
+        is_interrupting=is_true(node, "cancelActivity", otherwise=True)
+        and is_true(node, "isInterrupting", otherwise=True),
+        is_event_triggered=is_true(node, "triggeredByEvent"),
         markers=tuple(_find_markers(node)),
         variant=_find_variant(node),
         is_default=_is_default(node, index),
         is_conditional=_is_conditional(node, index),
     )
-
-
-def find_referred(reference: str, index: Index) -> xml.Element | None:
-    """Find what a qualified name refers to: with its prefix or without it."""
-    found = index.get(reference.strip())
-    return index.get(reference.strip().rpartition(":")[2]) if found is None else found
-
-
-def shorten(text: str) -> str:
-    """Trim each line and cut what is longer than a label may be."""
-    # Only so much is looked at: a name may be as long as the file.
-    lines = [" ".join(line.split()) for line in text[: LONGEST_NAME * 4].splitlines()]
-    clean = "\n".join(line for line in lines if line)
-    return clean if len(clean) <= LONGEST_NAME else clean[: LONGEST_NAME - 1] + "…"
 
 
 def _find_name(node: xml.Element, index: Index) -> str:
@@ -60,7 +45,7 @@ def _find_name(node: xml.Element, index: Index) -> str:
 def _find_trigger(node: xml.Element, index: Index) -> str:
     triggers = list(_each_trigger(node, index))
     if len(triggers) > 1:
-        return "parallel_multiple" if _is(node, "parallelMultiple") else "multiple"
+        return "parallel_multiple" if is_true(node, "parallelMultiple") else "multiple"
     return triggers[0] if triggers else ""
 
 
@@ -80,17 +65,17 @@ def _find_markers(node: xml.Element) -> Iterator[str]:
         if child.name == "standardLoopCharacteristics":
             yield "loop"
         elif child.name == "multiInstanceLoopCharacteristics":
-            yield "sequential" if _is(child, "isSequential") else "parallel"
+            yield "sequential" if is_true(child, "isSequential") else "parallel"
         elif child.name == "participantMultiplicity":
             yield "parallel"
-    if _is(node, "isForCompensation"):
+    if is_true(node, "isForCompensation"):
         yield "compensation"
     if node.name == "adHocSubProcess":
         yield "ad_hoc"
 
 
 def _find_variant(node: xml.Element) -> str:
-    if node.name == "eventBasedGateway" and _is(node, "instantiate"):
+    if node.name == "eventBasedGateway" and is_true(node, "instantiate"):
         return (node.get("eventGatewayType") or "exclusive").lower()
     if node.name == "association":
         return node.get("associationDirection").lower()
@@ -111,8 +96,3 @@ def _is_conditional(node: xml.Element, index: Index) -> bool:
 
 def _children(node: xml.Element) -> Iterator[xml.Element]:
     return (child for child in node.children if child.space == MODEL)
-
-
-def _is(node: xml.Element, attribute: str, *, otherwise: bool = False) -> bool:
-    value = node.get(attribute)
-    return value in ("true", "1") if value else otherwise

@@ -1,0 +1,46 @@
+"""When a stage, or the case, is complete."""
+
+from processes.workflows.engine.cases.items import end
+from processes.workflows.engine.cases.lifecycle import LISTENERS, SETTLED, ItemState, Transition
+from processes.workflows.engine.cases.moving import node_of
+from processes.workflows.engine.cases.sentries import plan_of
+from processes.workflows.engine.definition import Kind
+from processes.workflows.engine.execution.records import number
+from processes.workflows.engine.execution.working import Work
+
+_UNDER_WAY = frozenset({ItemState.ACTIVE, ItemState.SUSPENDED})
+
+
+def complete_one(work: Work) -> bool:
+    """Complete the innermost stage that is complete; tell whether there was one."""
+    for key in sorted(work.items.records, key=number, reverse=True):
+        record = work.items[key]
+        if record["state"] != ItemState.ACTIVE or node_of(work, key).kind not in (Kind.STAGE, Kind.CASE_PLAN):
+            continue
+        item = plan_of(work.definition(record["scope"])).items[record["element"]]
+        if can_complete(work, key) if item.auto_completes else _is_complete(work, key):
+            end(work, key, Transition.COMPLETE)
+            return True
+    return False
+
+
+def can_complete(work: Work, key: str) -> bool:
+    """Tell whether nothing is under way in a stage and everything required is done."""
+    for child in work.items_below(key):
+        record = work.items[child]
+        work.allowance.look(record["element"])
+        if record["state"] in _UNDER_WAY and node_of(work, child).kind not in LISTENERS:
+            return False
+        if record.get("required") and record["state"] not in SETTLED:
+            return False
+    return True
+
+
+def _is_complete(work: Work, key: str) -> bool:
+    """Tell whether everything in a stage is done; listeners alone lead to nothing any more."""
+    for child in work.items_below(key):
+        record = work.items[child]
+        work.allowance.look(record["element"])
+        if record["state"] not in SETTLED and node_of(work, child).kind not in LISTENERS:
+            return False
+    return True

@@ -1,0 +1,209 @@
+"""How items begin, end and come again."""
+
+from collections.abc import Sequence
+
+from processes.workflows.engine.cases.calling import call
+from processes.workflows.engine.cases.lifecycle import LISTENERS, ItemState, Transition, leaves_with_parent
+from processes.workflows.engine.cases.moving import is_live, may, move, node_of
+from processes.workflows.engine.cases.sentries import case_of, plan_of, tell
+from processes.workflows.engine.definition import Kind, Node
+from processes.workflows.engine.execution.failures import Failed
+from processes.workflows.engine.execution.limits import MAX_ITEMS
+from processes.workflows.engine.execution.records import ItemRecord, TaskRecord, TimerRecord
+from processes.workflows.engine.execution.scopes import open_scope
+from processes.workflows.engine.execution.timers import next_of_cycle, start_timer
+from processes.workflows.engine.execution.variables import holds
+from processes.workflows.engine.execution.working import Work
+from processes.workflows.engine.plan import Item, Role, Rule
+
+
+def create(work: Work, scope: str, element: str, *, held: Sequence[int] = ()) -> str:
+    """Put an item into a stage, where it is available; what there was of it before is forgotten when it has ended."""
+    key = _put(work, scope, element, held)
+    tell(work, key, Transition.CREATE)
+    return key
+
+
+def take_up(work: Work, key: str) -> None:
+    """Go on with an item that was just created: without an entry criterion it waits for nothing."""
+    if not is_live(work, key) or work.items[key]["state"] != ItemState.AVAILABLE:
+        return
+    node, item = node_of(work, key), item_of(work, key)
+    if node.kind is Kind.TIMER_LISTENER:
+        if not any(criterion.role is Role.TIMER for criterion in item.criteria):
+            run_timer(work, key)
+    elif node.kind is not Kind.USER_LISTENER and not item.has_entry:
+        leave_available(work, key)
+
+
+def meet(work: Work, key: str, place: int) -> None:
+    """Do what a criterion that was met is for, if the item still waits for it."""
+    if not is_live(work, key):
+        return
+    criterion = item_of(work, key).criteria[place]
+    if criterion.role is Role.EXIT:
+        if work.items[key]["state"] != ItemState.SUSPENDED:
+            end(work, key, Transition.EXIT, criterion.id)
+    elif work.items[key]["state"] == ItemState.AVAILABLE:
+        if criterion.role is Role.TIMER:
+            run_timer(work, key)
+        else:
+            leave_available(work, key)
+
+
+def leave_available(work: Work, key: str) -> None:
+    record, node, item = work.items[key], node_of(work, key), item_of(work, key)
+    if node.kind is Kind.MILESTONE:
+        end(work, key, Transition.OCCUR)
+    elif _applies(work, item.manual_activation, record["scope"], node.id):
+        move(work, key, Transition.ENABLE)
+    else:
+        start(work, key, Transition.START)
+    if item.has_entry and _applies(work, item.repetition, record["scope"], node.id):
+        create(work, record["scope"], node.id, held=record.get("held", ()))
+
+
+def start(work: Work, key: str, transition: Transition) -> None:
+    move(work, key, transition)
+    begin(work, key)
+
+
+def begin(work: Work, key: str) -> None:
+    """Begin what an item that became active stands for."""
+    node = node_of(work, key)
+    if node.kind in (Kind.STAGE, Kind.CASE_PLAN):
+        open_stage(work, key, node)
+    elif node.kind is Kind.HUMAN_TASK:
+        _ask(work, key, node)
+    else:
+        call(work, key, node, item_of(work, key))
+
+
+def open_stage(work: Work, key: str, node: Node) -> None:
+    parent = work.items[key]["scope"]
+    scope = open_scope(work, {"element": node.id, "parent": parent, "token": key, "variables": {}})
+    children = [_put(work, scope, child) for child in work.definition(scope).scopes[node.id].nodes]
+    for child in children:  # all are there by now: each hears of the others
+        tell(work, child, Transition.CREATE)
+
+
+def end(work: Work, key: str, transition: Transition, criterion: str = "") -> None:
+    """End an item by itself: what is in it ends with it, and it comes again if its rule says so."""
+    record, node, item = work.items[key], node_of(work, key), item_of(work, key)
+    move(work, key, transition, criterion)
+    wind_up(work, key, node)
+    if node.kind is Kind.CASE_PLAN:
+        work.at_once("case_ended", case_of(work, record["scope"]), work.items[key]["state"])
+    elif _comes_again(work, item, record["scope"], node):
+        create(work, record["scope"], node.id, held=record.get("held", ()))
+        return
+    _forget_if_replaced(work, key)
+
+
+def _put(work: Work, scope: str, element: str, held: Sequence[int] = ()) -> str:
+    if len(work.items) >= MAX_ITEMS:
+        raise Failed(element, f"There would be more than {MAX_ITEMS} items.")
+    plan = plan_of(work.definition(scope))
+    record: ItemRecord = {"element": element, "scope": scope, "state": ItemState.AVAILABLE.value, "since": work.now}
+    if _applies(work, plan.items[element].required, scope, element):
+        record["required"] = True
+    if held:
+        record["held"] = list(held)
+    _forget_ended(work, scope, element)
+    key = work.add_item(record)
+    work.allowance.step(element)
+    work.trace.append((Transition.CREATE.value, element))
+    work.is_changed = work.is_changed or element in plan.conditioned
+    work.later("created", key)
+    return key
+
+
+def _comes_again(work: Work, item: Item, scope: str, node: Node) -> bool:
+    """Tell whether an item that has ended is followed by another; with an entry criterion that was made before."""
+    by_itself = node.kind not in LISTENERS and node.kind is not Kind.MILESTONE and not item.has_entry
+    return by_itself and _applies(work, item.repetition, scope, node.id)
+
+
+def wind_up(work: Work, key: str, node: Node) -> None:
+    """End what is in an item that has ended; the items of a stage stay to be seen."""
+    if node.kind not in (Kind.STAGE, Kind.CASE_PLAN):
+        work.clear(key)
+        return
+    for child in work.items_below(key):
+        if is_live(work, child):
+            inner = node_of(work, child)
+            move(work, child, leaves_with_parent(inner.kind))
+            wind_up(work, child, inner)
+
+
+def run_timer(work: Work, key: str) -> None:
+    record, node = work.items[key], node_of(work, key)
+    if node.event is not None and node.event.timer is not None and not work.timers_below(key):
+        start_timer(work, node, node.event.timer, record["scope"], key)
+
+
+def occur(work: Work, key: str, timer: str | None = None) -> None:
+    """Let a listener happen; of a timer that comes again, another listener waits for the next time."""
+    record = work.items[key]
+    following = None
+    if timer is not None:
+        following = next_of_cycle(work, work.timers[timer])
+    end(work, key, Transition.OCCUR)
+    if following is not None:
+        other = create(work, record["scope"], record["element"])
+        again: TimerRecord = {**following, "token": other}
+        work.add(work.timers, again)
+
+
+def item_of(work: Work, key: str) -> Item:
+    record = work.items[key]
+    return plan_of(work.definition(record["scope"])).items[record["element"]]
+
+
+def fail(work: Work, key: str) -> None:
+    """Mark a task whose process ended with an error that nothing in it caught."""
+    if is_live(work, key) and may(work, key, Transition.FAULT):
+        work.clear(key)
+        move(work, key, Transition.FAULT)
+
+
+def finish_task(work: Work, key: str) -> None:
+    """Complete a task whose work is done."""
+    if is_live(work, key) and may(work, key, Transition.COMPLETE):
+        end(work, key, Transition.COMPLETE)
+
+
+def _ask(work: Work, key: str, node: Node) -> None:
+    if not item_of(work, key).is_blocking:
+        end(work, key, Transition.COMPLETE)
+        return
+    task: TaskRecord = {
+        "element": node.id,
+        "token": key,
+        "scope": work.items[key]["scope"],
+        "kind": "user",
+        "name": node.name or node.id,
+        "since": work.now,
+    }
+    work.add(work.tasks, task)
+
+
+def _applies(work: Work, rule: Rule | None, scope: str, element: str) -> bool:
+    if rule is None:
+        return False
+    return rule.condition is None or holds(work, rule.condition, scope, element)
+
+
+def _forget_ended(work: Work, scope: str, element: str) -> None:
+    for key in work.items_of(element):
+        if work.items[key]["scope"] == scope and not is_live(work, key):
+            work.drop_item(key)
+
+
+def _forget_if_replaced(work: Work, key: str) -> None:
+    """Keep one item that has ended of each kind, to be seen; none where a newer one is there."""
+    record = work.items[key]
+    if any(
+        other != key and work.items[other]["scope"] == record["scope"] for other in work.items_of(record["element"])
+    ):
+        work.drop_item(key)

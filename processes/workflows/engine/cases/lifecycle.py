@@ -1,0 +1,109 @@
+"""The life cycle of CMMN 1.1: in which state an item may make which transition, and where that leads.
+
+Three tables: stages and tasks; milestones and event listeners; the case itself. `before` stands for the state that an
+item was in when its parent was suspended. `reactivate` is not there yet.
+"""
+
+from enum import StrEnum
+
+from processes.workflows.engine.definition import Kind
+
+
+class ItemState(StrEnum):
+    AVAILABLE = "available"
+    ENABLED = "enabled"
+    DISABLED = "disabled"
+    ACTIVE = "active"
+    SUSPENDED = "suspended"
+    COMPLETED = "completed"
+    TERMINATED = "terminated"
+    FAILED = "failed"
+    CLOSED = "closed"
+
+
+class Transition(StrEnum):
+    CREATE = "create"
+    ENABLE = "enable"
+    START = "start"
+    MANUAL_START = "manualStart"
+    DISABLE = "disable"
+    REENABLE = "reenable"
+    SUSPEND = "suspend"
+    RESUME = "resume"
+    COMPLETE = "complete"
+    TERMINATE = "terminate"
+    FAULT = "fault"
+    EXIT = "exit"
+    OCCUR = "occur"
+    PARENT_SUSPEND = "parentSuspend"
+    PARENT_RESUME = "parentResume"
+    PARENT_TERMINATE = "parentTerminate"
+    CLOSE = "close"
+
+
+BEFORE = "before"
+ENDED = frozenset({ItemState.COMPLETED, ItemState.TERMINATED})
+"""States that nothing leads out of, but that a case can be closed in."""
+SETTLED = frozenset({*ENDED, ItemState.DISABLED, ItemState.FAILED})
+"""States that do not keep a stage from completing."""
+
+_S, _T = ItemState, Transition
+_Table = dict[tuple[ItemState, Transition], str]
+
+ACTIVITY: _Table = {
+    (_S.AVAILABLE, _T.ENABLE): _S.ENABLED,
+    (_S.AVAILABLE, _T.START): _S.ACTIVE,
+    (_S.ENABLED, _T.MANUAL_START): _S.ACTIVE,
+    (_S.ENABLED, _T.DISABLE): _S.DISABLED,
+    (_S.DISABLED, _T.REENABLE): _S.ENABLED,
+    (_S.ACTIVE, _T.SUSPEND): _S.SUSPENDED,
+    (_S.SUSPENDED, _T.RESUME): _S.ACTIVE,
+    (_S.ACTIVE, _T.COMPLETE): _S.COMPLETED,
+    (_S.ACTIVE, _T.TERMINATE): _S.TERMINATED,
+    (_S.ACTIVE, _T.FAULT): _S.FAILED,
+    **{
+        (state, _T.EXIT): _S.TERMINATED
+        for state in (_S.AVAILABLE, _S.ENABLED, _S.DISABLED, _S.ACTIVE, _S.SUSPENDED, _S.FAILED)
+    },
+    **{(state, _T.PARENT_SUSPEND): _S.SUSPENDED for state in (_S.AVAILABLE, _S.ENABLED, _S.DISABLED, _S.ACTIVE)},
+    (_S.SUSPENDED, _T.PARENT_RESUME): BEFORE,
+}
+OCCURRENCE: _Table = {
+    (_S.AVAILABLE, _T.OCCUR): _S.COMPLETED,
+    (_S.AVAILABLE, _T.SUSPEND): _S.SUSPENDED,
+    (_S.SUSPENDED, _T.RESUME): _S.AVAILABLE,
+    (_S.AVAILABLE, _T.TERMINATE): _S.TERMINATED,
+    (_S.AVAILABLE, _T.PARENT_TERMINATE): _S.TERMINATED,
+    (_S.SUSPENDED, _T.PARENT_TERMINATE): _S.TERMINATED,
+    (_S.AVAILABLE, _T.PARENT_SUSPEND): _S.SUSPENDED,
+    (_S.SUSPENDED, _T.PARENT_RESUME): BEFORE,
+}
+CASE: _Table = {
+    (_S.ACTIVE, _T.COMPLETE): _S.COMPLETED,
+    (_S.ACTIVE, _T.TERMINATE): _S.TERMINATED,
+    (_S.SUSPENDED, _T.TERMINATE): _S.TERMINATED,
+    (_S.ACTIVE, _T.EXIT): _S.TERMINATED,
+    (_S.SUSPENDED, _T.EXIT): _S.TERMINATED,
+    (_S.ACTIVE, _T.SUSPEND): _S.SUSPENDED,
+    (_S.SUSPENDED, _T.RESUME): _S.ACTIVE,
+    (_S.ACTIVE, _T.PARENT_SUSPEND): _S.SUSPENDED,
+    (_S.SUSPENDED, _T.PARENT_RESUME): BEFORE,
+    **{(state, _T.CLOSE): _S.CLOSED for state in (_S.COMPLETED, _S.TERMINATED, _S.SUSPENDED)},
+}
+_TABLES = {
+    Kind.CASE_PLAN: CASE,
+    Kind.MILESTONE: OCCURRENCE,
+    Kind.TIMER_LISTENER: OCCURRENCE,
+    Kind.USER_LISTENER: OCCURRENCE,
+}
+LISTENERS = frozenset({Kind.TIMER_LISTENER, Kind.USER_LISTENER})
+
+
+def leads_to(kind: Kind, state: str, transition: str) -> str | None:
+    """Give the state that a transition leads to, or None where it cannot be made."""
+    return _TABLES.get(kind, ACTIVITY).get((ItemState(state), Transition(transition)))
+
+
+def leaves_with_parent(kind: Kind) -> Transition:
+    """Give the transition by which an item ends when its parent does."""
+    return Transition.EXIT if _TABLES.get(kind, ACTIVITY) is not OCCURRENCE else Transition.PARENT_TERMINATE

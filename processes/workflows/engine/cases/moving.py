@@ -1,0 +1,47 @@
+"""One transition of an item: its state changes, and whoever listens to it is told."""
+
+from processes.workflows.engine.cases.lifecycle import BEFORE, ENDED, ItemState, Transition, leads_to
+from processes.workflows.engine.cases.sentries import tell
+from processes.workflows.engine.definition import Node
+from processes.workflows.engine.execution.records import ItemRecord
+from processes.workflows.engine.execution.working import Work
+
+
+def may(work: Work, key: str, transition: Transition) -> bool:
+    record = work.items[key]
+    return leads_to(node_of(work, key).kind, record["state"], transition) is not None
+
+
+def move(work: Work, key: str, transition: Transition, criterion: str = "") -> None:
+    """Make a transition that the life cycle allows."""
+    record = work.items[key]
+    work.allowance.step(record["element"])
+    work.items.put(
+        key, _moved(work, record, transition, leads_to(node_of(work, key).kind, record["state"], transition))
+    )
+    work.trace.append((transition.value, record["element"]))
+    tell(work, key, transition, criterion)
+
+
+def node_of(work: Work, key: str) -> Node:
+    record = work.items[key]
+    return work.definition(record["scope"]).nodes[record["element"]]
+
+
+def is_live(work: Work, key: str) -> bool:
+    record = work.items.get(key)
+    return record is not None and record["state"] not in (*ENDED, ItemState.CLOSED)
+
+
+def _moved(work: Work, record: ItemRecord, transition: Transition, state: str | None) -> ItemRecord:
+    if state is None:
+        raise ValueError(f"{record['element']} is {record['state']} and cannot {transition}.")
+    moved: ItemRecord = {**record, "since": work.now}
+    before = moved.pop("before", record["state"])
+    moved["state"] = before if state == BEFORE else str(state)
+    if transition is Transition.PARENT_SUSPEND:
+        moved["before"] = record["state"]
+    if moved["state"] in ENDED:
+        for memory in ("heard", "held", "paused"):
+            moved.pop(memory, None)  # type: ignore[misc]
+    return moved

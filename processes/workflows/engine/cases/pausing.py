@@ -1,0 +1,54 @@
+"""Suspending an item and resuming it, with everything in it.
+
+Timers in it stand still: those that were due in the meantime fire when it goes on. Tasks in it cannot be completed, and events do not
+reach it.
+"""
+
+from processes.workflows.engine.cases.lifecycle import ItemState, Transition
+from processes.workflows.engine.cases.moving import is_live, may, move
+from processes.workflows.engine.execution.records import ConditionRecord, ItemRecord, SubscriptionRecord
+from processes.workflows.engine.execution.working import Work
+
+
+def suspend(work: Work, key: str, transition: Transition = Transition.SUSPEND) -> None:
+    move(work, key, transition)
+    _stop_timers(work, key)
+    for child in work.items_below(key):
+        if is_live(work, child) and may(work, child, Transition.PARENT_SUSPEND):
+            suspend(work, child, Transition.PARENT_SUSPEND)
+
+
+def resume(work: Work, key: str, transition: Transition = Transition.RESUME) -> None:
+    _let_timers_run(work, key)
+    move(work, key, transition)
+    work.is_changed = True
+    for child in work.items_below(key):
+        if is_live(work, child) and "before" in work.items[child]:
+            resume(work, child, Transition.PARENT_RESUME)
+
+
+def is_still(work: Work, owner: str | None) -> bool:
+    """Tell whether a token or an item is suspended, or lies in something that is."""
+    while owner is not None:
+        if owner in work.items and work.items[owner]["state"] == ItemState.SUSPENDED:
+            return True
+        owner = work.scopes[work.owner(owner)["scope"]]["token"]
+    return False
+
+
+def is_deaf(work: Work, record: SubscriptionRecord | ConditionRecord) -> bool:
+    """Tell whether what waits for an event lies in something that is suspended."""
+    return len(work.items) > 0 and is_still(work, record["token"] or work.scopes[record["scope"]]["token"])
+
+
+def _stop_timers(work: Work, key: str) -> None:
+    paused = [work.drop(work.timers, timer) for timer in work.timers_below(key)]
+    if paused:
+        work.items.put(key, {**work.items[key], "paused": paused})
+
+
+def _let_timers_run(work: Work, key: str) -> None:
+    record: ItemRecord = {**work.items[key]}
+    for timer in record.pop("paused", []):
+        work.add(work.timers, timer)
+    work.items.put(key, record)

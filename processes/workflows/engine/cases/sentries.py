@@ -1,0 +1,168 @@
+"""Sentries: what has happened of that for which they wait, and whether their condition holds.
+
+An item remembers the on-parts it has heard until its criterion is met, which happens once: after that it has heard
+nothing. A sentry without on-parts is met when its condition becomes true, not for as long as it is.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from processes.workflows.engine.cases.lifecycle import ENDED, ItemState
+from processes.workflows.engine.definition import Definition
+from processes.workflows.engine.execution.records import ItemRecord
+from processes.workflows.engine.execution.variables import value_of
+from processes.workflows.engine.execution.working import Work
+from processes.workflows.engine.expressions import ExpressionFailed
+from processes.workflows.engine.plan import Criterion, Listening, Plan, Role
+
+
+def tell(work: Work, key: str, event: str, criterion: str = "") -> None:
+    """Let those hear of a transition who wait for it in the same stage."""
+    record = work.items[key]
+    plan = plan_of(work.definition(record["scope"]))
+    for listening in plan.listening.get((record["element"], event), ()):
+        place = _stage(work, record["scope"], listening.common)
+        around = None
+        if plan.items[listening.item].criteria[listening.criterion].role is Role.EXIT:
+            around = _around(work, record["scope"], listening.item)
+        for other in work.items_of(listening.item):
+            if other == key or around not in (None, other):
+                continue
+            if _stage(work, work.items[other]["scope"], listening.common) == place:
+                _hear(work, other, listening, criterion)
+
+
+def tell_of_variables(work: Work) -> None:
+    """Let those hear of the case file who wait for what has changed in it."""
+    while work.file_changes:
+        scope, name, before, after = work.file_changes.pop(0)
+        plan = plan_of(work.definition(scope))
+        for file, way in plan.files.items():
+            if way[0] == name:
+                for event in _file_events(_part(before, way[1:]), _part(after, way[1:])):
+                    _tell_of_file(work, scope, plan, file, event)
+
+
+def check_conditions(work: Work) -> None:
+    """Look again at the criteria that have a condition."""
+    for key in work.items.in_order():
+        record = work.items.get(key)
+        if record is None:
+            continue
+        plan = plan_of(work.definition(record["scope"]))
+        if record["element"] not in plan.conditioned:
+            continue
+        for place, criterion in enumerate(plan.items[record["element"]].criteria):
+            if criterion.sentry.condition is not None and listens(work.items[key], criterion.role):
+                _look(work, key, place, criterion)
+
+
+def listens(record: ItemRecord, role: Role) -> bool:
+    """Tell whether a criterion matters in the state that its item is in."""
+    if role is Role.EXIT:
+        return record["state"] not in (*ENDED, ItemState.SUSPENDED, ItemState.CLOSED)
+    return record["state"] == ItemState.AVAILABLE
+
+
+def plan_of(definition: Definition) -> Plan:
+    if definition.plan is None:
+        raise ValueError(f"{definition.key} is not a case.")
+    return definition.plan
+
+
+def case_of(work: Work, scope: str) -> str:
+    """Give the scope of the case that a scope lies in."""
+    while "definition" not in work.scopes[scope]:
+        scope = work.scopes[scope]["parent"] or ""
+    return scope
+
+
+def _hear(work: Work, key: str, listening: Listening, by: str = "") -> None:
+    record = work.items[key]
+    criterion = plan_of(work.definition(record["scope"])).items[record["element"]].criteria[listening.criterion]
+    part = criterion.sentry.on[listening.part]
+    work.allowance.look(record["element"])
+    if not listens(record, criterion.role) or (part.criterion and part.criterion != by):
+        return
+    name = str(listening.criterion)
+    heard = record.get("heard", {})
+    parts = sorted({*heard.get(name, ()), listening.part})
+    work.items.put(key, {**record, "heard": {**heard, name: parts}})
+    _meet_if_complete(work, key, listening.criterion, criterion)
+
+
+def _look(work: Work, key: str, place: int, criterion: Criterion) -> None:
+    if criterion.sentry.on:
+        _meet_if_complete(work, key, place, criterion)
+        return
+    record = work.items[key]
+    held = record.get("held", [])
+    does_hold = _holds(work, record, criterion)
+    if does_hold and place not in held:
+        work.items.put(key, {**record, "held": [*held, place]})
+        work.later("met", key, place)
+    elif not does_hold and place in held:
+        work.items.put(key, {**record, "held": [other for other in held if other != place]})
+
+
+def _meet_if_complete(work: Work, key: str, place: int, criterion: Criterion) -> None:
+    record = work.items[key]
+    heard = record.get("heard", {})
+    if len(heard.get(str(place), ())) < len(criterion.sentry.on) or not _holds(work, record, criterion):
+        return
+    work.items.put(key, {**record, "heard": {name: parts for name, parts in heard.items() if name != str(place)}})
+    work.later("met", key, place)
+
+
+def _holds(work: Work, record: ItemRecord, criterion: Criterion) -> bool:
+    condition = criterion.sentry.condition
+    if condition is None:
+        return True
+    try:
+        return bool(value_of(work, condition, record["scope"], record["element"]))
+    except ExpressionFailed:
+        # A condition over what is not in the case file yet has no value: it goes on waiting.
+        return False
+
+
+def _stage(work: Work, scope: str | None, element: str) -> str | None:
+    """Give the scope of a stage around a scope, or the scope itself."""
+    while scope is not None:
+        record = work.scopes[scope]
+        if record["element"] == element:
+            return scope
+        scope = None if "definition" in record else record["parent"]
+    return None
+
+
+def _around(work: Work, scope: str, element: str) -> str | None:
+    """Give the stage of that name around a scope: what happens in one instance of a stage does not end another."""
+    found = _stage(work, scope, element)
+    return None if found is None else work.scopes[found]["token"]
+
+
+def _tell_of_file(work: Work, scope: str, plan: Plan, file: str, event: str) -> None:
+    for listening in plan.listening.get((file, event), ()):
+        for key in work.items_of(listening.item):
+            if case_of(work, work.items[key]["scope"]) == scope:
+                _hear(work, key, listening)
+
+
+def _part(value: Any, way: tuple[str, ...]) -> Any:
+    for name in way:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _file_events(before: Any, after: Any) -> Iterator[str]:
+    """Name what has happened to one case file item; nothing and null are the same."""
+    if before is None or after is None:
+        if before is not after:
+            yield "create" if before is None else "delete"
+        return
+    if before == after and type(before) is type(after):
+        return
+    if isinstance(before, dict) and isinstance(after, dict):
+        yield from ("addChild" for name in after if name not in before)
+        yield from ("removeChild" for name in before if name not in after)
+    yield from ("update", "replace")

@@ -1,0 +1,35 @@
+"""The entry and exit criteria of a plan item, as elements or as references in an attribute."""
+
+from collections.abc import Iterator
+
+from processes.workflows.engine.bpmn.file import Subject
+from processes.workflows.engine.bpmn.xml import Element
+from processes.workflows.engine.cmmn.outline import Placed
+from processes.workflows.engine.cmmn.sentries import Sentries
+from processes.workflows.engine.definition import Kind
+from processes.workflows.engine.plan import Criterion, Role
+
+
+def read_criteria(placed: Placed, sentries: Sentries) -> tuple[Criterion, ...]:
+    """Read the criteria of entry, then those of exit; a stage may have some of these in its definition element."""
+    subject = Subject(placed.element, sentries.outline.file)
+    holders = [placed.element]
+    if placed.kind is Kind.STAGE:
+        holders.append(placed.described_by)
+    if any(holder.name != "planItem" and next(_references(holder, Role.ENTRY), None) for holder in holders):
+        subject.refuse("Entry criteria stand in a plan item; a case plan model has none.")
+    return tuple(
+        Criterion(key or reference, sentry, role)
+        for role in (Role.ENTRY, Role.EXIT)
+        for holder in holders
+        for key, reference, at in _references(holder, role)
+        if (sentry := sentries.find(subject, reference, at)) is not None
+    )
+
+
+def _references(holder: Element, role: Role) -> Iterator[tuple[str, str, Element]]:
+    """Give the id of each criterion, if it has one, what it refers to and where it stands."""
+    for element in holder.all(f"{role.value}Criterion"):
+        yield element.id, element.get("sentryRef"), element
+    for reference in holder.get(f"{role.value}CriteriaRefs").split():
+        yield "", reference, holder

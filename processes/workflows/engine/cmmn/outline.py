@@ -1,0 +1,186 @@
+"""The outline of a case: which plan items lie in which stage, and what defines them. Nothing is read closer yet."""
+
+from dataclasses import dataclass, field
+
+from processes.workflows.engine.bpmn.file import MAX_NAME, File, Subject, shorten
+from processes.workflows.engine.bpmn.xml import Element
+from processes.workflows.engine.cmmn.file import CMMN
+from processes.workflows.engine.definition import Kind, Scope
+
+MAX_ITEMS = 2_000
+MAX_STAGES_DEEP = 50
+"""Stages can be nested by reference, deeper than the elements of the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A plan item, or the case plan model, which defines itself."""
+
+    element: Element
+    described_by: Element
+    kind: Kind
+    scope: str
+
+
+@dataclass(slots=True)
+class Outline:
+    file: File
+    ids: dict[str, Element] = field(default_factory=dict)
+    described: dict[str, Element] = field(default_factory=dict)
+    """The elements that define plan items."""
+    holders: dict[str, str] = field(default_factory=dict)
+    """The stage element in which each of them stands."""
+    sentries: dict[str, Element] = field(default_factory=dict)
+    items: dict[str, Placed] = field(default_factory=dict)
+    scopes: dict[str, Scope] = field(default_factory=dict)
+    planned: set[str] = field(default_factory=set)
+    """The stage elements that have their plan item."""
+    refused: set[str] = field(default_factory=set)
+    """Not supported, and told so: what refers to them is not told again."""
+
+
+def outline(case: Element, plan: Element, file: File) -> Outline:
+    """Walk through a case plan model and its stages: first to find what stands where, then by its plan items."""
+    found = Outline(file)
+    if takes_id(found, case) and takes_id(found, plan):
+        _register(found, plan)
+        found.scopes[case.id] = Scope(case.id, None, (plan.id,))
+        found.items[plan.id] = Placed(plan, plan, Kind.CASE_PLAN, case.id)
+        found.planned.add(plan.id)
+        _plan(found, plan, plan.id, parent=case.id, depth=0)
+    return found
+
+
+def takes_id(found: Outline, element: Element) -> bool:
+    """Tell whether an element can be found by its id, which no other one has."""
+    subject = Subject(element, found.file)
+    if not element.id:
+        subject.refuse(f"A {element.name} has no id.")
+    elif len(element.id) > MAX_NAME:
+        subject.refuse(f"The id has more than {MAX_NAME} characters.")
+    elif element.id in found.ids:
+        subject.refuse(f"The id {shorten(element.id)} is used twice.")
+    else:
+        found.ids[element.id] = element
+        return True
+    return False
+
+
+KINDS = {
+    "stage": Kind.STAGE,
+    "humanTask": Kind.HUMAN_TASK,
+    "processTask": Kind.PROCESS_TASK,
+    "caseTask": Kind.CASE_TASK,
+    "milestone": Kind.MILESTONE,
+    "timerEventListener": Kind.TIMER_LISTENER,
+    "userEventListener": Kind.USER_LISTENER,
+}
+_NEVER_RUN = frozenset({"task", "decisionTask", "eventListener", "planFragment"})
+_CRITERIA = frozenset({"entryCriterion", "exitCriterion"})
+# What describes, documents or draws, and what belongs to the stage itself.
+_SILENT = frozenset(
+    {"documentation", "extensionElements", "defaultControl", "textAnnotation", "association", "artifact", "group"}
+)
+
+
+def _register(found: Outline, stage: Element) -> None:
+    """Take down what stands in a stage element and in the stages within it."""
+    for child in stage.children:
+        if child.space != CMMN or child.name in _SILENT:
+            continue
+        if child.name in KINDS or child.name in _NEVER_RUN:
+            _register_described(found, stage, child)
+        elif child.name == "planItem":
+            takes_id(found, child)
+            _register_criteria(found, child)
+        elif child.name == "sentry":
+            if takes_id(found, child):
+                found.sentries[child.id] = child
+        elif child.name == "planningTable":
+            _refuse_planning(found, child)
+        elif child.name not in _CRITERIA:
+            Subject(child, found.file).refuse(f"Elements of the type {shorten(child.name)} are not supported.")
+    _register_criteria(found, stage)
+
+
+def _register_described(found: Outline, stage: Element, element: Element) -> None:
+    if not takes_id(found, element):
+        return
+    found.described[element.id] = element
+    found.holders[element.id] = stage.id
+    if element.name == "stage":
+        _register(found, element)
+    for table in element.all("planningTable"):
+        _refuse_planning(found, table)
+
+
+def _register_criteria(found: Outline, holder: Element) -> None:
+    """Take down the ids of criteria; one may do without."""
+    for child in holder.children:
+        if child.space == CMMN and child.name in _CRITERIA and child.id:
+            takes_id(found, child)
+
+
+def _refuse_planning(found: Outline, table: Element) -> None:
+    for child in table.children:
+        if child.space == CMMN and child.name == "discretionaryItem":
+            Subject(child, found.file).refuse("Discretionary items are not supported.")
+        elif child.space == CMMN and child.name == "planningTable":
+            _refuse_planning(found, child)
+
+
+def _plan(found: Outline, stage: Element, scope: str, *, parent: str, depth: int) -> None:
+    """Place the plan items of a stage; `scope` is the id of its own plan item."""
+    inside: list[str] = []
+    found.scopes[scope] = Scope(scope, parent, ())
+    for item in stage.all("planItem"):
+        if found.ids.get(item.id) is not item:  # has no id of its own, and is told so
+            continue
+        described_by = _find_described(found, item, stage)
+        if described_by is None:
+            found.refused.add(item.id)
+            continue
+        if len(found.items) > MAX_ITEMS:
+            found.file.problems.stop(item.id, item.line, f"A case has at most {MAX_ITEMS} plan items.")
+        inside.append(item.id)
+        found.items[item.id] = Placed(item, described_by, KINDS[described_by.name], scope)
+        if described_by.name == "stage":
+            _enter(found, item, described_by, scope, depth)
+    found.scopes[scope] = Scope(scope, parent, tuple(inside))
+
+
+def _enter(found: Outline, item: Element, stage: Element, parent: str, depth: int) -> None:
+    if depth >= MAX_STAGES_DEEP:
+        found.file.problems.stop(item.id, item.line, f"Stages are nested more than {MAX_STAGES_DEEP} deep.")
+    found.planned.add(stage.id)
+    _plan(found, stage, item.id, parent=parent, depth=depth + 1)
+
+
+def _find_described(found: Outline, item: Element, stage: Element) -> Element | None:
+    """Find what defines a plan item; None, and a problem, when it is nothing that can be run."""
+    reference = item.get("definitionRef")
+    element = found.described.get(reference)
+    subject = Subject(item, found.file)
+    if element is None:
+        subject.refuse(
+            f"definitionRef {shorten(reference)} is no task, stage, milestone or event listener of the case."
+        )
+    elif not _reaches(found, stage.id, found.holders[reference]):
+        subject.refuse(
+            f"{shorten(reference)} stands in another stage: a plan item is defined in its own or an outer one."
+        )
+    elif element.name in _NEVER_RUN:
+        Subject(element, found.file).refuse(f"Elements of the type {shorten(element.name)} are not supported.")
+    elif reference in found.planned:
+        subject.refuse(f"The stage {shorten(reference)} has a plan item already: each needs a stage of its own.")
+    else:
+        return element
+    return None
+
+
+def _reaches(found: Outline, stage: str, holder: str) -> bool:
+    """Tell whether an element stands in this stage or an outer one."""
+    at: str | None = stage
+    while at is not None and at != holder:
+        at = found.holders.get(at)
+    return at is not None

@@ -1,0 +1,95 @@
+"""Sentries: what must have happened, and which condition must hold. Each is read once, when somebody refers to it."""
+
+from dataclasses import dataclass, field
+
+from processes.workflows.engine.bpmn.file import Subject, shorten
+from processes.workflows.engine.bpmn.xml import Element
+from processes.workflows.engine.cmmn.file import CMMN, compile_within
+from processes.workflows.engine.cmmn.outline import Outline
+from processes.workflows.engine.cmmn.transitions import OF_FILES, transitions_of
+from processes.workflows.engine.definition import Kind
+from processes.workflows.engine.expressions import Expression
+from processes.workflows.engine.plan import OnPart, Sentry
+
+MAX_ON_PARTS = 100
+MAX_AWAITED = 8_000
+"""In the whole case: criteria and their on-parts, which are counted once for each criterion that refers to them."""
+
+
+@dataclass(slots=True)
+class Sentries:
+    outline: Outline
+    files: dict[str, tuple[str, ...]]
+    read: dict[str, Sentry | None] = field(default_factory=dict)
+    awaited: int = 0
+
+    def find(self, subject: Subject, reference: str, at: Element) -> Sentry | None:
+        """Find the sentry that a criterion refers to; None, and a problem, when there is none."""
+        self._count(subject, 1)
+        element = self.outline.sentries.get(reference)
+        if element is None:
+            subject.refuse(f"There is no sentry {shorten(reference)}.", at)
+            return None
+        if reference not in self.read:
+            self.read[reference] = self._read(Subject(element, self.outline.file))
+        sentry = self.read[reference]
+        self._count(subject, len(sentry.on) if sentry is not None else 0)
+        return sentry
+
+    def read_on_part(self, subject: Subject, part: Element, *, is_file: bool) -> OnPart | None:
+        """Read what is waited for; None, and a problem, when it can never happen."""
+        source, event = part.get("sourceRef"), _event_of(part)
+        if not event:
+            subject.refuse(f"{part.name} has no standardEvent.", part)
+            return None
+        possible = self._transitions_of(source, is_file=is_file)
+        if possible is None:
+            kind = "case file item" if is_file else "plan item"
+            if source not in self.outline.refused:
+                subject.refuse(f"sourceRef {shorten(source)} is no {kind} of the case.", part)
+            return None
+        if event not in possible:
+            subject.refuse(f"The standard event {shorten(event)} of {shorten(source)} can never happen.", part)
+            return None
+        return OnPart(source, event, is_file, criterion="" if is_file else part.get("exitCriterionRef"))
+
+    def _read(self, subject: Subject) -> Sentry | None:
+        parts = [child for child in subject.element.children if child.space == CMMN and child.name in _ON_PARTS]
+        if len(parts) > MAX_ON_PARTS:
+            subject.refuse(f"A sentry has at most {MAX_ON_PARTS} on-parts.")
+            return None
+        condition = _read_condition(subject)
+        on = [self.read_on_part(subject, part, is_file=part.name == "caseFileItemOnPart") for part in parts]
+        if not parts and condition is None:
+            if not self.outline.file.problems.tells_of(subject.element.id):
+                subject.refuse("A sentry has an on-part, or an if-part with a condition.")
+            return None
+        known = tuple(part for part in on if part is not None)
+        return Sentry(subject.element.id, known, condition, subject.element.line)
+
+    def _transitions_of(self, source: str, *, is_file: bool) -> frozenset[str] | None:
+        if is_file:
+            return OF_FILES if source in self.files else None
+        placed = self.outline.items.get(source)
+        return transitions_of(placed.kind) if placed is not None and placed.kind is not Kind.CASE_PLAN else None
+
+    def _count(self, subject: Subject, awaited: int) -> None:
+        self.awaited += awaited
+        if self.awaited > MAX_AWAITED:
+            message = f"A case has at most {MAX_AWAITED} criteria, counted with all they wait for."
+            self.outline.file.problems.stop(subject.element.id, subject.element.line, message)
+
+
+_ON_PARTS = ("planItemOnPart", "caseFileItemOnPart")
+
+
+def _event_of(part: Element) -> str:
+    element = part.find("standardEvent")
+    return element.text if element is not None else part.get("standardEvent")
+
+
+def _read_condition(subject: Subject) -> Expression | None:
+    parts = list(subject.element.all("ifPart"))
+    if len(parts) > 1:
+        subject.refuse("A sentry has at most one if-part.", parts[1])
+    return compile_within(subject, parts[0], "condition") if parts else None

@@ -1,0 +1,33 @@
+"""The standard events that each kind of plan item, and a case file item, can make."""
+
+from processes.workflows.engine.definition import Kind
+
+ACTIVITIES = frozenset({Kind.STAGE, Kind.HUMAN_TASK, Kind.PROCESS_TASK, Kind.CASE_TASK})
+LISTENERS = frozenset({Kind.TIMER_LISTENER, Kind.USER_LISTENER})
+
+_OF_ACTIVITIES = frozenset(
+    {
+        "create",
+        "enable",
+        "disable",
+        "reenable",
+        "start",
+        "manualStart",
+        "suspend",
+        "resume",
+        "parentSuspend",
+        "parentResume",
+        "complete",
+        "terminate",
+        "fault",
+        "exit",
+        "reactivate",
+    }
+)
+_OF_MOMENTS = frozenset({"create", "occur", "suspend", "resume", "terminate", "parentTerminate"})
+
+OF_FILES = frozenset({"create", "update", "replace", "delete", "addChild", "removeChild"})
+
+
+def transitions_of(kind: Kind) -> frozenset[str]:
+    return _OF_ACTIVITIES if kind in ACTIVITIES else _OF_MOMENTS

@@ -1,0 +1,62 @@
+"""What is run inside the same state: a process or a case, with a copy of the variables that can be seen from there."""
+
+from collections.abc import Sequence
+
+from processes.workflows.engine.definition import Definition
+from processes.workflows.engine.execution.failures import Failed
+from processes.workflows.engine.execution.limits import MAX_CALLS
+from processes.workflows.engine.execution.scopes import begin_scope, open_scope
+from processes.workflows.engine.execution.variables import visible, write
+from processes.workflows.engine.execution.working import Work
+
+_NAMES = {"bpmn": "process", "cmmn": "case"}
+
+
+def open_called(work: Work, caller: str, owner: str, element: str, key: str, *, kinds: Sequence[str]) -> None:
+    """Begin the newest revision of a definition for a token or an item that lies in the scope `caller`."""
+    if _calls_around(work, caller) >= MAX_CALLS:
+        raise Failed(element, f"More than {MAX_CALLS} processes and cases would call one another.")
+    definition, revision = _find(work, element, key, kinds)
+    scope = open_scope(
+        work,
+        {
+            "element": definition.key,
+            "parent": caller,
+            "token": owner,
+            "definition": [definition.key, revision],
+            "variables": dict(visible(work, caller)),
+            "written": [],
+        },
+    )
+    if definition.plan is not None:
+        work.later("begin_case", scope)
+    else:
+        begin_scope(work, scope)
+
+
+def give_back(work: Work, scope: str, owner: str) -> None:
+    """Put away a scope that has ended; a called one gives back what it has written."""
+    record = work.drop_scope(scope)
+    if "written" in record:
+        given_back = {name: record["variables"][name] for name in record["written"]}
+        caller = work.owner(owner)
+        write(work, caller["scope"], given_back, caller["element"])
+
+
+def _find(work: Work, element: str, key: str, kinds: Sequence[str]) -> tuple[Definition, int]:
+    try:
+        definition, revision = work.newest(key)
+    except LookupError as error:
+        raise Failed(element, f"There is no definition {key}.") from error
+    if definition.kind not in kinds:
+        raise Failed(element, f"{key} is not a {' or a '.join(_NAMES[kind] for kind in kinds)}.")
+    return definition, revision
+
+
+def _calls_around(work: Work, scope: str | None) -> int:
+    count = 0
+    while scope is not None:
+        record = work.scopes[scope]
+        count += "definition" in record and record["token"] is not None
+        scope = record["parent"]
+    return count
