@@ -11,13 +11,13 @@ from tests.workflows.store.scene import Scene
 
 
 @pytest.fixture(autouse=True)
-def _nothing_compiled() -> Iterator[None]:
+def _nothing_compiled(request: pytest.FixtureRequest) -> Iterator[None]:
     """Revisions are undone with the test, so their numbers mean others in the next."""
     yield
-    compiled.cache_clear()
-    facts_of_revision.cache_clear()
-    check_addressee.cache_clear()
-    shutil.rmtree(settings.DATA_DIR / "messages", ignore_errors=True)
+    if request.node.get_closest_marker("django_db"):
+        for remembers in (compiled, facts_of_revision, check_addressee):
+            remembers.cache_clear()
+        shutil.rmtree(settings.DATA_DIR / "messages", ignore_errors=True)
 
 
 @pytest.fixture
