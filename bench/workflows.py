@@ -4,6 +4,9 @@ late in a long history and among many finished instances.
 In memory both sides read a state from JSON, complete its one open task and write the state as JSON again; SpiffWorkflow
 by its own serializer. In PostgreSQL both do it one command after the other, each in a transaction of its own:
 SpiffWorkflow's state is one column of one row, ours is a new version with everything that follows from it.
+
+A case of ten tasks, each entered when the one before is complete, is held to the same: SpiffWorkflow knows no cases, so
+it runs the process there too.
 """
 
 import io
@@ -35,21 +38,29 @@ from processes.workflows.services.planning import Order
 from processes.workflows.services.publishing import publish_definition
 from processes.workflows.services.starting import Beginning, start_instance
 
-KEY, TASKS = "ten", 10
+KEY, CASE, TASKS = "ten", "ten_in_a_case", 10
 CYCLES, DURABLE = 100, 20
 EARLY, LATE, STEPS = 10, 1_000, 40
 FINISHED = 100_000
 
 
 def figures() -> list[Figure]:
-    publish_definition(source=SOURCE, enterprise=None, actor="bench", at=timezone.now())
+    for source in (SOURCE, CASE_SOURCE):
+        publish_definition(source=source, enterprise=None, actor="bench", at=timezone.now())
     spiff = _Spiff()
     return [
-        compare("workflow engine", "steps/s", ours=_Engine().speed, yardstick=spiff.speed, must=10, aims=50),
-        compare("workflows", "commands/s", ours=_durable_speed, yardstick=spiff.durable_speed, must=2, aims=4),
-        _growth_by_versions(),
+        compare("workflow engine", "steps/s", ours=_Engine(SOURCE).speed, yardstick=spiff.speed, must=10, aims=50),
+        compare("case engine", "steps/s", ours=_Engine(CASE_SOURCE).speed, yardstick=spiff.speed, must=10, aims=50),
+        _durable("workflows", spiff, KEY),
+        _durable("cases", spiff, CASE),
+        _growth_by_versions("workflow growth, late", KEY),
+        _growth_by_versions("case growth, late", CASE),
         _growth_by_instances(),
     ]
+
+
+def _durable(name: str, spiff: "_Spiff", key: str) -> Figure:
+    return compare(name, "commands/s", ours=lambda: _durable_speed(key), yardstick=spiff.durable_speed, must=2, aims=4)
 
 
 def _ten_tasks() -> bytes:
@@ -66,16 +77,36 @@ def _ten_tasks() -> bytes:
     ).encode()
 
 
-SOURCE = _ten_tasks()
+def _ten_items() -> bytes:
+    names = [f"task_{number}" for number in range(TASKS)]
+    items = "".join(_item(name, before) for before, name in zip(["", *names], names, strict=False))
+    return (
+        '<definitions xmlns="http://www.omg.org/spec/CMMN/20151109/MODEL" targetNamespace="http://example.org/">'
+        f'<case id="{CASE}"><casePlanModel id="plan">{items}</casePlanModel></case></definitions>'
+    ).encode()
+
+
+def _item(name: str, before: str) -> str:
+    task = f'<humanTask id="{name}_task" name="{name}"/>'
+    if not before:
+        return f'<planItem id="{name}" definitionRef="{name}_task"/>{task}'
+    entry = f'<entryCriterion id="{name}_entry" sentryRef="{name}_sentry"/>'
+    event = "<standardEvent>complete</standardEvent>"
+    part = f'<planItemOnPart id="{name}_part" sourceRef="{before}">{event}</planItemOnPart>'
+    item = f'<planItem id="{name}" definitionRef="{name}_task">{entry}</planItem>'
+    return f'{item}<sentry id="{name}_sentry">{part}</sentry>{task}'
+
+
+SOURCE, CASE_SOURCE = _ten_tasks(), _ten_items()
 
 
 class _Engine:
     """The engine alone, with its state as JSON."""
 
-    def __init__(self) -> None:
-        definition = read_definition(SOURCE)
+    def __init__(self, source: bytes) -> None:
+        definition = read_definition(source)
         self._library: Callable[[str, int | None], tuple[Definition, int]] = lambda key, revision: (definition, 1)
-        begin = {"command": "start", "definition": [KEY, 1], "record": "", "variables": {"amount": 5}}
+        begin = {"command": "start", "definition": [definition.key, 1], "record": "", "variables": {"amount": 5}}
         self._first = json.dumps(run(self._library, None, begin, timezone.now()).state)
 
     def speed(self) -> float:
@@ -153,16 +184,16 @@ def _own_parameters() -> dict[str, Any]:
     }
 
 
-def _durable_speed() -> float:
+def _durable_speed(key: str) -> float:
     """Run through whole instances, the start of each included, as on the other side."""
     began = time.perf_counter()
     for _ in range(DURABLE):
-        _run_to_the_end(_start())
+        _run_to_the_end(_start(key))
     return DURABLE * TASKS / (time.perf_counter() - began)
 
 
-def _start() -> Head:
-    return start_instance(Beginning(KEY, variables={"amount": 5}), actor="bench", at=timezone.now())
+def _start(key: str = KEY) -> Head:
+    return start_instance(Beginning(key, variables={"amount": 5}), actor="bench", at=timezone.now())
 
 
 def _complete(head: Head, number: int) -> Head:
@@ -179,19 +210,19 @@ def _set(head: Head, number: int) -> Head:
     return _command(head, {"command": "set_variables", "variables": {"step": number}})
 
 
-def _growth_by_versions() -> Figure:
+def _growth_by_versions(name: str, key: str) -> Figure:
     """Time a step of a young instance and of an old one in turns."""
-    old = _start()
+    old = _start(key)
     for number in range(LATE):
         old = _set(old, number)
     early, late = [], []
     for _ in range(ROUNDS * 2):
-        young = _start()
+        young = _start(key)
         for number in range(EARLY):
             young = _set(young, number)
         early.append(seconds(lambda head=young: _steps(head)) / STEPS)  # type: ignore[misc]
         late.append(seconds(lambda head=old: _steps(head)) / STEPS)  # type: ignore[misc]
-    return _growth("workflow growth, late", early, late)
+    return _growth(name, early, late)
 
 
 def _steps(head: Head) -> None:

@@ -14,6 +14,7 @@ def begin_case(work: Work, scope: str) -> None:
     """Open the case plan; what the case is started with counts as created as soon as its items are there."""
     if work.scopes.get(scope) is None:
         return
+    work.forget_conditions()
     root = plan_of(work.definition(scope)).root
     record: ItemRecord = {"element": root, "scope": scope, "state": ItemState.ACTIVE.value, "since": work.now}
     key = work.add_item(record)

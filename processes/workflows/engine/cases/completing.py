@@ -13,9 +13,10 @@ _UNDER_WAY = frozenset({ItemState.ACTIVE, ItemState.SUSPENDED})
 
 def complete_one(work: Work) -> bool:
     """Complete the innermost stage that is complete; tell whether there was one."""
-    for key in sorted(work.items.records, key=number, reverse=True):
+    active = [key for key, record in work.items.items() if record["state"] == "active"]
+    for key in sorted(active, key=number, reverse=True):
         record = work.items[key]
-        if record["state"] != ItemState.ACTIVE or node_of(work, key).kind not in (Kind.STAGE, Kind.CASE_PLAN):
+        if node_of(work, key).kind not in (Kind.STAGE, Kind.CASE_PLAN):
             continue
         item = plan_of(work.definition(record["scope"])).items[record["element"]]
         if can_complete(work, key) if item.auto_completes else _is_complete(work, key):
@@ -26,7 +27,7 @@ def complete_one(work: Work) -> bool:
 
 def can_complete(work: Work, key: str) -> bool:
     """Tell whether nothing is under way in a stage and everything required is done."""
-    for child in work.items_below(key):
+    for child in work.items_of_stage(key):
         record = work.items[child]
         work.allowance.look(record["element"])
         if record["state"] in _UNDER_WAY and node_of(work, child).kind not in LISTENERS:
@@ -38,7 +39,7 @@ def can_complete(work: Work, key: str) -> bool:
 
 def _is_complete(work: Work, key: str) -> bool:
     """Tell whether everything in a stage is done; listeners alone lead to nothing any more."""
-    for child in work.items_below(key):
+    for child in work.items_of_stage(key):
         record = work.items[child]
         work.allowance.look(record["element"])
         if record["state"] not in SETTLED and node_of(work, child).kind not in LISTENERS:

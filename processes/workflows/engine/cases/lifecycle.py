@@ -101,7 +101,8 @@ LISTENERS = frozenset({Kind.TIMER_LISTENER, Kind.USER_LISTENER})
 
 def leads_to(kind: Kind, state: str, transition: str) -> str | None:
     """Give the state that a transition leads to, or None where it cannot be made."""
-    return _TABLES.get(kind, ACTIVITY).get((ItemState(state), Transition(transition)))
+    # A member of a StrEnum is found by its text: nothing has to be made of what is given.
+    return _TABLES.get(kind, ACTIVITY).get((state, transition))  # type: ignore[call-overload, no-any-return]
 
 
 def leaves_with_parent(kind: Kind) -> Transition:

@@ -1,7 +1,7 @@
 """Suspending an item and resuming it, with everything in it.
 
-Timers in it stand still: those that were due in the meantime fire when it goes on. Tasks in it cannot be completed, and events do not
-reach it.
+Timers in it stand still: those that were due in the meantime fire when it goes on. Tasks in it cannot be completed, and
+events do not reach it.
 """
 
 from processes.workflows.engine.cases.lifecycle import ItemState, Transition

@@ -45,6 +45,8 @@ def tell_of_variables(work: Work) -> None:
 
 def check_conditions(work: Work) -> None:
     """Look again at the criteria that have a condition."""
+    if not work.has_conditions():
+        return
     for key in work.items.in_order():
         record = work.items.get(key)
         if record is None:

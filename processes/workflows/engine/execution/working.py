@@ -44,6 +44,10 @@ def _token_or_scope_of(record: TimerRecord | SubscriptionRecord | ConditionRecor
     return record["token"] or record["scope"]
 
 
+FEW_ITEMS = 100
+"""Up to so many are looked through; for more an index is made."""
+
+
 class Work:
     """A state that may be changed, what is still to be done in it, and what came of it so far."""
 
@@ -95,6 +99,7 @@ class Work:
         self._definitions: dict[str, Definition] = {}
         self._children: dict[str, dict[str, Section[Any]]] = {}
         self._items_of: dict[str, list[str]] | None = None
+        self._has_conditions: bool | None = None
         self._index()
 
     def definition(self, scope: str) -> Definition:
@@ -138,9 +143,9 @@ class Work:
         return self.add(self.tokens, record)
 
     def add_item(self, record: ItemRecord) -> str:
-        by_element = self._item_index()
         key = self.add(self.items, record)
-        by_element.setdefault(record["element"], []).append(key)
+        if self._items_of is not None:
+            self._items_of.setdefault(record["element"], []).append(key)
         return key
 
     def drop_item(self, key: str) -> None:
@@ -149,7 +154,31 @@ class Work:
 
     def items_of(self, element: str) -> list[str]:
         """Give the items of one plan item, in the order of creation, whichever stage they lie in."""
+        if self._items_of is None and len(self.items) <= FEW_ITEMS:
+            found = [key for key, record in self.items.items() if record["element"] == element]
+            return found if len(found) < 2 else sorted(found, key=number)
         return list(self._item_index().get(element, ()))
+
+    def items_of_stage(self, key: str) -> list[str]:
+        """Give the items that lie in a stage, without those further in."""
+        return [
+            child
+            for scope, section in self._children.get(key, {}).items()
+            if section is self.scopes
+            for child, inner in self._children.get(scope, {}).items()
+            if inner is self.items
+        ]
+
+    def has_conditions(self) -> bool:
+        """Tell whether a case in this state has criteria with conditions."""
+        if self._has_conditions is None:
+            plans = [self.definition(key).plan for key, scope in self.scopes.items() if "definition" in scope]
+            self._has_conditions = any(plan is not None and plan.conditioned for plan in plans)
+        return self._has_conditions
+
+    def forget_conditions(self) -> None:
+        """Let it be told anew: another case has begun."""
+        self._has_conditions = None
 
     def items_below(self, owner: str) -> list[str]:
         """Give the nearest items inside a token, an item or a scope, in the order of creation."""
