@@ -29,6 +29,7 @@ from tests.faults.scripted.handler import LOG
 from tests.receiver import Receiver
 from tests.servers.cluster import Cluster
 from tests.servers.private import HOST
+from tests.workflows.store.files import chain, user
 
 DATABASE = "postern"
 THEME = 1
@@ -37,6 +38,7 @@ PATIENCE = 6
 """Seconds that an exchange process is given for each of its steps."""
 PAUSE = 0.1
 LATER = 86_400.0
+PROCESS = chain("drill", user("first"), user("second")).decode()
 
 
 class App:
@@ -152,6 +154,31 @@ class Signaller(User):
         self.acknowledged.add(sensor)
 
 
+class Conductor(User):
+    """Starts one instance of a process after the other, completes its first task and leaves it at the second."""
+
+    def __init__(self, calls: CallsOfNodes) -> None:
+        super().__init__()
+        self._calls = calls
+        self._is_published = False
+        self.acknowledged: dict[str, int] = {}
+        """The version of each instance that the last answer about it told."""
+
+    def step(self, number: int) -> None:
+        if not self._is_published:
+            self._calls.call("POST", "/workflows/definitions/", encode({"source": PROCESS}))
+            self._is_published = True
+        begun = self._calls.call("POST", "/workflows/instances/", encode({"definition": "drill"})).json
+        self.acknowledged[begun["id"]] = begun["version"]
+        task = begun["tasks"][0]["id"]
+        command = encode({"command": "complete_task", "task": task, "variables": {"number": number}})
+        try:
+            done = self._calls.call("POST", f"/workflows/instances/{begun['id']}/commands/", command).json
+        except Refused as refused:
+            raise NoAnswer("it was done, and the answer was lost") from refused
+        self.acknowledged[begun["id"]] = done["version"]
+
+
 class Sender(User):
     """Devices that send messages to the ERPs, repeat what was not answered, and fetch the replies."""
 
@@ -218,8 +245,9 @@ class World:
         service = register_service(app.database)
         register_sensors(app.database, receiver.url("/200/a"), sensors)
         register_theme(app.database)
-        self._calls = [CallsOfNodes(app.urls, service, first=first) for first in (0, 1)]
+        self._calls = [CallsOfNodes(app.urls, service, first=first) for first in (0, 1, 0)]
         self.saver, self.signaller = Saver(self._calls[0]), Signaller(self._calls[1])
+        self.conductor = Conductor(self._calls[2])
         phones = [
             Device(id, CallsOfNodes(app.urls, key), self.journal) for id, key in keys.items() if id.startswith("phone")
         ]
@@ -236,7 +264,7 @@ class World:
 
     @property
     def users(self) -> list[User]:
-        return [self.saver, self.signaller, self.sender]
+        return [self.saver, self.signaller, self.sender, self.conductor]
 
     def start(self) -> None:
         self._work = [self._threads.submit(user.run, self._stop) for user in self.users]
@@ -305,12 +333,12 @@ class World:
 
 
 def register_service(url: str) -> str:
-    """Make a key for signals and sessions."""
+    """Make a key for signals, sessions and workflows."""
     key = make_key("service")
     with psycopg.connect(url) as connection:
         connection.execute(
             "INSERT INTO records_accesskey (name, kind, subject, scopes, prefix, digest)"
-            """ VALUES ('drill', 'service', '', '["signals:write", "sessions"]', %s, %s)""",
+            """ VALUES ('drill', 'service', '', '["signals:write", "sessions", "workflows:write"]', %s, %s)""",
             [key.prefix, key.digest],
         )
     return key.text

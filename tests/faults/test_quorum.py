@@ -147,8 +147,21 @@ def check_deliveries(world: World, seen: Sequence[Seen]) -> None:
         assert not each.deliveries & {call.id for call in world.receiver.calls[each.calls :]}
 
 
+def check_workflows(world: World, seen: Sequence[Seen]) -> None:
+    """Each version that was answered is there, and each instance is one chain in which the task was completed once."""
+    heads = {str(pk): head for pk, head in world.fleet.rows("SELECT id, head FROM workflows_instance")}
+    told = world.conductor.acknowledged
+    assert told
+    assert {pk: version for pk, version in told.items() if heads.get(pk, 0) < version} == {}
+    versions = world.fleet.rows("SELECT instance_id::text, number, parent FROM workflows_version")
+    assert len(versions) == sum(heads.values())
+    assert all(parent == (number - 1 or None) for _, number, parent in versions)
+    done = world.fleet.rows("SELECT count(*) FROM workflows_work_item WHERE status = 'done' GROUP BY instance_id")
+    assert {times for (times,) in done} == {1}
+
+
 # Everything of which the product says that it is done belongs here.
-CHECKS = (check_sessions, check_exchange, check_deliveries)
+CHECKS = (check_sessions, check_exchange, check_deliveries, check_workflows)
 
 
 def test_a_lost_primary_takes_nothing_acknowledged_with_it(tmp_path: Path, capsys: Any) -> None:
