@@ -4,6 +4,7 @@ Three tables: stages and tasks; milestones and event listeners; the case itself.
 item was in when its parent was suspended. `reactivate` is not there yet.
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 from processes.workflows.engine.definition import Kind
@@ -48,7 +49,7 @@ SETTLED = frozenset({*ENDED, ItemState.DISABLED, ItemState.FAILED})
 """States that do not keep a stage from completing."""
 
 _S, _T = ItemState, Transition
-_Table = dict[tuple[ItemState, Transition], str]
+_Table = Mapping[tuple[str, str], str]
 
 ACTIVITY: _Table = {
     (_S.AVAILABLE, _T.ENABLE): _S.ENABLED,
@@ -102,7 +103,7 @@ LISTENERS = frozenset({Kind.TIMER_LISTENER, Kind.USER_LISTENER})
 def leads_to(kind: Kind, state: str, transition: str) -> str | None:
     """Give the state that a transition leads to, or None where it cannot be made."""
     # A member of a StrEnum is found by its text: nothing has to be made of what is given.
-    return _TABLES.get(kind, ACTIVITY).get((state, transition))  # type: ignore[call-overload, no-any-return]
+    return _TABLES.get(kind, ACTIVITY).get((state, transition))
 
 
 def leaves_with_parent(kind: Kind) -> Transition:
