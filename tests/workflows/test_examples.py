@@ -1,14 +1,17 @@
-"""The processes that ship with the product, moved by its own events."""
+"""The processes and cases that ship with the product, moved by its own events."""
 
 import pytest
 from django.utils import timezone
 
 from notifications.models import Alert
 from notifications.services.events import Fact, record_event
+from processes.workflows.diagrams import answer_diagram
 from processes.workflows.examples import publish_examples
-from processes.workflows.models import WorkflowInstance
+from processes.workflows.models import WorkflowInstance, WorkflowRevision
+from processes.workflows.presenting import present_instance
 from processes.workflows.services.effects import leave_once
 from processes.workflows.services.heads import Head, read_head
+from processes.workflows.services.library import compiled
 from tests.workflows.store.scene import Scene
 from tests.workflows.store.test_events import follow
 
@@ -87,3 +90,55 @@ class TestExchangeInDoubt:
         head = self.doubt()
         tell(type, "exchange/1", database="erp")
         assert scene.head(head).status == "completed"
+
+
+class TestSensorInstallation:
+    def begin(self, scene: Scene) -> Head:
+        return scene.start("sensor-installation", record="client/7")
+
+    def give(self, scene: Scene, head: Head, command: str, element: str) -> Head:
+        [item] = [each["id"] for each in present_instance(head)["items"] if each["element"] == element]
+        return scene.command(head, command, item=item)
+
+    def states(self, head: Head) -> dict[str, str]:
+        return {each["element"]: each["state"] for each in present_instance(head)["items"]}
+
+    def test_is_surveyed_mounted_checked_and_handed_over(self, scene: Scene) -> None:
+        head = scene.complete(self.begin(scene), "survey", doors=3)
+        head = scene.complete(head, "mount", sensor_id="0xA")
+        head = scene.complete(head, "check", signal="good")
+        states = self.states(head)
+        assert (states["installation"], states["photograph"], states["installed"]) == (
+            "completed",
+            "terminated",
+            "completed",
+        )
+        head = scene.complete(head, "hand_over", accepted_by="Olga")
+        assert (head.status, self.states(head)["visit"]) == ("completed", "terminated")
+
+    def test_where_the_signal_is_weak_the_sensor_is_moved_first(self, scene: Scene) -> None:
+        head = scene.complete(self.begin(scene), "survey", doors=1)
+        head = scene.complete(scene.complete(head, "mount", sensor_id="0xA"), "check", signal="weak")
+        assert self.states(head)["installation"] == "active"
+        assert self.states(scene.complete(head, "move"))["hand_over"] == "active"
+
+    def test_staff_visit_the_client_as_often_as_they_need(self, scene: Scene) -> None:
+        head = self.begin(scene)
+        for _ in range(2):
+            head = scene.complete(self.give(scene, head, "start", "visit"), "visit")
+            assert self.states(head)["visit"] == "enabled"
+
+    def test_a_week_after_the_survey_somebody_is_asked(self, scene: Scene) -> None:
+        head = scene.complete(self.begin(scene), "survey", doors=1)
+        scene.pass_time(head, seconds=1)
+        assert self.states(scene.head(head))["press_on"] == "active"
+
+    def test_ends_when_the_client_cancels(self, scene: Scene) -> None:
+        assert self.give(scene, self.begin(scene), "occur", "cancelled").status == "terminated"
+
+    def test_every_item_is_drawn(self, scene: Scene) -> None:
+        answer = answer_diagram(WorkflowRevision.objects.get(definition="sensor-installation"))
+        assert answer is not None
+        picture = answer.content.decode()
+        nodes = compiled("sensor-installation", 1).nodes
+        assert [each for each in nodes if f'data-element="{each}"' not in picture] == []

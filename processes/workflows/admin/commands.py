@@ -23,6 +23,7 @@ from processes.workflows.services.calls import command_instance
 from processes.workflows.services.effects import LEAVE
 
 Admin = ModelAdmin[WorkflowInstance]
+ENDS = ("terminate", "close")
 
 
 def command_view(
@@ -34,7 +35,7 @@ def command_view(
     """
 
     def act(answers: dict[str, Any]) -> Done:
-        expected = answers["version"] if command == "terminate" else None
+        expected = answers["version"] if command in ENDS else None
         body = {"command": command}
         command_instance(instance.pk, body, actor=actor_of(request), at=timezone.now(), expected_version=expected)
         return Done(said, _page_of(instance))
@@ -63,7 +64,7 @@ def variables_view(model_admin: Admin, request: HttpRequest, instance: WorkflowI
             instance.pk, body, actor=actor_of(request), at=timezone.now(), expected_version=answers["version"]
         )
         if after.number == head.number:
-            return _failed(instance)
+            return say_failed(instance)
         return Done(gettext("The variables have been changed."), _page_of(instance))
 
     initial = {"version": head.number, "variables": text_of(current)}
@@ -94,7 +95,7 @@ def retry_view(
             instance.pk, body, actor=actor_of(request), at=timezone.now(), expected_version=answers["version"]
         )
         if WorkflowIncident.objects.filter(pk=incident.pk, status=WorkflowIncident.Status.OPEN).exists():
-            return _failed(instance)
+            return say_failed(instance)
         return Done(gettext("It has been tried again; the incident is resolved."), _page_of(instance))
 
     initial = {"version": head.number, "variables": text_of(current)}
@@ -112,7 +113,7 @@ def _given(incident: WorkflowIncident, variables: dict[str, Any]) -> dict[str, A
     return dict(msgspec.json.decode(inputs)) if inputs else {}
 
 
-def _failed(instance: WorkflowInstance) -> Done:
+def say_failed(instance: WorkflowInstance) -> Done:
     said = gettext("It was tried and did not go through. The incident tells why.")
     return Done(said, _page_of(instance), messages.WARNING)
 

@@ -123,8 +123,8 @@ class DefinitionAdmin(WorkflowAdmin[WorkflowDefinition]):
         question = Question(
             title=gettext("Publish a definition"),
             text=gettext(
-                "The file becomes the newest revision of the definition that its process names. Instances that run go "
-                "on with the revision they have."
+                "The file becomes the newest revision of the definition that its process or case names. Instances that "
+                "run go on with the revision they have."
             ),
             button=gettext("Publish"),
         )

@@ -23,7 +23,10 @@ LONGEST_REASON = 180
 class UploadForm(forms.Form):
     file = forms.FileField(
         label=_("File"),
-        help_text=_("BPMN 2.0 as your modeler saves it, up to 1 MB. Its process needs an id and must be executable."),
+        help_text=_(
+            "BPMN 2.0 or CMMN 1.1 as your modeler saves it, up to 1 MB. Its process, which must be executable, or its "
+            "case needs an id."
+        ),
         widget=UnfoldAdminFileFieldWidget(attrs={"accept": ".bpmn,.cmmn,.xml"}),
     )
     enterprise = forms.ModelChoiceField(

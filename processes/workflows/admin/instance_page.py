@@ -9,6 +9,7 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from processes.workflows.admin.drawings import Drawing, definitions_of, draw_state, name_elements
+from processes.workflows.admin.plan_card import PlanCard, build_plan_card
 from processes.workflows.admin.values import ShownValues, show_values
 from processes.workflows.admin.version_tree import draw_tree
 from processes.workflows.admin.words import say_cause, say_moment, status_badge
@@ -66,6 +67,7 @@ class InstancePage:
     head: Head
     badge: SafeString
     drawings: list[Drawing]
+    plan: PlanCard | None
     incidents: Sequence[WorkflowIncident]
     tasks: list[OpenTask]
     timers: list[Waiting]
@@ -82,12 +84,15 @@ def build_instance_page(request: HttpRequest, instance: WorkflowInstance, *, may
     own = (head.definition, head.revision)
     incidents = open_incidents([head.id]).get(head.id, [])[:MOST_OPEN] if head.open_incidents else []
     names = name_elements(definitions_of(state) or [own])
+    drawings = draw_state(
+        head.id, head.number, head.state, own=own, incidents=[incident.element for incident in incidents]
+    )
     return InstancePage(
         head=head,
         badge=status_badge(head.status),
-        drawings=draw_state(
-            head.id, head.number, head.state, own=own, incidents=[incident.element for incident in incidents]
-        ),
+        # A case without a diagram would be listed twice: its plan tells the same, and more.
+        drawings=[each for each in drawings if each.address or not any(spot.state for spot in each.spots)],
+        plan=build_plan_card(head, may_act=may_act),
         incidents=incidents,
         tasks=_tasks(head),
         timers=_timers(state, names),

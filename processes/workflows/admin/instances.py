@@ -16,6 +16,7 @@ from processes.workflows.admin.access import WorkflowAdmin
 from processes.workflows.admin.commands import command_view, retry_view, variables_view
 from processes.workflows.admin.instance_filters import DefinitionFilter, StatusFilter, matching
 from processes.workflows.admin.instance_page import build_instance_page
+from processes.workflows.admin.item_commands import item_view
 from processes.workflows.admin.version_pages import (
     compare_view,
     diagram_view,
@@ -24,13 +25,15 @@ from processes.workflows.admin.version_pages import (
     version_view,
 )
 from processes.workflows.admin.words import say_moment, status_badge
-from processes.workflows.models import WorkflowIncident, WorkflowInstance
+from processes.workflows.models import WorkflowDefinition, WorkflowIncident, WorkflowInstance
 from processes.workflows.models.instance import Status
 
 OFFERED = {
     Status.ACTIVE: ("variables", "suspend", "terminate"),
     Status.INCIDENT: ("variables", "suspend", "terminate"),
-    Status.SUSPENDED: ("variables", "resume", "terminate"),
+    Status.SUSPENDED: ("variables", "resume", "terminate", "close"),
+    Status.COMPLETED: ("close",),
+    Status.TERMINATED: ("close",),
 }
 """What fits a status; where it has changed since, what is asked for all the same is told kindly."""
 
@@ -43,7 +46,7 @@ class InstanceAdmin(WorkflowAdmin[WorkflowInstance]):
     search_fields = ("id",)
     search_help_text = _("Exact record, or the id of an instance or a task")
     ordering = ("-id",)
-    actions_detail = ("variables", "suspend", "resume", "terminate")
+    actions_detail = ("variables", "suspend", "resume", "terminate", "close")
     change_form_outer_after_template = "admin/workflows/instance.html"
 
     @display(description=_("instance"))
@@ -91,6 +94,7 @@ class InstanceAdmin(WorkflowAdmin[WorkflowInstance]):
             path(f"{version}/", guard(self.version_view), name="workflows_instance_version"),
             path(f"{one}/compare/", guard(self.compare_view), name="workflows_instance_compare"),
             path(f"{one}/incidents/<int:number>/", guard(self.retry_view), name="workflows_instance_retry"),
+            path(f"{one}/items/<str:item>/<str:command>/", guard(self.item_view), name="workflows_instance_item"),
             *super().get_urls(),
         ]
 
@@ -98,7 +102,9 @@ class InstanceAdmin(WorkflowAdmin[WorkflowInstance]):
         """Offer what fits the status, which is asked for once for all buttons."""
         allowed = super().get_actions_detail(request, object_id)  # type: ignore[misc]
         instance = self.get_object(request, object_id) if allowed else None
-        offered = () if instance is None else OFFERED.get(Status(instance.status), ())
+        offered = set() if instance is None else {*OFFERED.get(Status(instance.status), ())}
+        if instance is not None and instance.definition.kind != WorkflowDefinition.Kind.CMMN:
+            offered.discard("close")
         return [each for each in allowed if each.action_name.rpartition("_")[2] in offered]
 
     def change_view(
@@ -134,6 +140,10 @@ class InstanceAdmin(WorkflowAdmin[WorkflowInstance]):
             messages.info(request, gettext("This incident is resolved already."))
             return HttpResponseRedirect(page_of(self, instance))
         return retry_view(self, request, instance, incident)
+
+    def item_view(self, request: HttpRequest, instance_id: UUID, item: str, command: str) -> HttpResponse:
+        self.check_operate(request)
+        return item_view(self, request, get_instance(self, request, instance_id), item, command)
 
     @action(description=_("Change variables"), permissions=["operate"], url_path="variables", icon="edit")
     def variables(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -172,6 +182,21 @@ class InstanceAdmin(WorkflowAdmin[WorkflowInstance]):
         )
         said = gettext("The instance is terminated.")
         return command_view(self, request, self._get(request, object_id), "terminate", question, said)
+
+    @action(
+        description=_("Close the case"), permissions=["operate"], url_path="close", icon="inventory_2", dangerous=True
+    )
+    def close(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        question = Question(
+            title=gettext("Close this case?"),
+            text=gettext(
+                "It is put away for good. Its versions stay, and nothing but a return to one of them leads out of it."
+            ),
+            button=gettext("Close the case"),
+            dangerous=True,
+        )
+        said = gettext("The case is closed.")
+        return command_view(self, request, self._get(request, object_id), "close", question, said)
 
     def _get(self, request: HttpRequest, object_id: str) -> WorkflowInstance:
         return get_subject(self, request, object_id)

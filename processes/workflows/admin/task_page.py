@@ -27,6 +27,7 @@ from processes.workflows.selectors import get_head
 from processes.workflows.services.calls import command_instance
 from processes.workflows.services.heads import Head
 from processes.workflows.services.library import library_of
+from processes.workflows.services.stillness import is_still
 
 INBOX = "admin:workflows_workitem_changelist"
 
@@ -39,6 +40,8 @@ class TaskPage:
     form: TaskForm | None
     """None: it is not for this person, not for people, or not open."""
     closed: str
+    is_still: bool
+    """What it lies in is suspended, though the instance is not."""
     incident: WorkflowIncident | None
     drawings: list[Drawing]
     values: ShownValues
@@ -114,6 +117,7 @@ def _show(
         badge=status_badge(head.status),
         form=form,
         closed="" if is_open else _say_closed(item),
+        is_still=bool(head.state and record and is_still(head.state, record["token"])),
         incident=_incident(item) if is_open and head.open_incidents else None,
         drawings=draw_state(head.id, head.number, head.state, own=(head.definition, head.revision)),
         values=show_values(visible),

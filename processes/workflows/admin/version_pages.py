@@ -29,7 +29,7 @@ from processes.workflows.admin.forms import CompareForm, ReturnForm
 from processes.workflows.admin.instance_page import all_variables
 from processes.workflows.admin.values import ShownValue, ShownValues, show_value, show_values
 from processes.workflows.admin.words import refusal, say_cause, status_badge
-from processes.workflows.diagrams import answer_diagram
+from processes.workflows.diagrams import answer_diagram, say_state
 from processes.workflows.models import WorkflowInstance
 from processes.workflows.presenting import present_difference
 from processes.workflows.selectors import Past, get_head, get_past, get_revision, open_incidents
@@ -230,12 +230,13 @@ def _listed(entries: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> d
         "timer": gettext("timer"),
         "subscription": gettext("wait for an event"),
         "effect": gettext("effect"),
+        "item": gettext("plan item"),
     }
     rows = [
         Listed(
             words.get(entry["what"], entry["what"]),
             names.get(entry["element"]) or entry["element"],
-            " ".join(filter(None, [entry["kind"], entry.get("name", "")])),
+            " ".join(filter(None, [say_state(entry["kind"]), entry.get("name", "")])),
         )
         for entry in entries[:MOST_LISTED]
     ]

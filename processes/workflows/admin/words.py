@@ -75,6 +75,15 @@ CAUSES: dict[str, Promise] = {
     "resume": _("resumed"),
     "terminate": _("terminated"),
     "migrate": _("moved to another revision"),
+    "start_item": _("item started:"),
+    "occur": _("event occurred:"),
+    "disable": _("item disabled:"),
+    "reenable": _("item enabled again:"),
+    "suspend_item": _("item suspended:"),
+    "resume_item": _("item resumed:"),
+    "terminate_item": _("item terminated:"),
+    "complete_item": _("item completed:"),
+    "close": _("closed"),
 }
 _RETURN = re.compile(r"return to (\d+): (.*)", re.DOTALL)
 
@@ -88,6 +97,8 @@ def say_cause(cause: str, names: Mapping[str, str]) -> str:
             "reason": way_back[2],
         }
     what, _space, about = cause.partition(" ")
+    if what == "start" and about:
+        what = "start_item"  # an item of a case; an instance as a whole is about nothing else
     if what not in CAUSES:
         return cause
     return " ".join(filter(None, [str(CAUSES[what]), names.get(about, about)]))

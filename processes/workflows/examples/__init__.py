@@ -1,4 +1,4 @@
-"""Processes that ship with the product: upload them as they are, or change them to taste."""
+"""Processes and cases that ship with the product: upload them as they are, or change them to taste."""
 
 from datetime import datetime
 from importlib import resources
@@ -9,5 +9,5 @@ from processes.workflows.services.publishing import publish_definition
 def publish_examples(*, actor: str, at: datetime) -> None:
     """Publish all of them; one that was published before stays as it is."""
     for file in sorted(resources.files(__name__).iterdir(), key=lambda file: file.name):
-        if file.name.endswith(".bpmn"):
+        if file.name.endswith((".bpmn", ".cmmn")):
             publish_definition(source=file.read_bytes(), enterprise=None, actor=actor, at=at)

@@ -41,7 +41,7 @@ def _moved(work: Work, record: ItemRecord, transition: Transition, state: str | 
     moved["state"] = before if state == BEFORE else str(state)
     if transition is Transition.PARENT_SUSPEND:
         moved["before"] = record["state"]
-    if moved["state"] in ENDED:
+    if moved["state"] in (*ENDED, ItemState.CLOSED):
         for memory in ("heard", "held", "paused"):
             moved.pop(memory, None)  # type: ignore[misc]
     return moved

@@ -37,7 +37,7 @@ PROCESS = """
   </process>
 </definitions>
 """
-INNER = case(human("Inside"), key="inner")
+INNER = case(human("Inside"), key="inner").replace('id="plan"', 'id="inner_plan"')
 
 
 def possible(kind: str) -> list[str]:

@@ -1,0 +1,147 @@
+"""The plan of a case as the page of its instance lists it: every item below its stage, with what staff may do to it."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.urls import reverse
+
+from processes.workflows.admin.item_words import COMMANDS
+from processes.workflows.admin.words import say_kind
+from processes.workflows.diagrams import say_state
+from processes.workflows.engine import showing
+from processes.workflows.engine.cases.offering import offer
+from processes.workflows.engine.definition import Definition, Kind, Node
+from processes.workflows.engine.execution.records import ItemRecord, State, number
+from processes.workflows.models import WorkItem
+from processes.workflows.services.heads import Head
+from processes.workflows.services.library import library_of
+
+MOST_ITEMS = 300
+DEEPEST = 5
+"""Stages below that are not set in any further."""
+
+
+@dataclass(frozen=True)
+class Offer:
+    label: str
+    address: str
+    is_frequent: bool
+    is_link: bool
+    """It leads to a page that asks or has to be filled in; else it is done at once."""
+
+
+@dataclass(frozen=True)
+class PlanItem:
+    name: str
+    element: str
+    kind: str
+    state: str
+    state_word: str
+    since: datetime
+    is_required: bool
+    repeats: bool
+    depth: int
+    offers: list[Offer]
+
+
+@dataclass(frozen=True)
+class PlanCard:
+    items: list[PlanItem]
+    more: int
+
+
+def build_plan_card(head: Head, *, may_act: bool) -> PlanCard | None:
+    """List the items of the cases in an instance; None where there is no case in it."""
+    state = head.state
+    if state is None or not state.get("items"):
+        return None
+    rows = list(_in_tree(state))
+    shown = rows[:MOST_ITEMS]
+    offered = offer(library_of(None), state) if may_act else {}
+    forms = _find_forms(head, state, [key for key, _ in shown if "complete_item" in offered.get(key, ())])
+    items = [_item(head, state, key, depth, offered.get(key, ()), forms) for key, depth in shown]
+    return PlanCard(items, more=len(rows) - len(shown))
+
+
+def name_item(state: State, record: ItemRecord) -> str:
+    """Give what people call an item."""
+    node = _node_of(state, record)
+    return " ".join(node.name.split()) or node.id
+
+
+def _in_tree(state: State) -> Iterator[tuple[str, int]]:
+    """Give the items with their depths: each before what is in it, in the order of the file, the oldest first."""
+    below: defaultdict[str | None, list[str]] = defaultdict(list)
+    for key in sorted(state["items"], key=lambda key: _place_of(state, key)):
+        below[_find_parent(state, key)].append(key)
+    waiting = [(key, 0) for key in reversed(below[None])]
+    while waiting:
+        key, depth = waiting.pop()
+        yield key, min(depth, DEEPEST)
+        waiting += [(child, depth + 1) for child in reversed(below[key])]
+
+
+def _place_of(state: State, key: str) -> tuple[int, int]:
+    return _node_of(state, state["items"][key]).line, number(key)
+
+
+def _find_parent(state: State, key: str) -> str | None:
+    """Find the item around an item: its stage, or the task that runs its case, also by way of a process."""
+    owner = state["scopes"][state["items"][key]["scope"]]["token"]
+    while owner is not None and owner not in state["items"]:
+        owner = state["scopes"][state["tokens"][owner]["scope"]]["token"]
+    return owner
+
+
+def _find_forms(head: Head, state: State, keys: Collection[str]) -> dict[str, str]:
+    """Find the pages of the tasks that have something to be filled in, by the item of each."""
+    owners = {
+        local: task["token"]
+        for local, task in state.get("tasks", {}).items()
+        if task["token"] in keys and _node_of(state, state["items"][task["token"]]).form
+    }
+    if not owners:
+        return {}
+    rows = WorkItem.objects.filter(instance=head.id, local__in=owners, status=WorkItem.Status.OPEN)
+    return {
+        owners[local]: reverse("admin:workflows_workitem_change", args=[pk])
+        for local, pk in rows.values_list("local", "pk")
+    }
+
+
+def _item(head: Head, state: State, key: str, depth: int, commands: Collection[str], forms: dict[str, str]) -> PlanItem:
+    record = state["items"][key]
+    definition, node = _definition_of(state, record), _node_of(state, record)
+    assert definition.plan is not None
+    if depth == 0 and node.kind is Kind.CASE_PLAN and state["kind"] == "cmmn":
+        # The whole case is suspended and terminated by the buttons of its instance.
+        commands = [name for name in commands if name == "complete_item"]
+    return PlanItem(
+        name=name_item(state, record),
+        element=node.id,
+        kind=say_kind(node.kind),
+        state=record["state"],
+        state_word=say_state(record["state"]),
+        since=datetime.fromisoformat(record["since"]),
+        is_required=record.get("required", False),
+        repeats=definition.plan.items[node.id].repetition is not None,
+        depth=depth,
+        offers=[_offer(head, key, name, forms) for name in commands],
+    )
+
+
+def _offer(head: Head, key: str, name: str, forms: dict[str, str]) -> Offer:
+    wording = COMMANDS[name]
+    form = forms.get(key) if name == "complete_item" else None
+    address = form or reverse("admin:workflows_instance_item", args=[head.id, key, name])
+    return Offer(str(wording.label), address, wording.is_frequent, is_link=form is not None or wording.asks)
+
+
+def _definition_of(state: State, record: ItemRecord) -> Definition:
+    return showing.definition_of(state, library_of(None), record["scope"])
+
+
+def _node_of(state: State, record: ItemRecord) -> Node:
+    return _definition_of(state, record).nodes[record["element"]]
