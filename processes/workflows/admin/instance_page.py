@@ -12,7 +12,7 @@ from processes.workflows.admin.drawings import Drawing, definitions_of, draw_sta
 from processes.workflows.admin.plan_card import PlanCard, build_plan_card
 from processes.workflows.admin.values import ShownValues, show_values
 from processes.workflows.admin.version_tree import draw_tree
-from processes.workflows.admin.words import say_cause, say_moment, status_badge
+from processes.workflows.admin.words import say_cause, say_moment, say_waited_for, status_badge
 from processes.workflows.engine import comparing, showing
 from processes.workflows.engine.running import State
 from processes.workflows.models import WorkflowIncident, WorkflowInstance, WorkflowVersion, WorkItem
@@ -118,14 +118,14 @@ def _timers(state: State, names: Mapping[str, str]) -> list[Waiting]:
     """List the timers, that which is due next first."""
     found = [(datetime.fromisoformat(timer["due"]), timer) for timer in showing.timers(state)]
     return [
-        Waiting(timer["element"], names.get(timer["element"], ""), timer["kind"], say_moment(due))
+        Waiting(timer["element"], names.get(timer["element"], ""), say_waited_for(timer["kind"]), say_moment(due))
         for due, timer in sorted(found, key=lambda pair: pair[0])[:MOST_OPEN]
     ]
 
 
 def _events(state: State, names: Mapping[str, str]) -> list[Waiting]:
     return [
-        Waiting(each["element"], names.get(each["element"], ""), each["kind"], each["name"])
+        Waiting(each["element"], names.get(each["element"], ""), say_waited_for(each["kind"]), each["name"])
         for each in list(state.get("subscriptions", {}).values())[:MOST_OPEN]
     ]
 

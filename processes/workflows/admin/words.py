@@ -11,13 +11,13 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 from django.utils.timezone import localtime
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from config.common.errors import ApplicationError
 from config.common.moments import format_moment
 from config.records.admin.pages import badge
-from processes.workflows.engine.definition import Kind
+from processes.workflows.engine.definition import Kind, TimerKind, Trigger
 from processes.workflows.errors import NotPossible, VersionConflict
 from processes.workflows.models.instance import Status
 
@@ -57,6 +57,13 @@ KINDS: dict[str, Promise] = {
     Kind.MILESTONE: _("milestone"),
     Kind.TIMER_LISTENER: _("timer event listener"),
     Kind.USER_LISTENER: _("user event listener"),
+}
+WAITED_FOR: dict[str, Promise] = {
+    TimerKind.DATE: pgettext_lazy("timer", "at a time"),
+    TimerKind.DURATION: pgettext_lazy("timer", "after a time"),
+    TimerKind.CYCLE: pgettext_lazy("timer", "again and again"),
+    Trigger.MESSAGE: pgettext_lazy("event", "message"),
+    Trigger.SIGNAL: pgettext_lazy("event", "signal"),
 }
 
 
@@ -111,6 +118,10 @@ def status_badge(status: str) -> SafeString:
 
 def say_kind(kind: str) -> str:
     return str(KINDS.get(kind, kind))
+
+
+def say_waited_for(kind: str) -> str:
+    return str(WAITED_FOR.get(kind, kind))
 
 
 def say_moment(moment: datetime) -> SafeString:
