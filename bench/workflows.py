@@ -1,8 +1,10 @@
 """Workflows: steps of a process of ten tasks against SpiffWorkflow, in memory and in PostgreSQL; and what a step costs
 late in a long history and among many finished instances.
 
-In memory both sides read a state from JSON, complete its one open task and write the state as JSON again; SpiffWorkflow
-by its own serializer. In PostgreSQL both do it one command after the other, each in a transaction of its own:
+In memory both sides read a state from JSON, complete its one open task and write the state as JSON again, each by its
+own serializer: ours is the one by which the store keeps states.
+
+In PostgreSQL both do it one command after the other, each in a transaction of its own:
 SpiffWorkflow's state is one column of one row, ours is a new version with everything that follows from it.
 
 A case of ten tasks, each entered when the one before is complete, is held to the same: SpiffWorkflow knows no cases, so
@@ -10,7 +12,6 @@ it runs the process there too.
 """
 
 import io
-import json
 import statistics
 import time
 import uuid
@@ -37,6 +38,7 @@ from processes.workflows.services.heads import Head
 from processes.workflows.services.planning import Order
 from processes.workflows.services.publishing import publish_definition
 from processes.workflows.services.starting import Beginning, start_instance
+from processes.workflows.services.storing import join, split
 
 KEY, CASE, TASKS = "ten", "ten_in_a_case", 10
 CYCLES, DURABLE = 100, 20
@@ -107,7 +109,7 @@ class _Engine:
         definition = read_definition(source)
         self._library: Callable[[str, int | None], tuple[Definition, int]] = lambda key, revision: (definition, 1)
         begin = {"command": "start", "definition": [definition.key, 1], "record": "", "variables": {"amount": 5}}
-        self._first = json.dumps(run(self._library, None, begin, timezone.now()).state)
+        self._first = split(run(self._library, None, begin, timezone.now()).state)
 
     def speed(self) -> float:
         began = time.perf_counter()
@@ -116,13 +118,13 @@ class _Engine:
         return CYCLES * TASKS / (time.perf_counter() - began)
 
     def _run_through(self) -> None:
-        text, at = self._first, timezone.now()
+        stored, at = self._first, timezone.now()
         for number in range(TASKS):
-            state = json.loads(text)
+            state = join(stored.skeleton, stored.bodies)
             (task,) = state["tasks"]
             command = {"command": "complete_task", "task": task, "variables": {"step": number}}
-            text = json.dumps(run(self._library, state, command, at).state)
-        assert json.loads(text)["status"] == "completed"
+            stored = split(run(self._library, state, command, at).state)
+        assert join(stored.skeleton, stored.bodies)["status"] == "completed"
 
 
 class _Spiff:

@@ -12,7 +12,7 @@ from rest_framework.renderers import BaseRenderer
 from config.common.fields import MomentField, PeriodQuery
 from notifications.models import Delivery
 from sensors.history.reading import PastSignal
-from sensors.history.values import KINDS, PastEvent, format_milliseconds
+from sensors.history.values import KINDS, PastEvent, format_many, format_milliseconds
 
 FORMATS = ("json", "csv")
 
@@ -130,11 +130,12 @@ class RejectedListSerializer(serializers.Serializer[Any]):
 
 def present_signals(rows: Iterable[PastSignal]) -> msgspec.Raw:
     """Encode the rows at once, past the general encoder, which looks at every value of every row."""
-    time = format_milliseconds
+    told = [(row.signal, row.changed) for row in rows]
+    sent = format_many(signal.at for signal, _ in told)
+    received = format_many(signal.received_at for signal, _ in told)
     answers = [
-        SignalAnswer(signal.sensor_id, time(signal.at), signal.data, row.changed, signal.id, time(signal.received_at))
-        for row in rows
-        for signal in (row.signal,)
+        SignalAnswer(signal.sensor_id, at, signal.data, changed, signal.id, received_at)
+        for (signal, changed), at, received_at in zip(told, sent, received, strict=True)
     ]
     return msgspec.Raw(msgspec.json.encode(answers))
 

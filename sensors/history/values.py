@@ -1,5 +1,6 @@
 """What history is made of: the past of signals is `Signal` itself, the past of events stands here. Times in ms."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -82,6 +83,20 @@ def format_milliseconds(at: int) -> str:
     """Write a time as `2026-01-31T23:59:59.000Z`; of many at once most fall into the same few minutes."""
     second, rest = divmod(at, 1000)
     return _format_second(second) + _MILLISECONDS[rest]
+
+
+def format_many(times: Iterable[int]) -> list[str]:
+    """Write many times at once: a call for each of them would cost more than the writing."""
+    minutes: dict[int, str] = {}
+    written = []
+    for at in times:
+        minute, rest = divmod(at, 60_000)
+        begin = minutes.get(minute)
+        if begin is None:
+            begin = minutes[minute] = _format_minute(minute)
+        second, millisecond = divmod(rest, 1000)
+        written.append(begin + _SECONDS[second] + _MILLISECONDS[millisecond])
+    return written
 
 
 @lru_cache(maxsize=8192)

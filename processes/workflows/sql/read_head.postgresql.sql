@@ -9,5 +9,9 @@ SELECT
         WHERE body.digest = ANY(string_to_array(version.bodies, ' '))
     ) END
 FROM workflows_instance AS instance
-JOIN workflows_version AS version ON version.instance_id = instance.id AND version.number = instance.head
+-- By itself, so that both are looked up in the index: of a join the planner may read all versions of the instance.
+CROSS JOIN LATERAL (
+    SELECT at, status, skeleton, bodies FROM workflows_version
+    WHERE instance_id = instance.id AND number = instance.head LIMIT 1
+) AS version
 WHERE instance.id = %(instance)s

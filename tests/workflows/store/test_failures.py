@@ -69,3 +69,4 @@ class TestGrowth:
             cursor.execute(f"EXPLAIN {load_for_engine('processes.workflows', 'read_head')}", {"instance": head.id})
             plan = "\n".join(row[0] for row in cursor.fetchall())
         assert "Seq Scan" not in plan
+        assert "(number = instance.head)" in plan, "and not all versions of the instance"

@@ -27,9 +27,10 @@ def complete_one(work: Work) -> bool:
 
 def can_complete(work: Work, key: str) -> bool:
     """Tell whether nothing is under way in a stage and everything required is done."""
-    for child in work.items_of_stage(key):
+    children = work.items_of_stage(key)
+    work.allowance.look(work.items[key]["element"], len(children))
+    for child in reversed(children):
         record = work.items[child]
-        work.allowance.look(record["element"])
         if record["state"] in _UNDER_WAY and node_of(work, child).kind not in LISTENERS:
             return False
         if record.get("required") and record["state"] not in SETTLED:
@@ -39,9 +40,10 @@ def can_complete(work: Work, key: str) -> bool:
 
 def _is_complete(work: Work, key: str) -> bool:
     """Tell whether everything in a stage is done; listeners alone lead to nothing any more."""
-    for child in work.items_of_stage(key):
+    children = work.items_of_stage(key)
+    work.allowance.look(work.items[key]["element"], len(children))
+    for child in reversed(children):  # what is not done yet was made last, as a rule
         record = work.items[child]
-        work.allowance.look(record["element"])
         if record["state"] not in SETTLED and node_of(work, child).kind not in LISTENERS:
             return False
     return True

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from processes.workflows.engine.cases.calling import call
 from processes.workflows.engine.cases.lifecycle import LISTENERS, ItemState, Transition, leaves_with_parent
 from processes.workflows.engine.cases.moving import is_live, may, move, node_of
+from processes.workflows.engine.cases.pausing import is_still
 from processes.workflows.engine.cases.sentries import case_of, plan_of, tell
 from processes.workflows.engine.definition import Kind, Node
 from processes.workflows.engine.execution.failures import Failed
@@ -42,7 +43,7 @@ def meet(work: Work, key: str, place: int) -> None:
         return
     criterion = item_of(work, key).criteria[place]
     if criterion.role is Role.EXIT:
-        if work.items[key]["state"] != ItemState.SUSPENDED:
+        if not is_still(work, key):
             end(work, key, Transition.EXIT, criterion.id)
     elif work.items[key]["state"] == ItemState.AVAILABLE:
         if criterion.role is Role.TIMER:
@@ -97,7 +98,8 @@ def end(work: Work, key: str, transition: Transition, criterion: str = "") -> No
     elif _comes_again(work, item, record["scope"], node):
         create(work, record["scope"], node.id, held=record.get("held", ()))
         return
-    _forget_if_replaced(work, key)
+    if item.repetition is not None:
+        _forget_if_replaced(work, key)
 
 
 def _put(work: Work, scope: str, element: str, held: Sequence[int] = ()) -> str:

@@ -6,7 +6,7 @@ events do not reach it.
 
 from processes.workflows.engine.cases.lifecycle import ItemState, Transition
 from processes.workflows.engine.cases.moving import is_live, may, move
-from processes.workflows.engine.execution.records import ConditionRecord, ItemRecord, SubscriptionRecord
+from processes.workflows.engine.execution.records import ItemRecord, SubscriptionRecord
 from processes.workflows.engine.execution.working import Work
 
 
@@ -36,7 +36,7 @@ def is_still(work: Work, owner: str | None) -> bool:
     return False
 
 
-def is_deaf(work: Work, record: SubscriptionRecord | ConditionRecord) -> bool:
+def is_deaf(work: Work, record: SubscriptionRecord) -> bool:
     """Tell whether what waits for an event lies in something that is suspended."""
     return len(work.items) > 0 and is_still(work, record["token"] or work.scopes[record["scope"]]["token"])
 

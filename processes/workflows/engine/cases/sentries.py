@@ -112,7 +112,11 @@ def _meet_if_complete(work: Work, key: str, place: int, criterion: Criterion) ->
     heard = record.get("heard", {})
     if len(heard.get(str(place), ())) < len(criterion.sentry.on) or not _holds(work, record, criterion):
         return
-    work.items.put(key, {**record, "heard": {name: parts for name, parts in heard.items() if name != str(place)}})
+    left = {name: parts for name, parts in heard.items() if name != str(place)}
+    emptied: ItemRecord = {**record, "heard": left}
+    if not left:
+        del emptied["heard"]
+    work.items.put(key, emptied)
     work.later("met", key, place)
 
 

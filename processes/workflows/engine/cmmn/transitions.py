@@ -1,4 +1,4 @@
-"""The standard events that each kind of plan item, and a case file item, can make."""
+"""The standard events that each kind of plan item, and a case file item, can make; `reactivate` is not there yet."""
 
 from processes.workflows.engine.definition import Kind
 
@@ -21,10 +21,11 @@ _OF_ACTIVITIES = frozenset(
         "terminate",
         "fault",
         "exit",
-        "reactivate",
     }
 )
-_OF_MOMENTS = frozenset({"create", "occur", "suspend", "resume", "terminate", "parentTerminate"})
+_OF_MOMENTS = frozenset(
+    {"create", "occur", "suspend", "resume", "terminate", "parentSuspend", "parentResume", "parentTerminate"}
+)
 
 OF_FILES = frozenset({"create", "update", "replace", "delete", "addChild", "removeChild"})
 

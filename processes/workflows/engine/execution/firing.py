@@ -60,7 +60,7 @@ def check_conditions(work: Work) -> None:
     """Fire the conditional events whose condition has become true."""
     for key in work.conditions.in_order():
         record = work.conditions.get(key)
-        if record is None or is_deaf(work, record):
+        if record is None:
             continue
         does_hold = _holds_now(work, record)
         if does_hold and not record["held"]:

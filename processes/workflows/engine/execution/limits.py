@@ -7,7 +7,7 @@ from typing import Any
 MAX_STEPS = 10_000
 """Elements entered by one command."""
 MAX_TOKENS = 10_000
-MAX_ITEMS = 2_000
+MAX_ITEMS = 2_001
 MAX_ROUNDS = 10_000
 MAX_CALLS = 20
 """Call activities inside one another."""

@@ -341,11 +341,14 @@ class Work:
         for section in self._sections:
             if not section.records:
                 continue
-            owner_of = section.owner_of
+            owner_of, last, own = section.owner_of, "", {}
             for key, record in section.records.items():
                 owner = owner_of(record)
-                if owner is not None:
-                    children.setdefault(owner, {})[key] = section
+                if owner is None:
+                    continue
+                if owner != last:  # those of one owner stand together, as a rule
+                    last, own = owner, children.setdefault(owner, {})
+                own[key] = section
         waiting = [key for key, token in self.tokens.items() if "flow" in token]
         for key in sorted(waiting, key=number):
             token = self.tokens[key]

@@ -7,13 +7,17 @@ from tests.workflows.engine.cmmn.sources import item, told, wrap
 
 
 class TestEvents:
-    MOMENTS = ("create", "occur", "suspend", "resume", "terminate", "parentTerminate")
+    MOMENTS = (
+        *("create", "occur", "suspend", "resume", "terminate", "parentTerminate", "parentSuspend", "parentResume"),
+    )
     ACTIVITIES = (
         *("create", "enable", "disable", "reenable", "start", "manualStart", "suspend", "resume", "parentSuspend"),
-        *("parentResume", "complete", "terminate", "fault", "exit", "reactivate"),
+        *("parentResume", "complete", "terminate", "fault", "exit"),
     )
     FILES = ("create", "update", "replace", "delete", "addChild", "removeChild")
-    ALL = frozenset({*MOMENTS, *ACTIVITIES, *FILES, "close", "addReference", "removeReference", "nothing"})
+    ALL = frozenset(
+        {*MOMENTS, *ACTIVITIES, *FILES, "close", "reactivate", "addReference", "removeReference", "nothing"}
+    )
 
     @pytest.mark.parametrize(
         ("name", "possible"),
