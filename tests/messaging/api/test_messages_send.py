@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from config.common.correlation import correlated
 from config.common.moments import format_moment
+from messaging.files import places
 from messaging.models import Message
 from notifications.models import Event
 from tests.messaging.calls import call_raw, drafts, file_of, send_raw, write_replies
@@ -302,8 +303,9 @@ class TestAtOnce:
 class TestDisk:
     @pytest.mark.parametrize(("error", "status", "code"), [(28, 507, "disk_full"), (5, 503, "disk_failed")])
     def test_failure_at_any_step_of_the_write_keeps_nothing(
-        self, scene: Scene, error: int, status: int, code: str
+        self, scene: Scene, monkeypatch: pytest.MonkeyPatch, error: int, status: int, code: str
     ) -> None:
+        monkeypatch.setattr(places, "_ensured", set())  # as in a process that has just begun
         for step in count(1):
             with failing(error, at=step, modules=["config.common.files"]) as disk:
                 answer = scene.send("m1")
