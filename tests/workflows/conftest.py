@@ -7,6 +7,7 @@ from django.conf import settings
 from messaging.services.accepting import check_addressee
 from processes.workflows.services.heads import facts_of_revision
 from processes.workflows.services.library import compiled
+from processes.workflows.services.recent import forget_heads
 from tests.workflows.store.scene import Scene
 
 
@@ -17,6 +18,7 @@ def _nothing_compiled(request: pytest.FixtureRequest) -> Iterator[None]:
     if request.node.get_closest_marker("django_db"):
         for remembers in (compiled, facts_of_revision, check_addressee):
             remembers.cache_clear()
+        forget_heads()
         shutil.rmtree(settings.DATA_DIR / "messages", ignore_errors=True)
 
 

@@ -21,21 +21,23 @@ def mirror(before: State | None, after: State, *, done: Collection[str] = (), is
     old, new = before or {}, after
     gone = WorkItem.Status.ABANDONED if is_return else WorkItem.Status.CANCELLED
     closed = _gone(old, new, "tasks")
-    return Mirror(
-        items=[_item(local, task, new) for local, task in _fresh(old, new, "tasks")],
-        items_closed=[
-            ClosedItem(local=local, status=str(WorkItem.Status.DONE if local in done else gone)) for local in closed
+    changes: dict[str, Any] = {
+        "items": [_item(local, task, new) for local, task in _fresh(old, new, "tasks")],
+        "items_closed": [
+            ClosedItem(local=local, status=(WorkItem.Status.DONE if local in done else gone).value) for local in closed
         ],
-        items_held=list(_held(old, new)),
-        timers=list(_timers(old, new)),
-        timers_gone=_gone(old, new, "timers"),
-        subscriptions=[
-            _subscription(local, each, new)
-            for local, each in _fresh(old, new, "subscriptions")
-            if each["kind"] in _OUTSIDE
-        ],
-        subscriptions_gone=_gone(old, new, "subscriptions"),
-    )
+    }
+    # What there is not, as a rule, is not looked at closer.
+    if new.get("items"):
+        changes["items_held"] = list(_held(old, new))
+    if old.get("timers") or new.get("timers"):
+        changes |= {"timers": list(_timers(old, new)), "timers_gone": _gone(old, new, "timers")}
+    if old.get("subscriptions") or new.get("subscriptions"):
+        changes |= {
+            "subscriptions": list(_subscriptions(old, new)),
+            "subscriptions_gone": _gone(old, new, "subscriptions"),
+        }
+    return Mirror(**changes)
 
 
 def section(state: Mapping[str, Any], name: str) -> dict[str, dict[str, Any]]:
@@ -85,6 +87,12 @@ def _timers(old: State, new: State) -> Iterator[SetTimer]:
         if everything or local not in were or were[local]["due"] != timer["due"]:
             due_at = None if held else datetime.fromisoformat(timer["due"])
             yield SetTimer(local=local, element=timer["element"][:200], due_at=due_at)
+
+
+def _subscriptions(old: State, new: State) -> Iterator[NewSubscription]:
+    for local, each in _fresh(old, new, "subscriptions"):
+        if each["kind"] in _OUTSIDE:
+            yield _subscription(local, each, new)
 
 
 def _item(local: str, task: dict[str, Any], state: State) -> NewItem:

@@ -63,6 +63,7 @@ def make_step(
     return Step(
         instance_id=head.id,
         head=head.number,
+        open_incidents=head.open_incidents,
         parent=parent if parent is not None else head.number or None,
         revision_id=revision_id or head.revision_id,
         epoch=state["epoch"],

@@ -20,6 +20,7 @@ from processes.workflows.services.commanding import after, run_command
 from processes.workflows.services.heads import PACKAGE, Head, read_head
 from processes.workflows.services.incidents import open_incident
 from processes.workflows.services.planning import Order, plan_step
+from processes.workflows.services.recent import remember_head
 from processes.workflows.services.steps import NewInstance, Step
 from processes.workflows.services.writing import write_step
 
@@ -60,7 +61,9 @@ def start_instance(wanted: Beginning, *, actor: str, at: datetime) -> Head:
         return _keep_failed(head, order, wanted, failure)
     status = write_step(replace(step, beginning=_beginning(wanted)))
     assert status is not None
-    return after(head, step, outcome.state, status)
+    begun = after(head, step, outcome.state, status)
+    remember_head(begun)
+    return begun
 
 
 def _created(wanted: Beginning, *, at: datetime) -> Head:
@@ -106,6 +109,7 @@ def _keep_failed(head: Head, order: Order, wanted: Beginning, failure: Failed) -
     created = Step(
         instance_id=head.id,
         head=0,
+        open_incidents=0,
         parent=None,
         revision_id=head.revision_id,
         epoch=0,

@@ -81,6 +81,8 @@ class Step:
     instance_id: UUID
     head: int
     """Where the head must be for this to be written."""
+    open_incidents: int
+    """How many there must be for it: an incident is opened without a version."""
     parent: int | None
     revision_id: int
     epoch: int

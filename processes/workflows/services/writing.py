@@ -53,6 +53,7 @@ def _write_at_once(step: Step) -> str | None:
     values = {
         "instance": step.instance_id,
         "head": step.head,
+        "open_incidents": step.open_incidents,
         "number": step.number,
         "parent": step.parent,
         "epoch": step.epoch,
@@ -104,7 +105,7 @@ def _write(step: Step) -> str | None:
     with transaction.atomic():
         if step.beginning is not None:
             _write_instance(step, step.beginning)
-        held = WorkflowInstance.objects.filter(pk=step.instance_id, head=step.head)
+        held = WorkflowInstance.objects.filter(pk=step.instance_id, head=step.head, open_incidents=step.open_incidents)
         if not held.update(
             head=step.number,
             epoch=step.epoch,
