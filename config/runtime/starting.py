@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol
@@ -71,11 +72,15 @@ def fork(process: Process) -> Running:
     pid = os.fork()
     if pid:
         return Fork(pid)
-    os.setsid()
-    _read_nothing()
-    os.environ[PROCESS_VARIABLE] = process.name
-    name_process(f"postern {process.name}")
-    _leave_supervisor(supervisor)
+    try:
+        os.setsid()
+        _read_nothing()
+        os.environ[PROCESS_VARIABLE] = process.name
+        name_process(f"postern {process.name}")
+        _leave_supervisor(supervisor)
+    except OSError:
+        traceback.print_exc()
+        os._exit(1)  # else the supervisor's own answer to it would make this one a second supervisor
     raise Forked(process)
 
 

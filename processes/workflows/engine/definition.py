@@ -42,18 +42,9 @@ class Kind(StrEnum):
     USER_LISTENER = "user_event_listener"
 
 
-CASE_KINDS = frozenset(
-    {
-        Kind.CASE_PLAN,
-        Kind.STAGE,
-        Kind.HUMAN_TASK,
-        Kind.PROCESS_TASK,
-        Kind.CASE_TASK,
-        Kind.MILESTONE,
-        Kind.TIMER_LISTENER,
-        Kind.USER_LISTENER,
-    }
-)
+LISTENERS = frozenset({Kind.TIMER_LISTENER, Kind.USER_LISTENER})
+CASE_ACTIVITIES = frozenset({Kind.STAGE, Kind.HUMAN_TASK, Kind.PROCESS_TASK, Kind.CASE_TASK})
+CASE_KINDS = frozenset({Kind.CASE_PLAN, Kind.MILESTONE, *CASE_ACTIVITIES, *LISTENERS})
 """The kinds of CMMN."""
 
 

@@ -52,15 +52,11 @@ def _follow_up(instance_id: UUID, order: Order) -> Head | None:
     if recent is None or order.expected_version not in (None, recent.number):
         return None
     try:
-        outcome = run_command(recent, order)
-        step = plan_step(recent, order, outcome.state, outcome.effects)
+        head = _run_and_write(recent, order)
     except (NotPossible, Failed):
         return None
-    status = _write(recent, order, step, outcome.state)
-    if status is None:
-        return None
-    head = after(recent, step, outcome.state, status)
-    remember_head(head)
+    if head is not None:
+        remember_head(head)
     return head
 
 
@@ -71,12 +67,16 @@ def _attempt(head: Head, order: Order) -> Head | None:
     if any(epoch_of(str(order.command.get(name, ""))) in range(head.epoch) for name in ("task", "item")):
         raise errors.Abandoned
     try:
-        outcome = run_command(head, order)
-        step = plan_step(head, order, outcome.state, outcome.effects)
+        return _run_and_write(head, order)
     except NotPossible as refusal:
         raise errors.NotPossible(reason=refusal.reason) from refusal
     except Failed as failure:
         return open_incident(head, order, element=failure.element, reason=failure.reason)
+
+
+def _run_and_write(head: Head, order: Order) -> Head | None:
+    outcome = run_command(head, order)
+    step = plan_step(head, order, outcome.state, outcome.effects)
     status = _write(head, order, step, outcome.state)
     return None if status is None else after(head, step, outcome.state, status)
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-SUSPENDED = "suspended"
+from processes.workflows.engine.stillness import SUSPENDED, lies_still
 
 
 def is_held(state: Mapping[str, Any]) -> bool:
@@ -19,11 +19,4 @@ def is_still(state: Mapping[str, Any], owner: str | None) -> bool:
     """Tell whether what belongs to a token or an item may not go on."""
     if is_held(state):
         return True
-    items = state.get("items")
-    while items and owner is not None:
-        record = items.get(owner)
-        if record is not None and record["state"] == SUSPENDED:
-            return True
-        scope = (record or state["tokens"][owner])["scope"]
-        owner = state["scopes"][scope]["token"]
-    return False
+    return lies_still(state.get("items", {}), state.get("tokens", {}), state.get("scopes", {}), owner)

@@ -135,3 +135,21 @@ class TestSupervisor:
             supervisor._stop()
         ended = [(line["name"], line["code"]) for line in logs if line["event"] == "process.stopped"]
         assert ended == [("one", -signal.SIGTERM), ("one", -signal.SIGKILL)]
+
+
+class TestFork:
+    def test_what_cannot_leave_the_supervisor_ends_and_does_not_supervise(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse() -> None:
+            raise PermissionError
+
+        def leave(code: int) -> None:
+            raise SystemExit(code)
+
+        monkeypatch.setattr(os, "fork", lambda: 0)
+        monkeypatch.setattr(os, "setsid", refuse)
+        monkeypatch.setattr(os, "_exit", leave)
+        with pytest.raises(SystemExit) as ended:
+            starting.fork(Process("one", "run_web"))
+        assert ended.value.code == 1

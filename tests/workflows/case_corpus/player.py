@@ -9,7 +9,8 @@ from typing import Any
 from processes.workflows.engine.definition import Definition
 from processes.workflows.engine.reading import read_definition
 from processes.workflows.engine.running import State, run
-from tests.workflows.case_corpus.script import FOLDER, ITEM_COMMANDS, Command
+from tests.workflows.case_corpus.script import FOLDER, ITEM_COMMANDS
+from tests.workflows.corpus.script import Command
 
 BEGIN = datetime(2030, 1, 1, tzinfo=UTC)
 Record = dict[str, Any]

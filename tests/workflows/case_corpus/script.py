@@ -21,11 +21,12 @@ last item. After the arrow, what happens:
 through. Nothing has changed then.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tests.workflows.corpus.script import Command, read_parts, read_variables
 
 FOLDER = Path(__file__).parent
 ITEM_COMMANDS = (
@@ -40,15 +41,6 @@ ITEM_COMMANDS = (
 )
 _TARGETED = (*ITEM_COMMANDS, "complete", "timer", "message")
 _MARKS = ("..", "::", "==", "with")
-
-
-@dataclass(frozen=True)
-class Command:
-    name: str
-    target: str = ""
-    mark: str = ""
-    """What stands behind `#` or `@`."""
-    variables: tuple[tuple[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -105,7 +97,7 @@ def _read_command(words: list[str]) -> Command:
     name, *rest = words
     target = rest.pop(0) if name in _TARGETED and rest and "=" not in rest[0] else ""
     target, _, mark = target.partition("@" if name == "timer" else "#")
-    return Command(name, target, mark, tuple(_read_variables(rest).items()))
+    return Command(name, target, mark, tuple(read_variables(rest).items()))
 
 
 def _read_expected(words: list[str]) -> Expected:
@@ -113,18 +105,13 @@ def _read_expected(words: list[str]) -> Expected:
         return Expected(is_open=True)
     if words[:1] in (["refused"], ["fails"]):
         return Expected(failure=" ".join(words))
-    parts: dict[str, list[str]] = {"": []}
-    for word in words:
-        if word in _MARKS:
-            parts[word] = []
-        else:
-            parts[next(reversed(parts))].append(word)
+    parts = read_parts(words, _MARKS)
     return Expected(
         trace=_read_groups(parts[""]),
         waiting=tuple(sorted(parts.get("..", []))),
         states=tuple(sorted((element, state) for state, element in _read_groups(parts.get("::", [])))),
         status=parts.get("==", ["active"])[0],
-        variables=_read_variables(parts["with"]) if "with" in parts else None,
+        variables=read_variables(parts["with"]) if "with" in parts else None,
     )
 
 
@@ -132,8 +119,3 @@ def _read_groups(words: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """Read `create A B, start A` as pairs of the first word of a group and each of its others."""
     groups = [group.split() for group in " ".join(words).split(",") if group.strip()]
     return tuple((first, element) for first, *elements in groups for element in elements)
-
-
-def _read_variables(words: list[str]) -> dict[str, Any]:
-    pairs = (word.partition("=") for word in words)
-    return {name: json.loads(value) for name, _, value in pairs}

@@ -18,7 +18,7 @@ Or else `refused`: the command does not fit, or `fails [at element]`: it could n
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -92,7 +92,7 @@ def _read_command(words: list[str]) -> Command:
     target = rest.pop(0) if name in ("complete", "fail", "message", "signal", "timer") else ""
     if name in ("complete", "timer"):
         target, _, mark = target.partition("#" if name == "complete" else "@")
-    return Command(name, target, mark, tuple(_read_variables(rest).items()))
+    return Command(name, target, mark, tuple(read_variables(rest).items()))
 
 
 def _read_expected(words: list[str]) -> Expected:
@@ -100,22 +100,28 @@ def _read_expected(words: list[str]) -> Expected:
         return Expected(failure="refused")
     if words[:1] == ["fails"]:
         return Expected(failure=" ".join(words))
-    parts: dict[str, list[str]] = {"": []}
-    for word in words:
-        if word in ("..", "==", "with", "gives"):
-            parts[word] = []
-        else:
-            parts[next(reversed(parts))].append(word)
+    parts = read_parts(words, ("..", "==", "with", "gives"))
     return Expected(
         left=tuple(word for word in parts[""] if not word.startswith("-")),
         cancelled=tuple(sorted(word[1:] for word in parts[""] if word.startswith("-"))),
         waiting=tuple(sorted(parts.get("..", []))),
         status=parts.get("==", ["active"])[0],
-        variables=_read_variables(parts["with"]) if "with" in parts else None,
+        variables=read_variables(parts["with"]) if "with" in parts else None,
         effects=tuple(parts.get("gives", [])),
     )
 
 
-def _read_variables(words: list[str]) -> dict[str, Any]:
+def read_parts(words: list[str], marks: Collection[str]) -> dict[str, list[str]]:
+    """Give the words that follow each mark, and those before the first."""
+    parts: dict[str, list[str]] = {"": []}
+    for word in words:
+        if word in marks:
+            parts[word] = []
+        else:
+            parts[next(reversed(parts))].append(word)
+    return parts
+
+
+def read_variables(words: list[str]) -> dict[str, Any]:
     pairs = (word.partition("=") for word in words)
     return {name: value if name == "code" else json.loads(value) for name, _, value in pairs}

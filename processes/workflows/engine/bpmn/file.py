@@ -1,6 +1,7 @@
 """The file that is being read: what its elements refer to, and what is wrong with it."""
 
 import re
+from collections.abc import Container
 from dataclasses import dataclass, field
 
 from processes.workflows.engine.bpmn.xml import Element
@@ -48,6 +49,18 @@ class Subject:
 
     def refuse(self, message: str, at: Element | None = None) -> None:
         self.file.problems.add(self.element.id, (at or self.element).line, message)
+
+    def has_own_id(self, taken: Container[str]) -> bool:
+        """Tell whether the element can be found by its id, which no other one has; else refuse it."""
+        if not self.element.id:
+            self.refuse(f"A {self.element.name} has no id.")
+        elif len(self.element.id) > MAX_NAME:
+            self.refuse(f"The id has more than {MAX_NAME} characters.")
+        elif self.element.id in taken:
+            self.refuse(f"The id {shorten(self.element.id)} is used twice.")
+        else:
+            return True
+        return False
 
     def compile(self, text: str, at: Element | None = None) -> Expression | None:
         """Compile an expression; None, and a problem, when it is none."""

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from processes.workflows.engine.bpmn.file import BPMN, MAX_NAME, File, Subject, is_true, shorten
+from processes.workflows.engine.bpmn.file import BPMN, File, Subject, is_true, shorten
 from processes.workflows.engine.bpmn.xml import Element
 from processes.workflows.engine.definition import Kind, Scope
 
@@ -98,21 +98,13 @@ _SILENT = frozenset(
 
 
 def _takes_id(found: Outline, element: Element) -> bool:
-    """Tell whether an element can be found by its id, which no other one has."""
-    subject = Subject(element, found.file)
-    if not element.id:
-        subject.refuse(f"A {element.name} has no id.")
-    elif len(element.id) > MAX_NAME:
-        subject.refuse(f"The id has more than {MAX_NAME} characters.")
-    elif element.id in found.ids:
-        subject.refuse(f"The id {shorten(element.id)} is used twice.")
-    else:
-        found.ids.add(element.id)
-        if len(found.nodes) > MAX_NODES or len(found.flows) > MAX_FLOWS:
-            message = f"A process has at most {MAX_NODES} elements and {MAX_FLOWS} sequence flows."
-            found.file.problems.stop(element.id, element.line, message)
-        return True
-    return False
+    if not Subject(element, found.file).has_own_id(found.ids):
+        return False
+    found.ids.add(element.id)
+    if len(found.nodes) > MAX_NODES or len(found.flows) > MAX_FLOWS:
+        message = f"A process has at most {MAX_NODES} elements and {MAX_FLOWS} sequence flows."
+        found.file.problems.stop(element.id, element.line, message)
+    return True
 
 
 def _walk(found: Outline, scope: Element, parent: str | None) -> None:

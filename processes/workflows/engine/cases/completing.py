@@ -1,10 +1,10 @@
 """When a stage, or the case, is complete."""
 
 from processes.workflows.engine.cases.items import end
-from processes.workflows.engine.cases.lifecycle import LISTENERS, SETTLED, ItemState, Transition
+from processes.workflows.engine.cases.lifecycle import SETTLED, ItemState, Transition
 from processes.workflows.engine.cases.moving import node_of
 from processes.workflows.engine.cases.sentries import plan_of
-from processes.workflows.engine.definition import Kind
+from processes.workflows.engine.definition import LISTENERS, Kind
 from processes.workflows.engine.execution.records import number
 from processes.workflows.engine.execution.working import Work
 

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from processes.workflows.engine.cases.calling import call
-from processes.workflows.engine.cases.lifecycle import LISTENERS, ItemState, Transition, leaves_with_parent
+from processes.workflows.engine.cases.lifecycle import ItemState, Transition, leaves_with_parent
 from processes.workflows.engine.cases.moving import is_live, may, move, node_of
 from processes.workflows.engine.cases.pausing import is_still
 from processes.workflows.engine.cases.sentries import case_of, plan_of, tell
-from processes.workflows.engine.definition import Kind, Node
+from processes.workflows.engine.definition import LISTENERS, Kind, Node
 from processes.workflows.engine.execution.failures import Failed
 from processes.workflows.engine.execution.limits import MAX_ITEMS
 from processes.workflows.engine.execution.records import ItemRecord, TaskRecord, TimerRecord

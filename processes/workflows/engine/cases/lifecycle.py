@@ -97,7 +97,6 @@ _TABLES = {
     Kind.TIMER_LISTENER: OCCURRENCE,
     Kind.USER_LISTENER: OCCURRENCE,
 }
-LISTENERS = frozenset({Kind.TIMER_LISTENER, Kind.USER_LISTENER})
 
 
 def leads_to(kind: Kind, state: str, transition: str) -> str | None:

@@ -4,10 +4,11 @@ Timers in it stand still: those that were due in the meantime fire when it goes 
 events do not reach it.
 """
 
-from processes.workflows.engine.cases.lifecycle import ItemState, Transition
+from processes.workflows.engine.cases.lifecycle import Transition
 from processes.workflows.engine.cases.moving import is_live, may, move
 from processes.workflows.engine.execution.records import ItemRecord, SubscriptionRecord
 from processes.workflows.engine.execution.working import Work
+from processes.workflows.engine.stillness import lies_still
 
 
 def suspend(work: Work, key: str, transition: Transition = Transition.SUSPEND) -> None:
@@ -28,12 +29,7 @@ def resume(work: Work, key: str, transition: Transition = Transition.RESUME) -> 
 
 
 def is_still(work: Work, owner: str | None) -> bool:
-    """Tell whether a token or an item is suspended, or lies in something that is."""
-    while owner is not None:
-        if owner in work.items and work.items[owner]["state"] == ItemState.SUSPENDED:
-            return True
-        owner = work.scopes[work.owner(owner)["scope"]]["token"]
-    return False
+    return lies_still(work.items.records, work.tokens.records, work.scopes.records, owner)
 
 
 def is_deaf(work: Work, record: SubscriptionRecord) -> bool:

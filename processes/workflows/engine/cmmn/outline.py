@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from processes.workflows.engine.bpmn.file import MAX_NAME, File, Subject, shorten
+from processes.workflows.engine.bpmn.file import File, Subject, shorten
 from processes.workflows.engine.bpmn.xml import Element
 from processes.workflows.engine.cmmn.file import CMMN
 from processes.workflows.engine.definition import Kind, Scope
@@ -52,18 +52,10 @@ def outline(case: Element, plan: Element, file: File) -> Outline:
 
 
 def takes_id(found: Outline, element: Element) -> bool:
-    """Tell whether an element can be found by its id, which no other one has."""
-    subject = Subject(element, found.file)
-    if not element.id:
-        subject.refuse(f"A {element.name} has no id.")
-    elif len(element.id) > MAX_NAME:
-        subject.refuse(f"The id has more than {MAX_NAME} characters.")
-    elif element.id in found.ids:
-        subject.refuse(f"The id {shorten(element.id)} is used twice.")
-    else:
+    is_own = Subject(element, found.file).has_own_id(found.ids)
+    if is_own:
         found.ids[element.id] = element
-        return True
-    return False
+    return is_own
 
 
 KINDS = {

@@ -1,9 +1,6 @@
 """The standard events that each kind of plan item, and a case file item, can make; `reactivate` is not there yet."""
 
-from processes.workflows.engine.definition import Kind
-
-ACTIVITIES = frozenset({Kind.STAGE, Kind.HUMAN_TASK, Kind.PROCESS_TASK, Kind.CASE_TASK})
-LISTENERS = frozenset({Kind.TIMER_LISTENER, Kind.USER_LISTENER})
+from processes.workflows.engine.definition import CASE_ACTIVITIES, Kind
 
 _OF_ACTIVITIES = frozenset(
     {
@@ -31,4 +28,4 @@ OF_FILES = frozenset({"create", "update", "replace", "delete", "addChild", "remo
 
 
 def transitions_of(kind: Kind) -> frozenset[str]:
-    return _OF_ACTIVITIES if kind in ACTIVITIES else _OF_MOMENTS
+    return _OF_ACTIVITIES if kind in CASE_ACTIVITIES else _OF_MOMENTS

@@ -1,8 +1,7 @@
 """Whether a case can be run: what its parts say about each other. All problems at once."""
 
 from processes.workflows.engine.bpmn.file import shorten
-from processes.workflows.engine.cmmn.transitions import LISTENERS
-from processes.workflows.engine.definition import Definition, Kind, Node
+from processes.workflows.engine.definition import LISTENERS, Definition, Kind, Node
 from processes.workflows.engine.plan import Item, OnPart, Plan, Role, Sentry
 from processes.workflows.engine.problems import Problems
 
