@@ -138,7 +138,7 @@ class TestSupervisor:
 
 
 class TestFork:
-    def test_what_cannot_leave_the_supervisor_ends_and_does_not_supervise(
+    def test_what_cannot_leave_the_supervisor_does_not_become_one(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def refuse() -> None:
