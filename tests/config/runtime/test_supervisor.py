@@ -138,9 +138,7 @@ class TestSupervisor:
 
 
 class TestFork:
-    def test_what_cannot_leave_the_supervisor_does_not_become_one(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_what_cannot_leave_the_supervisor_does_not_become_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def refuse() -> None:
             raise PermissionError
 
