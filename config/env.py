@@ -90,6 +90,8 @@ class Environment:
     history_seconds: int
     history_retention_months: int
     finished_instance_days: int
+    coordination_deadline: int
+    coordination_parallel: int
     ingest_batch: int
     ingest_milliseconds: int
     log_level: str
@@ -148,6 +150,8 @@ def read(variables: Mapping[str, str]) -> Environment:
         history_seconds=source.integer("HISTORY_SECONDS", 5, 1, 60),
         history_retention_months=source.integer("HISTORY_RETENTION_MONTHS", 0, 0, 1200),
         finished_instance_days=source.integer("FINISHED_INSTANCE_DAYS", 0, 0, 36_500),
+        coordination_deadline=source.integer("COORDINATION_DEADLINE", 300, 1, 86_400),
+        coordination_parallel=source.integer("COORDINATION_PARALLEL", 1, 1, 1000),
         log_level=source.take("LOG_LEVEL", _log_level) or "INFO",
     )
 

@@ -53,6 +53,8 @@ INSTALLED_APPS = [
     "messaging",
     "processes.exchange",
     "processes.workflows",
+    "processes.coordination",
+    "processes.coordination.reader",
 ]
 
 MIDDLEWARE = [
@@ -149,9 +151,17 @@ def _sqlite(path: Path) -> dict[str, Any]:
     }
 
 
+def _readers() -> dict[str, dict[str, Any]]:
+    """Each reader has a database of its own; without any variable there is `main`, beside the product's own data."""
+    named = {f"reader_{name}": _postgresql(address) for name, address in ENV.readers.items()}
+    return {"reader_main": _sqlite(DATA_DIR / "reader.sqlite3")} | named
+
+
 DATABASES = {
     "default": _postgresql(ENV.database) if ENV.database else _sqlite(DATA_DIR / "postern.sqlite3"),
+    **_readers(),
 }
+DATABASE_ROUTERS = ["processes.coordination.routing.ReaderRouter"]
 
 AMQP_URL = ENV.amqp_url
 REDIS_URL = ENV.redis_url
@@ -234,6 +244,9 @@ HISTORY_SECONDS = ENV.history_seconds
 HISTORY_RETENTION_MONTHS = ENV.history_retention_months
 # How long finished instances of workflows are kept; 0: for ever.
 FINISHED_INSTANCE_DAYS = ENV.finished_instance_days
+# How long, in seconds, readers may take over an event, and how many events may be under way at once.
+COORDINATION_DEADLINE = ENV.coordination_deadline
+COORDINATION_PARALLEL = ENV.coordination_parallel
 # A batch of signals is committed when it is this large or this old.
 INGEST_BATCH = ENV.ingest_batch
 INGEST_SECONDS = ENV.ingest_milliseconds / 1000

@@ -11,6 +11,7 @@ import tempfile
 
 _PRODUCT_VARIABLES = (
     "DATABASE_URL",
+    "READER_DATABASE_URL",
     "AMQP_URL",
     "REDIS_URL",
     "CLICKHOUSE_URL",
@@ -26,7 +27,7 @@ for _name in _PRODUCT_VARIABLES:
 os.environ["DATA_DIR"] = _folder
 os.environ.setdefault("LOG_LEVEL", "WARNING")
 if os.environ.get("TEST_PROFILE") != "embedded" and "TEST_DATABASE_URL" in os.environ:
-    os.environ["DATABASE_URL"] = os.environ["TEST_DATABASE_URL"]
+    os.environ["DATABASE_URL"] = os.environ["READER_DATABASE_URL"] = os.environ["TEST_DATABASE_URL"]
 
 from config.settings import *  # noqa: E402, F403
 from config.settings import DATA_DIR, DATABASES, STORAGES  # noqa: E402
@@ -34,9 +35,11 @@ from config.settings import DATA_DIR, DATABASES, STORAGES  # noqa: E402
 if DATABASES["default"]["ENGINE"] == "config.engines.sqlite":
     # In memory, threads would share one connection's cache and its table locks: nothing like the product.
     DATABASES["default"]["TEST"] = {"NAME": str(DATA_DIR / "test.sqlite3")}
+    DATABASES["reader_main"]["TEST"] = {"NAME": str(DATA_DIR / "test_reader.sqlite3")}
 else:
     # Two runs may share a server.
     DATABASES["default"]["TEST"] = {"NAME": f"test_postern_{os.getpid()}"}
+    DATABASES["reader_main"]["TEST"] = {"NAME": f"test_reader_{os.getpid()}"}
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 # The hashed names need `collectstatic`; the browser tests run it and serve by them.
 STORAGES = {**STORAGES, "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}

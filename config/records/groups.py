@@ -11,7 +11,7 @@ from django.apps import AppConfig
 from django.apps import apps as installed_apps
 from django.apps.registry import Apps
 from django.contrib.auth.models import Group
-from django.db import transaction
+from django.db import router, transaction
 from django.db.models import QuerySet
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -64,6 +64,8 @@ def keep_groups(*, app_config: AppConfig, using: str, apps: Apps = installed_app
         group_model, permission_model = apps.get_model("auth", "Group"), apps.get_model("auth", "Permission")
     except LookupError:
         return
+    if not router.allow_migrate_model(using, permission_model):
+        return  # a database that holds no accounts
     found = permission_model.objects.using(using).filter(content_type__app_label=app_config.label)
     offered = list(found.values_list("pk", "content_type__model", "codename"))
     with transaction.atomic(using=using):

@@ -6,19 +6,19 @@ touched, through the app's own service, and is itself a change.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias
 
 import msgspec
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from config.common.correlation import correlation_id
 from config.common.errors import Conflict, NotFound
-from config.common.sql import run_for_rows
+from config.common.sql import fetch_for_rows, run_for_rows
 from config.records.models import ChangeRecord
 from config.records.scopes import Scope
 
@@ -66,6 +66,10 @@ class Change:
     after: Values | None
 
 
+Listener: TypeAlias = Callable[[Sequence[Change], Sequence[int]], None]
+_listeners: list[Listener] = []
+
+
 def track(tracked: Tracked) -> None:
     leaks = [name for name in tracked.fields if _SECRET.search(name)]
     if leaks:
@@ -86,6 +90,11 @@ def snapshot(kind: str, subject: object) -> Values:
     return {name: _plain(getattr(subject, name)) for name in _tracked[kind].fields}
 
 
+def on_changes(listener: Listener) -> None:
+    """Let an app hear of every change, in its transaction, with the ids of the lines that were written."""
+    _listeners.append(listener)
+
+
 def record_change(
     *,
     kind: str,
@@ -96,7 +105,7 @@ def record_change(
     actor: str,
 ) -> ChangeRecord:
     """Write one line of the log; the caller's transaction makes it true together with the change."""
-    return ChangeRecord.objects.create(
+    written = ChangeRecord.objects.create(
         kind=kind,
         object_id=object_id,
         action=action,
@@ -106,17 +115,37 @@ def record_change(
         correlation_id=correlation_id(),
         reverts=_reverting.get(),
     )
+    _pass_on([Change(kind, object_id, action, before, after)], [written.pk])
+    return written
 
 
 def record_changes(changes: Iterable[Change], *, actor: str) -> None:
     """Write a line for each of many changes that one call makes, in one statement."""
+    changes = list(changes)
     reverting = _reverting.get()
     shared = (actor[:160], correlation_id(), None if reverting is None else reverting.pk, timezone.now())
     rows = [
         (each.kind, each.object_id, each.action.value, _json(each.before), _json(each.after), *shared)
         for each in changes
     ]
+    if rows:
+        _pass_on(changes, _insert(rows))
+
+
+def _insert(rows: list[tuple[Any, ...]]) -> list[int]:
+    """Write many lines and return their ids; SQLite, where one writes at a time, gives them one after the other."""
+    if connection.vendor == "postgresql":
+        return [pk for (pk,) in fetch_for_rows("config.records", "record_changes", rows)]
     run_for_rows("config.records", "record_changes", rows)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT last_insert_rowid()")
+        last = int(cursor.fetchone()[0])
+    return list(range(last - len(rows) + 1, last + 1))
+
+
+def _pass_on(changes: Sequence[Change], ids: Sequence[int]) -> None:
+    for listener in _listeners:
+        listener(changes, ids)
 
 
 def revert_change(*, change_id: int, actor: str) -> ChangeRecord:

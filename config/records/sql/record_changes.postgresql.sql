@@ -4,3 +4,4 @@ FROM unnest(
     %b::text[], %b::text[], %b::text[], %b::text[], %b::text[], %b::text[], %b::text[], %b::bigint[], %b::timestamptz[]
 ) WITH ORDINALITY AS fresh (kind, object_id, action, before, after, actor, correlation_id, reverts_id, at, place)
 ORDER BY place
+RETURNING id

@@ -1,0 +1,42 @@
+from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
+
+
+class CoordinationConfig(AppConfig):
+    name = "processes.coordination"
+    label = "coordination"
+    verbose_name = _("Coordination")
+
+    def ready(self) -> None:
+        from django.conf import settings
+        from django.db.models.signals import post_migrate
+
+        from config.common.work import Work, register_work
+        from config.records.services.changes import on_changes
+        from processes.coordination import works
+        from processes.coordination.keeping import keep_rows
+        from processes.coordination.writer.registry import note_changes
+
+        post_migrate.connect(keep_rows, dispatch_uid="coordination.keep_rows")
+        on_changes(note_changes)
+        if settings.AMQP_URL:  # `run_coordination` does it; what is rung for is found by its next look
+            register_work(Work(name=works.WRITER, run_once=lambda: False, every=10.0))
+        else:
+            _run_beside_the_server()
+
+
+def _run_beside_the_server() -> None:
+    """Without a broker all roles live in the process of the server, and wake each other."""
+    from config.common.ring import ring
+    from config.common.work import Work, register_work
+    from processes.coordination import works
+    from processes.coordination.alive import say_alive
+    from processes.coordination.bus.memory import bus
+    from processes.coordination.coordinator.life import SAYS_SO
+    from processes.coordination.roles import open_roles, role_names
+
+    roles = open_roles(role_names())
+    for role in roles:
+        register_work(Work(name=role.queue, run_once=role.run_once, every=1.0))
+    register_work(Work(name=works.ALIVE, run_once=lambda: say_alive(bus, roles), every=SAYS_SO.total_seconds()))
+    bus.wake = ring

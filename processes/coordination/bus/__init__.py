@@ -1,0 +1,39 @@
+"""The queues between the roles: RabbitMQ where there is one, else the memory of this process."""
+
+from typing import Protocol
+
+from django.conf import settings
+
+from processes.coordination.messages import Letter, Message
+
+
+class Received(Protocol):
+    @property
+    def messages(self) -> list[Message]: ...
+
+    def done(self) -> None:
+        """They have taken effect, and what they caused has been sent."""
+
+    def give_back(self) -> None:
+        """They have not: let them come again."""
+
+
+class Bus(Protocol):
+    def send(self, letters: list[Letter]) -> None:
+        """Put messages into their queues; raise unless all of them are there."""
+
+    def receive(self, queue: str, *, most: int, wait: float) -> Received:
+        """Take what lies in a queue; if there is nothing, wait so many seconds for it."""
+
+    def close(self) -> None: ...
+
+
+def open_bus() -> Bus:
+    """Return a bus for one role: a connection of its own to the broker, or the queues of this process."""
+    if settings.AMQP_URL:
+        from processes.coordination.bus.amqp import AmqpBus
+
+        return AmqpBus()
+    from processes.coordination.bus.memory import bus
+
+    return bus

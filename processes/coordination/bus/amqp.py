@@ -1,0 +1,128 @@
+"""Queues of RabbitMQ: durable, confirmed when written, acknowledged when what they said has been committed.
+
+One AMQP message is an envelope of many: a role answers a hundred events in one turn, and each envelope costs as much as
+a single one would.
+"""
+
+from collections import defaultdict, deque
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import structlog
+from pika.adapters.blocking_connection import BlockingChannel, BlockingConnection
+from pika.spec import BasicProperties
+
+from config.engines.amqp import connect
+from config.engines.publisher import NotPublished, NotRouted, Publisher
+from processes.coordination.messages import (
+    COORDINATOR,
+    WRITER,
+    Letter,
+    Message,
+    decode,
+    encode,
+    queue_of_reader,
+)
+from processes.coordination.routing import reader_names
+
+ENVELOPE = 100
+"""So many messages in one; each may hold a page of payloads."""
+UNREAD = 20
+
+log = structlog.get_logger(__name__)
+_publisher = Publisher()
+
+
+class AmqpBus:
+    """One role's line to the broker: for one thread."""
+
+    def __init__(self) -> None:
+        self._connection: BlockingConnection | None = None
+        self._channel: BlockingChannel | None = None
+        self._consumed = ""
+        self._arrived: deque[tuple[int, bytes]] = deque()
+
+    def send(self, letters: list[Letter]) -> None:
+        by_queue: defaultdict[str, list[Message]] = defaultdict(list)
+        for queue, message in letters:
+            by_queue[queue].append(message)
+        for queue, messages in by_queue.items():
+            for start in range(0, len(messages), ENVELOPE):
+                self._publish(queue, encode(messages[start : start + ENVELOPE]))
+
+    def receive(self, queue: str, *, most: int, wait: float) -> "_Taken":
+        connection, channel = self._open(queue)
+        if not self._arrived:
+            connection.process_data_events(time_limit=wait)
+        messages, tag = list[Message](), 0
+        while self._arrived and len(messages) < most:
+            tag, body = self._arrived.popleft()
+            messages += _read(body)
+        return _Taken(self, channel, tag, messages)
+
+    def close(self) -> None:
+        connection, self._connection, self._channel = self._connection, None, None
+        self._arrived.clear()
+        if connection is not None and connection.is_open:
+            connection.close()
+
+    def _publish(self, queue: str, body: bytes) -> None:
+        properties = BasicProperties(content_type="application/json", delivery_mode=2, app_id="postern")
+        try:
+            _publisher.publish(body, exchange="", routing_key=queue, properties=properties)
+        except NotRouted:
+            self._declare(queue)
+            _publisher.publish(body, exchange="", routing_key=queue, properties=properties)
+
+    def _declare(self, queue: str) -> None:
+        """The queue is not there yet: whoever comes first makes it."""
+        try:
+            connection = connect()
+            try:
+                connection.channel().queue_declare(queue, durable=True)
+            finally:
+                connection.close()
+        except OSError as error:
+            raise NotPublished(f"RabbitMQ cannot be reached: {error!r}") from error
+
+    def _open(self, queue: str) -> tuple[BlockingConnection, BlockingChannel]:
+        connection, channel = self._connection, self._channel
+        if connection is not None and channel is not None and channel.is_open and self._consumed == queue:
+            return connection, channel
+        self.close()
+        connection = connect()
+        channel = connection.channel()
+        for name in (WRITER, COORDINATOR, *map(queue_of_reader, reader_names())):
+            channel.queue_declare(name, durable=True)
+        channel.basic_qos(prefetch_count=UNREAD)
+        channel.basic_consume(queue, self._arrive)
+        self._connection, self._channel, self._consumed = connection, channel, queue
+        return connection, channel
+
+    def _arrive(self, channel: Any, method: Any, properties: Any, body: bytes) -> None:
+        self._arrived.append((method.delivery_tag, body))
+
+
+@dataclass(frozen=True)
+class _Taken:
+    bus: AmqpBus
+    channel: BlockingChannel
+    tag: int
+    messages: list[Message]
+
+    def done(self) -> None:
+        if self.tag:
+            self.channel.basic_ack(self.tag, multiple=True)
+
+    def give_back(self) -> None:
+        """Close the line: the broker gives whatever is not acknowledged to the next who asks."""
+        self.bus.close()
+
+
+def _read(body: bytes) -> list[Message]:
+    try:
+        return decode(body)
+    except msgspec.MsgspecError as error:
+        log.error("coordination.unreadable", error=str(error), size=len(body))
+        return []

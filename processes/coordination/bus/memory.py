@@ -1,0 +1,52 @@
+"""Queues in the memory of this process. They die with it: whatever was in them is told again after ten seconds."""
+
+import threading
+from collections import defaultdict, deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from processes.coordination.messages import Letter, Message
+
+
+class MemoryBus:
+    def __init__(self, wake: Callable[[str], None] = lambda queue: None) -> None:
+        self.wake = wake
+        """Called for a queue that something was put into."""
+        self._lock = threading.Lock()
+        self._queues: defaultdict[str, deque[Message]] = defaultdict(deque)
+
+    def send(self, letters: list[Letter]) -> None:
+        with self._lock:
+            for queue, message in letters:
+                self._queues[queue].append(message)
+        for queue in {queue for queue, _ in letters}:
+            self.wake(queue)
+
+    def receive(self, queue: str, *, most: int, wait: float) -> "_Taken":
+        """Whoever reads here is woken, so nobody waits."""
+        with self._lock:
+            waiting = self._queues[queue]
+            return _Taken(self, queue, [waiting.popleft() for _ in range(min(most, len(waiting)))])
+
+    def put_back(self, queue: str, messages: list[Message]) -> None:
+        with self._lock:
+            self._queues[queue].extendleft(reversed(messages))
+
+    def close(self) -> None:
+        """The queues outlive their reader."""
+
+
+@dataclass(frozen=True)
+class _Taken:
+    bus: MemoryBus
+    queue: str
+    messages: list[Message]
+
+    def done(self) -> None:
+        """Taken is taken."""
+
+    def give_back(self) -> None:
+        self.bus.put_back(self.queue, self.messages)
+
+
+bus = MemoryBus()

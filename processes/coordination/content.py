@@ -1,0 +1,52 @@
+"""What a payload carries: one change of one row, with the values before and after it; and many of them as one."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from processes.coordination.entities import BY_NAME, Entity, Key, Op, Values
+
+
+@dataclass(frozen=True)
+class RowChange:
+    entity: Entity
+    id: Any
+    before: Values | None
+    after: Values | None
+
+    @property
+    def op(self) -> Op:
+        if self.before is None:
+            return Op.INSERT
+        return Op.DELETE if self.after is None else Op.UPDATE
+
+    @property
+    def key(self) -> Key:
+        return self.entity.name, str(self.id)
+
+    @property
+    def touched(self) -> set[Key]:
+        return self.entity.touched(self.id, self.before, self.after)
+
+
+def write_content(change: RowChange) -> str:
+    told = {"entity": change.entity.name, "op": change.op, "id": change.id}
+    return msgspec.json.encode(told | {"before": change.before, "after": change.after}).decode()
+
+
+def read_content(content: str) -> RowChange:
+    told = msgspec.json.decode(content)
+    entity = BY_NAME[told["entity"]]
+    before, after = (entity.read_values(told[side]) for side in ("before", "after"))
+    return RowChange(entity, entity.read_key(told["id"]), before, after)
+
+
+def fold(changes: Iterable[RowChange]) -> list[RowChange]:
+    """Make one change of several to the same row: from before the first to after the last, in the order of the last."""
+    folded: dict[Key, RowChange] = {}
+    for change in changes:
+        earlier = folded.pop(change.key, change)
+        folded[change.key] = RowChange(change.entity, change.id, earlier.before, change.after)
+    return list(folded.values())

@@ -1,0 +1,65 @@
+"""Step 14: let events begin at the readers, in the order of their positions.
+
+At most `COORDINATION_PARALLEL` are under way at once, and those that share a row keep their order. An event is looked
+at only when every one before it is known and saved: otherwise nobody knows what it would overtake.
+"""
+
+from datetime import datetime
+
+from django.conf import settings
+
+from processes.coordination.models import CoordinatorState, WriterEvent, WriterEventReader
+from processes.coordination.routing import reader_names
+from processes.coordination.statuses import FINAL, EventStatus
+from processes.coordination.steps import AGAIN, take
+
+WINDOW = 1000
+"""Events under way that one look goes over."""
+
+
+def learn_positions(state: CoordinatorState) -> None:
+    """Move the mark up to which every event is known."""
+    heard = WriterEvent.objects.filter(position__gt=state.known_position).order_by("position")
+    known = state.known_position
+    for position in heard.values_list("position", flat=True)[:WINDOW].iterator():
+        if position != known + 1:
+            break
+        known = position
+    if known != state.known_position:
+        state.known_position = known
+        state.save(update_fields=["known_position"])
+
+
+def activate(state: CoordinatorState, *, at: datetime) -> bool:
+    """Begin what may begin; return whether there was anything."""
+    rows = WriterEvent.objects.filter(position__lte=state.known_position).exclude(app_event_status_id__in=list(FINAL))
+    under_way = rows.order_by("position").only("pk", "app_event_status_id", "is_published", "touched", "is_waiting")
+    chosen = choose(list(under_way[:WINDOW]), parallel=settings.COORDINATION_PARALLEL)
+    begun = take("14", WriterEvent.objects.all(), chosen, at=at, clock=state.clock, again_at=at + AGAIN)
+    WriterEventReader.objects.bulk_create(
+        (
+            WriterEventReader(writer_event_id=event, name=name, bit=1 << place)
+            for event in begun
+            for place, name in enumerate(reader_names())
+        ),
+        ignore_conflicts=True,
+    )
+    return bool(begun)
+
+
+def choose(under_way: list[WriterEvent], *, parallel: int) -> list[int]:
+    """Choose from all that is under way, in order, what may begin now."""
+    chosen: list[int] = []
+    held: set[str] = set()
+    active = sum(event.status in ACTIVE and not event.is_waiting for event in under_way)
+    for event in under_way:
+        if event.status == EventStatus.CREATED or active >= parallel:
+            break
+        if event.status == EventStatus.SAVED and event.is_published and held.isdisjoint(event.touched):
+            chosen.append(event.pk)
+            active += 1
+        held.update(event.touched)
+    return chosen
+
+
+ACTIVE = frozenset(EventStatus) - {EventStatus.CREATED, EventStatus.SAVED, *FINAL}

@@ -1,0 +1,91 @@
+"""Steps 34.1 and 35.1: commit what every reader has processed; cancel what one refuses or what is past its deadline.
+
+An event of the registry is never cancelled: staff are told, it gives its turn to others, and the readers that refuse
+are asked again until they agree.
+"""
+
+from datetime import datetime
+
+from django.conf import settings
+from django.utils.translation import gettext_noop
+
+from notifications.services.alerts import raise_alert
+from processes.coordination.coordinator.answers import SILENT, WAITS, Verdict, subject_of_reader
+from processes.coordination.models import CoordinatorState, Progress, RoleLife, WriterEvent, WriterEventReader
+from processes.coordination.routing import reader_names
+from processes.coordination.statuses import UNDECIDED, EventStatus
+from processes.coordination.steps import AGAIN, note, take
+
+REFUSED = "coordination.refused"
+REFUSES = gettext_noop("Reader %(reader)s refuses change set %(event)s: %(reason)s")
+NO_ANSWER = gettext_noop("Reader %(reader)s has not answered about change set %(event)s in time")
+MOST = 500
+
+
+def decide(*, at: datetime) -> bool:
+    """Decide on the events whose readers have all answered, or one of them with a refusal."""
+    rows = WriterEvent.objects.filter(app_event_status_id=EventStatus.PROCESSED.value, is_published=False)
+    events = list(rows.order_by("position").prefetch_related("readers")[:MOST])
+    agreed = [event.pk for event in events if _verdicts(event) == {Verdict.PROCESSED}]
+    committing = take("34.1", WriterEvent.objects.all(), agreed, at=at, again_at=at + AGAIN)
+    for event in events:
+        refusal = next((row for row in event.readers.all() if row.verdict == Verdict.REFUSED), None)
+        if refusal is not None:
+            _refuse(event, refusal, at=at)
+    return bool(committing)
+
+
+def meet_deadlines(state: CoordinatorState, *, at: datetime) -> None:
+    """Cancel what readers have had for too long; the clock stands while a role is not alive."""
+    rows = WriterEvent.objects.filter(
+        app_event_status_id__in=[status.value for status in UNDECIDED],
+        clock__lt=state.clock - settings.COORDINATION_DEADLINE,
+        is_waiting=False,
+    )
+    for event in rows.order_by("position").prefetch_related("readers")[:MOST]:
+        silent = [row for row in event.readers.all() if row.progress < Progress.PROCESSED]
+        for row in silent:
+            _warn_of_silence(event, row)
+        reason = NO_ANSWER % {"reader": ", ".join(row.name for row in silent), "event": event.pk}
+        if event.is_undone:
+            _cancel(event, reason, at=at)
+        else:
+            _let_wait(event, NO_ANSWER, {"reader": ", ".join(row.name for row in silent)}, at=at)
+
+
+def ask_again(event: WriterEvent, *, at: datetime) -> None:
+    """Let the readers that refuse an event of the registry judge it once more."""
+    refusing = event.readers.filter(verdict=Verdict.REFUSED)
+    if refusing.update(progress=Progress.PREPARING, verdict=Verdict.WAITING):
+        WriterEvent.objects.filter(pk=event.pk).update(
+            app_event_status_id=EventStatus.PREPARED.value, is_published=False, again_at=at + AGAIN
+        )
+
+
+def _verdicts(event: WriterEvent) -> set[str]:
+    configured = reader_names()
+    return {row.verdict for row in event.readers.all() if row.name in configured}
+
+
+def _refuse(event: WriterEvent, refusal: WriterEventReader, *, at: datetime) -> None:
+    detail = {"reader": refusal.name, "event": event.pk, "reason": refusal.reason}
+    if not event.is_undone:
+        if not event.is_waiting:
+            _let_wait(event, REFUSES, detail, at=at)
+        return
+    raise_alert(REFUSED, subject_of_reader(refusal.name), REFUSES, detail)
+    _cancel(event, f"{refusal.name}: {refusal.reason}", at=at)
+
+
+def _cancel(event: WriterEvent, reason: str, *, at: datetime) -> None:
+    take("35.1", WriterEvent.objects.all(), [event.pk], at=at, reason=reason[:500], again_at=at + AGAIN)
+
+
+def _let_wait(event: WriterEvent, title: str, detail: dict[str, object], *, at: datetime) -> None:
+    raise_alert(WAITS, f"coordination/{event.pk}", title, {"event": event.pk, **detail})
+    WriterEvent.objects.filter(pk=event.pk).update(is_waiting=True, again_at=at + AGAIN, steps=note(at, "waits"))
+
+
+def _warn_of_silence(event: WriterEvent, row: WriterEventReader) -> None:
+    raise_alert(SILENT, subject_of_reader(row.name), NO_ANSWER, {"reader": row.name, "event": event.pk})
+    RoleLife.objects.filter(name=subject_of_reader(row.name)).update(is_silent=True)

@@ -1,0 +1,102 @@
+"""What the Coordinator writes to the Writer and to the readers about its events, by their status."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from config.common.moments import format_moment
+from config.common.sql import among_numbers
+from processes.coordination.messages import WRITER, Header, Letter, Message, Payload, Told, pages, queue_of_reader
+from processes.coordination.models import Progress, WriterEvent, WriterEventPayload, WriterEventReader
+from processes.coordination.statuses import EventStatus
+
+TO_WRITER = {
+    EventStatus.CREATED: (Told.SAVING_BEGINS, Told.PAYLOADS_WANTED),
+    EventStatus.SAVED: (Told.SAVING_ENDED,),
+    EventStatus.COMMITTED: (Told.EVENT_COMMITTED,),
+    EventStatus.CANCELED: (Told.EVENT_CANCELED,),
+}
+TO_READERS = {
+    EventStatus.ACTIVATED: (Told.PREPARE, Progress.PREPARING),
+    EventStatus.PREPARING: (Told.PREPARE_PAYLOADS, Progress.PROCESSED),
+    EventStatus.PREPARED: (Told.PROCESS, Progress.PROCESSED),
+    EventStatus.PROCESSING: (Told.PROCESS, Progress.PROCESSED),
+    EventStatus.PROCESSED: (Told.PROCESS, Progress.PROCESSED),
+    EventStatus.COMMITTING: (Told.COMMIT, Progress.COMMITTED),
+    EventStatus.CANCELING: (Told.CANCEL, Progress.CANCELED),
+    EventStatus.CANCELED: (Told.CANCEL, Progress.CANCELED),
+}
+"""What readers are told in a status, and how far one is that needs not be told again."""
+
+
+def letters_of(events: Sequence[WriterEvent], *, again: bool = False) -> list[Letter]:
+    """Return what is to be said of these events; `again`: only to those who have not answered it."""
+    letters: list[Letter] = []
+    for event in events:
+        if not (again and event.status == EventStatus.CANCELED):
+            letters += [
+                (WRITER, Message(told, event=event.pk, reason=event.reason)) for told in TO_WRITER.get(event.status, ())
+            ]
+    told_to_readers = [
+        event for event in events if event.status in TO_READERS and (again or event.status != EventStatus.CANCELED)
+    ]
+    return letters + _letters_to_readers(told_to_readers, again=again)
+
+
+def everything_for(reader: str, events: Sequence[WriterEvent]) -> list[Letter]:
+    """Return all that a reader needs to come to its verdict on events it knows nothing of."""
+    queue = queue_of_reader(reader)
+    letters = [(queue, Message(Told.PREPARE, event=event.pk, header=header_of(event))) for event in events]
+    for event, page in _pages_of(events, bit=0):
+        letters.append((queue, Message(Told.PREPARE_PAYLOADS, event=event.pk, header=header_of(event), payloads=page)))
+    return letters + [(queue, Message(Told.PROCESS, event=event.pk)) for event in events]
+
+
+def header_of(event: WriterEvent) -> Header:
+    return Header(
+        position=event.position,
+        type=event.app_event_type_id,
+        date=format_moment(event.date),
+        correlation_id=event.correlation_id,
+        payloads=event.payload_count,
+        is_undone=event.is_undone,
+    )
+
+
+def _letters_to_readers(events: Sequence[WriterEvent], *, again: bool) -> list[Letter]:
+    rows: defaultdict[int, list[WriterEventReader]] = defaultdict(list)
+    for row in WriterEventReader.objects.filter(writer_event__in=among_numbers([event.pk for event in events])):
+        rows[row.writer_event_id].append(row)
+    letters: list[Letter] = []
+    by_bit: defaultdict[tuple[str, int], list[WriterEvent]] = defaultdict(list)
+    for event in events:
+        told, enough = TO_READERS[event.status]
+        for row in rows[event.pk]:
+            if again and row.progress >= enough:
+                continue
+            if told == Told.PREPARE_PAYLOADS:
+                by_bit[row.name, row.bit].append(event)
+            else:
+                header = header_of(event) if told == Told.PREPARE else None
+                letters.append((queue_of_reader(row.name), Message(told, event=event.pk, header=header)))
+    return letters + list(_payload_letters(by_bit))
+
+
+def _payload_letters(by_bit: dict[tuple[str, int], list[WriterEvent]]) -> Iterable[Letter]:
+    for (name, bit), events in by_bit.items():
+        for event, page in _pages_of(events, bit=bit):
+            message = Message(Told.PREPARE_PAYLOADS, event=event.pk, header=header_of(event), payloads=page)
+            yield queue_of_reader(name), message
+
+
+def _pages_of(events: Sequence[WriterEvent], *, bit: int) -> Iterable[tuple[WriterEvent, list[Payload]]]:
+    """Return the payloads that a reader does not have yet, in pages; those of all with a bit of nobody."""
+    rows = WriterEventPayload.objects.filter(writer_event__in=among_numbers([event.pk for event in events]))
+    found: defaultdict[int, list[Payload]] = defaultdict(list)
+    for pk, event_id, content, prepared_by in rows.order_by("pk").values_list(
+        "pk", "writer_event_id", "content", "prepared_by"
+    ):
+        if not prepared_by & bit:
+            found[event_id].append(Payload(pk, content))
+    for event in events:
+        for page in pages(found[event.pk]):
+            yield event, page

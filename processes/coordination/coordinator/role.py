@@ -1,0 +1,114 @@
+"""The Coordinator as a participant: leads each event from the Writer through all readers to its end."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from django.db import transaction
+
+from config.common.sql import among_numbers
+from processes.coordination.coordinator.activation import activate, learn_positions
+from processes.coordination.coordinator.answers import hear_of_payloads, hear_of_unknown, hear_progress
+from processes.coordination.coordinator.deciding import ask_again, decide, meet_deadlines
+from processes.coordination.coordinator.letters import letters_of
+from processes.coordination.coordinator.life import hear_of_life, tick
+from processes.coordination.coordinator.saving import (
+    hear_of_events,
+    keep_payloads,
+    tell_of_payloads,
+    untold_payloads,
+)
+from processes.coordination.messages import COORDINATOR, Told
+from processes.coordination.models import CoordinatorState, WriterEvent, WriterEventPayload
+from processes.coordination.role import MOST, Handler, Role
+from processes.coordination.statuses import FINAL, EventStatus
+from processes.coordination.steps import AGAIN, mark_told, note_only, take
+from processes.coordination.transitions import TELLING, RoleKind
+
+AGAIN_MOST = 100
+
+
+class Coordinator(Role):
+    name = "coordinator"
+    queue = COORDINATOR
+    alias = "default"
+
+    def hold(self) -> None:
+        CoordinatorState.objects.select_for_update().get(pk=1)
+
+    @property
+    def handlers(self) -> Mapping[Told, Handler]:
+        return {
+            Told.ALIVE: hear_of_life,
+            Told.EVENT_CREATED: hear_of_events,
+            Told.PAYLOADS: keep_payloads,
+            Told.UNKNOWN: hear_of_unknown,
+            Told.PREPARING_BEGINS: hear_progress,
+            Told.PAYLOADS_PREPARED: hear_of_payloads,
+            Told.PROCESSING_BEGINS: hear_progress,
+            Told.PAYLOADS_PROCESSED: hear_of_payloads,
+            Told.PROCESSED: hear_progress,
+            Told.COMMITTED: hear_progress,
+            Told.CANCELED: hear_progress,
+        }
+
+    def act(self, at: datetime) -> bool:
+        if not WriterEvent.objects.exclude(app_event_status_id__in=list(FINAL)).exists():
+            return False
+        with transaction.atomic():
+            state = CoordinatorState.objects.select_for_update().get(pk=1)
+            tick(state, at=at)
+            learn_positions(state)
+            if state.closed_until is not None and at < state.closed_until:
+                return False
+            meet_deadlines(state, at=at)
+            found = decide(at=at)
+            return activate(state, at=at) or found
+
+    def tell(self, at: datetime) -> bool:
+        """Say what the events' statuses call for, and once more what has stayed in one for long."""
+        telling = TELLING[RoleKind.COORDINATOR]
+        payloads = untold_payloads(MOST)
+        new = WriterEvent.objects.filter(
+            is_published=False, app_event_status_id__in=[status.value for status in telling]
+        )
+        events = list(new.order_by("position")[:MOST])
+        late = self._late(at)
+        letters = tell_of_payloads(payloads) + letters_of(events) + letters_of(late, again=True)
+        if letters:
+            self.bus.send(letters)
+        self._mark(payloads, events, at)
+        return len(events) == MOST or len(payloads) == MOST
+
+    def _mark(self, payloads: list[WriterEventPayload], events: list[WriterEvent], at: datetime) -> None:
+        rows = WriterEvent.objects.all()
+        if payloads:
+            told = WriterEventPayload.objects.filter(pk__in=among_numbers([row.pk for row in payloads]))
+            told.filter(app_event_payload_status_id=1).update(is_published=True)
+            note_only("9", rows, sorted({row.writer_event_id for row in payloads}), at=at)
+        for status, step in TELLING[RoleKind.COORDINATOR].items():
+            of_status = [event.pk for event in events if event.status == status]
+            mark_told(step, rows, of_status, at=at)
+            if status == EventStatus.CREATED:
+                note_only("6", rows, of_status, at=at)
+
+    def _late(self, at: datetime) -> list[WriterEvent]:
+        """Take what has stayed in one status for long, and say when to look again.
+
+        A reader that does not confirm a cancellation has applied nothing and never will: after one repeat nobody waits
+        for it any longer, though it is told until it answers.
+        """
+        due = WriterEvent.objects.filter(again_at__lte=at).order_by("again_at")
+        late = list(due[:AGAIN_MOST])
+        for event in late:
+            if event.status == EventStatus.PROCESSED and event.is_waiting:
+                ask_again(event, at=at)
+        canceling = [event.pk for event in late if event.status == EventStatus.CANCELING]
+        take("35.5", WriterEvent.objects.all(), canceling, at=at, ended_at=at)
+        done = [event.pk for event in late if event.status == EventStatus.CANCELED and _is_confirmed(event)]
+        WriterEvent.objects.filter(pk__in=[event.pk for event in late]).update(again_at=at + AGAIN)
+        WriterEvent.objects.filter(pk__in=done).update(again_at=None)
+        return [event for event in late if event.pk not in done]
+
+
+def _is_confirmed(event: WriterEvent) -> bool:
+    return not event.readers.filter(ended_at__isnull=True).exists()

@@ -1,0 +1,42 @@
+"""Rows that must be there: the document's numbers and the one-row states. Every `migrate` brings them in line."""
+
+from typing import Any
+
+from django.apps import AppConfig
+from django.db import models, router
+
+from processes.coordination.entities import type_names
+from processes.coordination.models import (
+    AppEventPayloadStatus,
+    AppEventStatus,
+    AppEventType,
+    CoordinatorState,
+    WriterState,
+)
+from processes.coordination.reader.models import ReaderState
+from processes.coordination.statuses import EventStatus, PayloadStatus
+
+NUMBERS: dict[type[models.Model], dict[int, str]] = {
+    AppEventType: type_names(),
+    AppEventStatus: {status.value: status.title for status in EventStatus},
+    AppEventPayloadStatus: {status.value: status.title for status in PayloadStatus},
+}
+STATES: tuple[type[models.Model], ...] = (WriterState, CoordinatorState, ReaderState)
+
+
+def keep_rows(*, app_config: AppConfig, using: str, **kwargs: Any) -> None:
+    for model, names in NUMBERS.items():
+        if _is_of(model, app_config, using):
+            model._default_manager.using(using).bulk_create(
+                (model(pk=pk, name=name) for pk, name in names.items()),
+                update_conflicts=True,
+                update_fields=["name"],
+                unique_fields=["id"],
+            )
+    for model in STATES:
+        if _is_of(model, app_config, using):
+            model._default_manager.using(using).bulk_create([model(pk=1)], ignore_conflicts=True)
+
+
+def _is_of(model: type[models.Model], app_config: AppConfig, using: str) -> bool:
+    return model._meta.app_label == app_config.label and router.allow_migrate_model(using, model)

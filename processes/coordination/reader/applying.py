@@ -1,0 +1,142 @@
+"""Change a Reader's tables by the commit rows of an event: whole, and only if its constraints hold afterwards.
+
+Rows are written in the order of the entities and deleted in the opposite one. PostgreSQL checks each reference at once;
+SQLite checks it only at the end of the transaction, so what the event touches is looked at here as well.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.db import DataError, IntegrityError, connections, transaction
+from django.utils.translation import gettext_noop
+
+from config.common.wording import fill
+from processes.coordination.content import RowChange
+from processes.coordination.entities import ENTITIES, IN_ORDER, Entity
+from processes.coordination.reader.models import COMMITS, TABLES
+from processes.coordination.tables import columns_of, values_of
+
+NO_ROW = gettext_noop("%(entity)s %(id)s is not here")
+IS_THERE = gettext_noop("%(entity)s %(id)s is here already")
+NO_REFERENCE = gettext_noop("%(entity)s %(id)s refers to %(other)s %(missing)s, which is not here")
+STILL_USED = gettext_noop("%(entity)s %(id)s is still referred to by %(other)s")
+BATCH = 500
+
+
+class Refused(Exception):
+    """Applying would break a constraint of this reader."""
+
+    def __init__(self, text: str, **detail: Any) -> None:
+        super().__init__(fill(text, detail))
+
+
+def try_changes(changes: list[RowChange], *, alias: str) -> str:
+    """Apply changes and take them back at once; return why that cannot be done, or nothing."""
+    try:
+        with transaction.atomic(using=alias):
+            check_rows(changes, alias=alias)
+            apply_changes(changes, alias=alias)
+            transaction.set_rollback(True, using=alias)
+    except Refused as refused:
+        return str(refused)
+    except (IntegrityError, DataError) as error:
+        return _first_line(error)
+    return ""
+
+
+def check_rows(changes: list[RowChange], *, alias: str) -> None:
+    """Require that rows to be changed are here, and new ones are not: otherwise an earlier event is missing."""
+    for entity in ENTITIES:
+        of_it = [each for each in changes if each.entity is entity]
+        if not of_it:
+            continue
+        here = _present(entity, [each.id for each in of_it], alias=alias)
+        for each in of_it:
+            if (each.id in here) != (each.before is not None):
+                raise Refused(NO_ROW if each.before is not None else IS_THERE, entity=entity.name, id=each.id)
+
+
+def apply_changes(changes: list[RowChange], *, alias: str) -> None:
+    """Write what the changes leave, delete what they remove, and check every reference that they touch."""
+    _check_at_once(alias)
+    for entity in IN_ORDER:
+        _store(entity, [each for each in changes if each.entity is entity and each.after is not None], alias=alias)
+    for entity in reversed(IN_ORDER):
+        gone = [each.id for each in changes if each.entity is entity and each.after is None]
+        _check_unused(entity, gone, changes, alias=alias)
+        _delete(entity, gone, alias=alias)
+    for entity in ENTITIES:
+        _check_references(entity, [each for each in changes if each.entity is entity and each.after], alias=alias)
+
+
+def read_commits(event: int, *, alias: str) -> list[RowChange]:
+    """Return what the commit rows of an event make of the tables."""
+    return [
+        RowChange(entity, row.entity_id, None, values_of(entity, row))
+        for entity in ENTITIES
+        for row in COMMITS[entity.name].objects.using(alias).filter(app_event_id=event)
+    ]
+
+
+def _check_at_once(alias: str) -> None:
+    if connections[alias].vendor == "postgresql":
+        with connections[alias].cursor() as cursor:
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+
+
+def _store(entity: Entity, changes: list[RowChange], *, alias: str) -> None:
+    if not changes:
+        return
+    table = TABLES[entity.name]
+    table.objects.using(alias).bulk_create(
+        [table(id=each.id, **columns_of(entity, each.after)) for each in changes],
+        update_conflicts=True,
+        update_fields=[column.attribute for column in entity.columns],
+        unique_fields=["id"],
+    )
+
+
+def _delete(entity: Entity, ids: list[Any], *, alias: str) -> None:
+    for part in _parts(ids):
+        rows = TABLES[entity.name].objects.using(alias).filter(pk__in=part)
+        rows._raw_delete(alias)
+
+
+def _check_unused(entity: Entity, ids: list[Any], changes: list[RowChange], *, alias: str) -> None:
+    gone = {each.key for each in changes if each.after is None}
+    for other in ENTITIES:
+        for column in other.references:
+            if column.refers != entity.name:
+                continue
+            for part in _parts(ids):
+                rows = TABLES[other.name].objects.using(alias).filter(**{f"{column.attribute}__in": part})
+                for pk, used in rows.values_list("pk", column.attribute):
+                    if (other.name, str(pk)) not in gone:
+                        raise Refused(STILL_USED, entity=entity.name, id=used, other=f"{other.name} {pk}")
+
+
+def _check_references(entity: Entity, changes: list[RowChange], *, alias: str) -> None:
+    for column in entity.references:
+        wanted = {each.after[column.name]: each.id for each in changes if each.after}
+        wanted.pop(None, None)
+        if not wanted:
+            continue
+        other = next(each for each in ENTITIES if each.name == column.refers)
+        missing = wanted.keys() - _present(other, list(wanted), alias=alias)
+        if missing:
+            first = min(missing, key=str)
+            raise Refused(NO_REFERENCE, entity=entity.name, id=wanted[first], other=other.name, missing=first)
+
+
+def _present(entity: Entity, ids: list[Any], *, alias: str) -> set[Any]:
+    rows = TABLES[entity.name].objects.using(alias)
+    return {pk for part in _parts(ids) for pk in rows.filter(pk__in=part).values_list("pk", flat=True)}
+
+
+def _parts(ids: list[Any]) -> Iterable[list[Any]]:
+    """Cut a long list: SQLite takes so many parameters."""
+    return (ids[start : start + BATCH] for start in range(0, len(ids), BATCH))
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:500]

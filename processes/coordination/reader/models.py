@@ -1,0 +1,62 @@
+"""A Reader's tables, in a database of its own: entities, and the events that are to change them."""
+
+from django.db import models
+from django.db.models import Q
+
+from processes.coordination.entities import ENTITIES
+from processes.coordination.models.shared import EventRow, PayloadRow, known_payload_status, known_status
+from processes.coordination.statuses import FINAL
+from processes.coordination.tables import change_table, entity_table
+
+APP = "coordination_reader"
+
+
+class AppEvent(EventRow):
+    id = models.BigIntegerField(primary_key=True)
+    """That of the Writer's event."""
+    position = models.BigIntegerField(default=0)
+    reason = models.CharField(max_length=500, blank=True)
+    """Why it is refused; empty: it is not."""
+
+    class Meta:
+        constraints = [known_status("reader_event_status_is_known")]
+        indexes = [
+            # Each step that tells something looks for what is not published.
+            models.Index(name="reader_event_unpublished", fields=["id"], condition=Q(is_published=False)),
+            # Step 28 looks for what is to be processed.
+            models.Index(name="reader_event_processing", fields=["id"], condition=Q(app_event_status_id=12)),
+        ]
+
+    @property
+    def is_over(self) -> bool:
+        return self.status in FINAL
+
+
+class AppEventPayload(PayloadRow):
+    id = models.BigIntegerField(primary_key=True)
+    app_event = models.ForeignKey(AppEvent, on_delete=models.CASCADE, related_name="payloads")
+
+    class Meta:
+        constraints = [known_payload_status("reader_payload_status_is_known")]
+        indexes = [
+            # Steps 21 and 29 look for what is not told yet.
+            models.Index(name="reader_payload_unpublished", fields=["id"], condition=Q(is_published=False)),
+        ]
+
+
+class ReaderState(models.Model):
+    """One row, whose lock lets one process act for this reader at a time."""
+
+    built_at = models.DateTimeField(null=True)
+    """When its tables were last filled from the Writer's; never: they are not to be read yet."""
+
+    class Meta:
+        constraints = [models.CheckConstraint(name="reader_state_is_one_row", condition=Q(id=1))]
+
+
+TABLES = {
+    entity.name: entity_table(entity, app_label=APP, module=__name__, key=entity.key(primary_key=True))
+    for entity in ENTITIES
+}
+COMMITS = {entity.name: change_table(entity, "Commit", app_label=APP, module=__name__) for entity in ENTITIES}
+ROLLBACKS = {entity.name: change_table(entity, "Rollback", app_label=APP, module=__name__) for entity in ENTITIES}

@@ -1,0 +1,109 @@
+"""What the three roles have in common: take messages in, act, tell. Each turn may be the last one of its process.
+
+Messages are acknowledged after what they did is committed and what it answers has been sent; what a row owes to others
+is told from the row (`is_published`) and marked after it was sent. So a crash anywhere repeats, and every step may be
+repeated.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from datetime import datetime
+
+import structlog
+from django.db import InterfaceError, OperationalError, transaction
+from django.utils import timezone
+
+from processes.coordination.bus import Bus
+from processes.coordination.messages import Letter, Message, Told
+
+MOST = 500
+"""Messages of one turn, and rows that one turn tells of."""
+
+log = structlog.get_logger(__name__)
+Handler = Callable[[list[Message], datetime], list[Letter]]
+
+
+class Role:
+    """One participant, for one thread; two of the same kind take turns by the lock of their state."""
+
+    name: str
+    queue: str
+    alias: str
+
+    def __init__(self, bus: Bus) -> None:
+        self.bus = bus
+
+    def run_once(self, wait: float = 0.0) -> bool:
+        """Take one turn; return whether there was something to do."""
+        found = self.receive(wait)
+        found |= self.act(timezone.now())
+        return self.tell(timezone.now()) or found
+
+    def receive(self, wait: float = 0.0) -> bool:
+        """Let the messages that have come take effect."""
+        received = self.bus.receive(self.queue, most=MOST, wait=wait)
+        try:
+            answers = self._take(received.messages)
+            if answers:
+                self.bus.send(answers)
+        except BaseException:
+            received.give_back()
+            raise
+        received.done()
+        return bool(received.messages)
+
+    def act(self, at: datetime) -> bool:
+        """Do what is due without a message; return whether there was anything."""
+        raise NotImplementedError
+
+    def tell(self, at: datetime) -> bool:
+        """Send what the rows owe, then mark them; return whether there was anything."""
+        raise NotImplementedError
+
+    def hold(self) -> None:
+        """Lock the state of the role for the rest of the transaction."""
+        raise NotImplementedError
+
+    @property
+    def handlers(self) -> Mapping[Told, Handler]:
+        """What to do upon each message, in the order of the steps."""
+        raise NotImplementedError
+
+    def _take(self, messages: list[Message]) -> list[Letter]:
+        """Handle all at once; if that fails for what one of them says, each by itself, so that it harms no other."""
+        if not messages:
+            return []
+        try:
+            return self._handle(messages)
+        except (OperationalError, InterfaceError):
+            raise
+        except Exception:
+            log.exception("coordination.batch_failed", role=self.name)
+        return [letter for message in messages for letter in self._take_alone(message)]
+
+    def _take_alone(self, message: Message) -> list[Letter]:
+        """Handle one message; what cannot be used is dropped with a word: it is told again if it matters."""
+        try:
+            return self._handle([message])
+        except (OperationalError, InterfaceError):
+            raise
+        except Exception:
+            log.exception("coordination.message_dropped", role=self.name, told=message.told, about=message.event)
+            return []
+
+    def _handle(self, messages: list[Message]) -> list[Letter]:
+        by_kind: defaultdict[Told, list[Message]] = defaultdict(list)
+        for message in messages:
+            by_kind[message.told].append(message)
+        answers: list[Letter] = []
+        at = timezone.now()
+        with transaction.atomic(using=self.alias):
+            self.hold()
+            for told, handle in self.handlers.items():
+                if told in by_kind:
+                    answers += handle(by_kind[told], at)
+        return answers
+
+
+def events_of(messages: list[Message]) -> list[int]:
+    return sorted({message.event for message in messages})

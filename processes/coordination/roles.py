@@ -1,0 +1,27 @@
+"""The participants by their names: `writer`, `coordinator`, `reader/<name>`."""
+
+from collections.abc import Sequence
+
+from processes.coordination.bus import open_bus
+from processes.coordination.coordinator.role import Coordinator
+from processes.coordination.reader.role import Reader
+from processes.coordination.role import Role
+from processes.coordination.routing import reader_names
+from processes.coordination.writer.role import Writer
+
+
+def role_names() -> list[str]:
+    return ["writer", "coordinator", *(f"reader/{name}" for name in reader_names())]
+
+
+def open_roles(names: Sequence[str]) -> list[Role]:
+    """Return the roles of these names, each with a line of its own to the queues."""
+    return [_open(name) for name in names]
+
+
+def _open(name: str) -> Role:
+    if name == "writer":
+        return Writer(open_bus())
+    if name == "coordinator":
+        return Coordinator(open_bus())
+    return Reader(open_bus(), name.removeprefix("reader/"))

@@ -1,0 +1,62 @@
+"""Make the tables of an entity from its declaration: its own, and those of commit and rollback rows."""
+
+from typing import Any, TypeAlias
+
+from django.db import models
+
+from processes.coordination.entities import Entity, Values
+
+RowModel: TypeAlias = Any
+"""A model class that is made at run time: nobody knows its columns before."""
+
+
+def entity_table(
+    entity: Entity, *, app_label: str, module: str, key: "models.Field[Any, Any]", **extra: "models.Field[Any, Any]"
+) -> RowModel:
+    """Make the table of an entity; a column that refers to another entity is a foreign key."""
+    fields: dict[str, Any] = {"id": key}
+    for column in entity.columns:
+        if column.refers:
+            fields[column.name] = models.ForeignKey(
+                f"{app_label}.{column.refers}",
+                null=column.is_optional,
+                on_delete=models.PROTECT,
+                db_column=column.attribute,
+                related_name="+",
+            )
+        else:
+            fields[column.name] = column.make(null=column.is_optional)
+    return _model(entity.name, app_label, module, fields | extra)
+
+
+def change_table(
+    entity: Entity, verb: str, *, app_label: str, module: str, **extra: "models.Field[Any, Any]"
+) -> RowModel:
+    """Make the table of commit or of rollback rows: once per event and row, and all columns null where it is gone."""
+    name = f"AppEvent{verb}For{entity.name}"
+    fields: dict[str, Any] = {
+        "number": models.BigAutoField(primary_key=True),
+        "app_event": models.ForeignKey(f"{app_label}.AppEvent", on_delete=models.CASCADE, related_name="+"),
+        "entity_id": entity.key(db_column="id"),
+    }
+    fields |= {column.attribute: column.make(null=True) for column in entity.columns}
+    once = models.UniqueConstraint(
+        name=f"{app_label.rpartition('_')[2]}_{verb}_{entity.name}_once".lower(), fields=["app_event", "entity_id"]
+    )
+    return _model(name, app_label, module, fields | extra, constraints=[once])
+
+
+def _model(name: str, app_label: str, module: str, fields: dict[str, Any], **options: Any) -> RowModel:
+    meta = type("Meta", (), {"app_label": app_label, **options})
+    return type(name, (models.Model,), {"__module__": module, "Meta": meta, **fields})
+
+
+def columns_of(entity: Entity, values: Values | None) -> dict[str, Any]:
+    """Return the values by the attributes of the models; of a row that is gone each is null."""
+    return {column.attribute: None if values is None else values[column.name] for column in entity.columns}
+
+
+def values_of(entity: Entity, row: models.Model) -> Values | None:
+    """Return the values of a row of any of these tables; nothing for a commit or rollback row of one that is gone."""
+    values = {column.name: getattr(row, column.attribute) for column in entity.columns}
+    return values if any(value is not None for value in values.values()) else None

@@ -1,0 +1,129 @@
+"""Step 35.7: take a cancelled change set back by its rollback rows, whole or not at all.
+
+A row is taken back only if nothing newer has touched it; otherwise, or if what came since stands in the way (a parent
+that is gone, new children, a circle), the compensation fails: a state with an alert, until a person decides.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext_noop
+
+from config.common.wording import fill
+from notifications.services.alerts import heal, raise_alert
+from notifications.services.events import Fact, record_events
+from processes.coordination.entities import BY_NAME, Entity, Values, type_names
+from processes.coordination.models import AppEvent
+from processes.coordination.models.writer import COMMITS, ROLLBACKS, TABLES
+from processes.coordination.statuses import EventStatus
+from processes.coordination.steps import note
+from processes.coordination.tables import values_of
+from processes.coordination.writer.changing import delete_rows, hold_tree, store_rows
+from processes.coordination.writer.tree import Tree, hold_rows
+
+TYPES = type_names()
+ALERT = "coordination.compensation"
+TOUCHED = gettext_noop("%(entity)s %(id)s has been changed since by event %(event)s")
+GONE = gettext_noop("%(entity)s %(id)s has been deleted since")
+IN_THE_WAY = gettext_noop("%(entity)s %(id)s cannot be put back: %(rule)s")
+
+
+class Obstacle(Exception):
+    """Why a row cannot be taken back."""
+
+    def __init__(self, text: str, **detail: Any) -> None:
+        super().__init__(fill(text, detail))
+
+
+def subject_of(event: int) -> str:
+    return f"coordination/{event}"
+
+
+def cancel(event: AppEvent, *, reason: str, at: datetime) -> bool:
+    """End a cancelled event: by its compensation, or in the failure of that. Return whether it was compensated."""
+    obstacle = _compensate(event) if event.is_undone else ""
+    status = EventStatus.COMPENSATION_FAILED if obstacle else EventStatus.CANCELED
+    AppEvent.objects.filter(pk=event.pk).update(
+        app_event_status_id=status.value,
+        is_published=False,
+        again_at=None,
+        ended_at=None if obstacle else at,
+        reason=(obstacle or reason)[:500],
+        steps=note(at, "35.7"),
+    )
+    if obstacle:
+        raise_alert(
+            ALERT,
+            subject_of(event.pk),
+            gettext_noop("Change set %(event)s was cancelled but could not be taken back: %(reason)s"),
+            {"event": event.pk, "reason": obstacle},
+        )
+    else:
+        heal(ALERT, subject_of(event.pk))
+    verb = "compensation_failed" if obstacle else "canceled"
+    record_events([_fact(event, verb, {"reason": obstacle or reason}, at)])
+    return not obstacle
+
+
+def tell_committed(events: Iterable[AppEvent], *, at: datetime) -> None:
+    """Tell that every reader has these change sets."""
+    record_events(_fact(event, "committed", {}, at) for event in events)
+
+
+def _fact(event: AppEvent, verb: str, payload: dict[str, Any], at: datetime) -> Fact:
+    told = {"event": event.pk, "type": TYPES[event.app_event_type_id], **payload}
+    return Fact(f"coordination.{verb}", subject_of(event.pk), at, told, correlation_id=event.correlation_id)
+
+
+def _compensate(event: AppEvent) -> str:
+    """Put all rows back; return what stands in the way, and then nothing has changed."""
+    try:
+        with transaction.atomic():
+            for name in TABLES:
+                _put_back(BY_NAME[name], event.pk)
+    except Obstacle as obstacle:
+        return str(obstacle)
+    except IntegrityError as error:
+        return str(error)
+    return ""
+
+
+def _put_back(entity: Entity, event: int) -> None:
+    rollbacks = list(ROLLBACKS[entity.name].objects.filter(app_event_id=event).order_by("entity_id"))
+    if not rollbacks:
+        return
+    if entity.parent is not None:
+        hold_tree(entity)
+    held = hold_rows(entity, [row.entity_id for row in rollbacks])
+    commits = {row.entity_id: row for row in COMMITS[entity.name].objects.filter(app_event_id=event)}
+    for row in rollbacks:
+        left = values_of(entity, commits[row.entity_id])
+        _check_untouched(entity, row.entity_id, held.get(row.entity_id), is_left=left is not None, event=event)
+    before = {row.entity_id: values_of(entity, row) for row in rollbacks}
+    _check_tree(entity, before)
+    previous = {row.entity_id: row.previous_event_id for row in rollbacks}
+    store_rows(entity, {pk: values for pk, values in before.items() if values is not None}, previous)
+    delete_rows(entity, [pk for pk, values in before.items() if values is None])
+
+
+def _check_untouched(entity: Entity, id: Any, row: Any, *, is_left: bool, event: int) -> None:
+    """Require that a row is as the event has left it."""
+    detail = {"entity": entity.name, "id": id}
+    if row is None and is_left:
+        raise Obstacle(GONE, **detail)
+    if row is not None and row.last_event_id != event:
+        raise Obstacle(TOUCHED, event=row.last_event_id, **detail)
+
+
+def _check_tree(entity: Entity, rows: dict[Any, Values | None]) -> None:
+    if entity.parent is None:
+        return
+    tree = Tree(entity)
+    for pk, values in rows.items():
+        tree.change(pk, values)
+    for pk, values in rows.items():
+        fault = tree.fault(pk, None, values)
+        if fault:
+            raise Obstacle(IN_THE_WAY, entity=entity.name, id=pk, rule=fault)

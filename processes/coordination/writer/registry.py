@@ -1,0 +1,106 @@
+"""The sensor registry as an entity: its record on the Writer is the change log, and events are made from its lines.
+
+In the transaction of a change only the event is written, which takes its place in the order; its payloads, commit and
+rollback rows are made from the lines afterwards, each line once.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import datetime
+
+from django.db import transaction
+from django.utils import timezone
+
+from config.common.ring import ring
+from config.records.models import ChangeRecord
+from config.records.services.changes import Change, Values
+from processes.coordination.content import RowChange
+from processes.coordination.entities import CLIENT, SENSOR, SENSOR_LINK, Entity, Op, type_number
+from processes.coordination.models import AppEvent
+from processes.coordination.works import WRITER
+from processes.coordination.writer.recording import Recorded, record_event_of
+
+KINDS = {"sensor": SENSOR, "client": CLIENT}
+"""Kinds of the change log that are coordinated."""
+BATCH = 20
+
+_noted: ContextVar[list[int] | None] = ContextVar("noted_events", default=None)
+
+
+def note_changes(changes: Sequence[Change], ids: Sequence[int]) -> None:
+    """Make one event of the lines that one call has written to the change log, in its transaction."""
+    of_registry = [(change, pk) for change, pk in zip(changes, ids, strict=True) if change.kind in KINDS]
+    if not of_registry:
+        return
+    first = of_registry[0][0]
+    type = type_number(KINDS[first.kind], _op(first.before, first.after))
+    event = record_event_of(type, is_undone=False, at=timezone.now(), changes=[pk for _, pk in of_registry])
+    noted = _noted.get()
+    if noted is not None:
+        noted.append(event.pk)
+    ring(WRITER)
+
+
+@contextmanager
+def noting() -> Iterator[list[int]]:
+    """Collect the ids of the events that the changes inside the block make."""
+    noted: list[int] = []
+    token = _noted.set(noted)
+    try:
+        yield noted
+    finally:
+        _noted.reset(token)
+
+
+def fill_once(*, at: datetime) -> bool:
+    """Make the payloads of some events that the change log has called for; return whether there were any."""
+    with transaction.atomic():
+        waiting = AppEvent.objects.select_for_update(skip_locked=True).filter(changes__isnull=False)
+        events = list(waiting.order_by("pk")[:BATCH])
+        for event in events:
+            changes, sources = read_changes(event.changes or [])
+            Recorded(event, changes, sources=sources).write(at=at)
+            AppEvent.objects.filter(pk=event.pk).update(payload_count=len(changes), changes=None)
+    return bool(events)
+
+
+def read_changes(ids: Sequence[int]) -> tuple[list[RowChange], list[tuple[int | None, int]]]:
+    """Return what lines of the change log mean for the entities, and of each the line and its part."""
+    lines = ChangeRecord.objects.in_bulk(list(ids))
+    changes: list[RowChange] = []
+    sources: list[tuple[int | None, int]] = []
+    for pk in ids:
+        parts = _parts(lines[pk])
+        changes += parts
+        sources += ((pk, part) for part in range(len(parts)))
+    return changes, sources
+
+
+def _parts(line: ChangeRecord) -> list[RowChange]:
+    if line.kind == "client":
+        return [_row(CLIENT, int(line.object_id), line.before, line.after)]
+    sensor = _row(SENSOR, line.object_id, line.before, line.after)
+    before, after = (set((side or {}).get("clients", ())) for side in (line.before, line.after))
+    gone = [_link(line.object_id, client, is_new=False) for client in sorted(before - after)]
+    new = [_link(line.object_id, client, is_new=True) for client in sorted(after - before)]
+    return [*gone, sensor, *new]
+
+
+def _row(entity: Entity, id: str | int, before: Values | None, after: Values | None) -> RowChange:
+    return RowChange(entity, id, entity.read_values(before), entity.read_values(after))
+
+
+def _link(sensor: str, client: int, *, is_new: bool) -> RowChange:
+    values = {"sensor": sensor, "client": client}
+    return RowChange(SENSOR_LINK, link_id(sensor, client), None if is_new else values, values if is_new else None)
+
+
+def link_id(sensor: str, client: int) -> str:
+    return f"{sensor}:{client}"
+
+
+def _op(before: Values | None, after: Values | None) -> Op:
+    if before is None:
+        return Op.INSERT
+    return Op.DELETE if after is None else Op.UPDATE

@@ -1,0 +1,80 @@
+"""The Writer's check of references and trees, over the rows as they are and as the change set has left them so far."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.db import connection
+from django.utils.translation import gettext
+
+from config.common.sql import among_numbers, load
+from processes.coordination.entities import Entity, Values
+from processes.coordination.models.writer import TABLES
+
+
+class Tree:
+    """The parents of an entity's rows, read as they are needed, with the changes of a set laid over them."""
+
+    def __init__(self, entity: Entity) -> None:
+        assert entity.parent is not None
+        self._column = entity.parent
+        self._rows = TABLES[entity.name].objects
+        self._parents: dict[int, int | None] = {}
+        """Of rows that are there, in the database or by this set."""
+        self._gone: set[int] = set()
+
+    def fault(self, id: int | None, before: Values | None, after: Values | None) -> str:
+        """Say why a change would break the tree; nothing if it would not. `id` is none for a row that is new."""
+        if after is None:
+            return gettext("Has children: delete or move them first.") if id is not None and self._has_child(id) else ""
+        parent = after[self._column.name]
+        if parent is None or (before is not None and before[self._column.name] == parent):
+            return ""
+        if not self._is_there(parent):
+            return gettext("There is no row with this id.")
+        if id is not None and id in self._line_up(parent):
+            return gettext("Is below the row itself: that would be a circle.")
+        return ""
+
+    def change(self, id: int, after: Values | None) -> None:
+        if after is None:
+            self._gone.add(id)
+            self._parents.pop(id, None)
+        else:
+            self._gone.discard(id)
+            self._parents[id] = after[self._column.name]
+
+    def _has_child(self, id: int) -> bool:
+        if any(parent == id for parent in self._parents.values()):
+            return True
+        children = self._rows.filter(**{self._column.attribute: id}).values_list("pk", flat=True)
+        return any(child not in self._parents and child not in self._gone for child in children.iterator())
+
+    def _is_there(self, id: int) -> bool:
+        return id in self._line_up(id)
+
+    def _line_up(self, id: int) -> dict[int, None]:
+        """Return a row and all above it; a circle is gone round once."""
+        line: dict[int, None] = {}  # in order, and quick to ask
+        current: int | None = id
+        while current is not None and current not in self._gone and current not in line:
+            if current not in self._parents:
+                self._load(current)
+            if current not in self._parents:
+                break
+            line[current] = None
+            current = self._parents[current]
+        return line
+
+    def _load(self, id: int) -> None:
+        """Read a row and all above it in one statement."""
+        with connection.cursor() as cursor:
+            cursor.execute(load("processes.coordination", "line_up"), [id])
+            for row, parent in cursor.fetchall():
+                if row not in self._gone:
+                    self._parents.setdefault(row, parent)
+
+
+def hold_rows(entity: Entity, ids: Iterable[int]) -> dict[int, Any]:
+    """Lock rows until the end of the transaction, in the order of their ids."""
+    rows = TABLES[entity.name].objects.select_for_update()
+    return {row.pk: row for row in rows.filter(pk__in=among_numbers(sorted(set(ids)))).order_by("pk")}

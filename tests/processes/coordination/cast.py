@@ -1,0 +1,101 @@
+"""The three roles over queues in memory that a test can look into, repeat and shuffle."""
+
+import random
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+
+from django.utils import timezone
+
+from processes.coordination.alive import say_alive
+from processes.coordination.bus.memory import MemoryBus
+from processes.coordination.coordinator.role import Coordinator
+from processes.coordination.entities import BY_NAME, Op, Values
+from processes.coordination.messages import COORDINATOR, Letter, Message
+from processes.coordination.models import AppEvent
+from processes.coordination.reader.role import Reader
+from processes.coordination.role import Role
+from processes.coordination.statuses import EventStatus
+from processes.coordination.writer.changing import Changed, Wanted, change
+from processes.coordination.writer.role import Writer
+
+DATABASES = ["default", "reader_main"]
+PATIENCE = 200
+
+
+class Cast:
+    """A Writer, a Coordinator and readers that share a bus; each takes its turn when it is told to."""
+
+    def __init__(self, *readers: str, bus: MemoryBus | None = None) -> None:
+        self.bus = bus or MemoryBus()
+        self.writer = Writer(self.bus)
+        self.coordinator = Coordinator(self.bus)
+        self.readers = {name: Reader(self.bus, name) for name in readers or ("main",)}
+        self.all: list[Role] = [self.writer, self.coordinator, *self.readers.values()]
+
+    @property
+    def reader(self) -> Reader:
+        return self.readers["main"]
+
+    def live(self, *, of: Iterable[Role] | None = None) -> None:
+        say_alive(self.bus, list(self.all if of is None else of))
+
+    def settle(self, until: Callable[[], bool] = lambda: not AppEvent.objects.filter(ended_at=None).exists()) -> None:
+        """Let all take turns until it holds."""
+        for _ in range(PATIENCE):
+            for role in self.all:
+                role.run_once()
+            if until():
+                return
+        raise AssertionError("it never came to that")
+
+    def rest(self) -> None:
+        """Let all take turns until nobody has anything to do."""
+        for _ in range(PATIENCE):
+            if not any([role.run_once() for role in self.all]):
+                return
+        raise AssertionError("they never rest")
+
+
+class ShuffledBus(MemoryBus):
+    """Delivers everything twice, in any order."""
+
+    def __init__(self, seed: int = 0) -> None:
+        super().__init__()
+        self._random = random.Random(seed)
+
+    def send(self, letters: list[Letter]) -> None:
+        twice = [*letters, *letters]
+        self._random.shuffle(twice)
+        super().send(twice)
+        with self._lock:
+            for queue in self._queues.values():
+                waiting = list(queue)
+                self._random.shuffle(waiting)
+                queue.clear()
+                queue.extend(waiting)
+
+
+def wanted(entity: str, op: str, id: int | None = None, **fields: object) -> Wanted:
+    return Wanted(BY_NAME[entity], Op(op), id, fields)
+
+
+def make(*changes: Wanted) -> Changed:
+    return change(changes, at=timezone.now())
+
+
+def rows_of(model: type, *, using: str) -> dict[int, Values]:
+    """Return the rows of an entity's table, without what is the Writer's own."""
+    found = model._default_manager.using(using).values()  # type: ignore[attr-defined]
+    return {row["id"]: {name: value for name, value in row.items() if name != "last_event_id"} for row in found}
+
+
+def status_of(event: int) -> EventStatus:
+    return AppEvent.objects.get(pk=event).status
+
+
+def told(bus: MemoryBus, queue: str = COORDINATOR) -> list[Message]:
+    return list(bus._queues[queue])
+
+
+def by_queue(bus: MemoryBus) -> dict[str, list[Message]]:
+    return defaultdict(list, {queue: list(messages) for queue, messages in bus._queues.items()})
