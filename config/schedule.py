@@ -99,6 +99,18 @@ SCHEDULE = (
         at=crontab(minute="11", hour="3"),
         sentence="Delete workflow instances that ended more than FINISHED_INSTANCE_DAYS ago, and ids of old events.",
     ),
+    Upkeep(
+        name="audit_coordination",
+        function="processes.coordination.auditing.audit",
+        at=crontab(minute="37"),
+        sentence="Compare what Writer, Coordinator and readers have of each event, and tell of what does not agree.",
+    ),
+    Upkeep(
+        name="forget_old_coordination",
+        function="processes.coordination.upkeep.forget_old_events",
+        at=crontab(minute="27", hour="3"),
+        sentence="Delete events of coordination that ended more than RETENTION_DAYS ago.",
+    ),
 )
 
 

@@ -13,6 +13,7 @@ api_patterns: list[URLPattern | URLResolver] = [
     path("", include("messaging.api.urls")),
     path("", include("processes.exchange.api.urls")),
     path("", include("processes.workflows.api.urls")),
+    path("", include("processes.coordination.api.urls")),
     path("schema/", SchemaView.as_view(), name="schema"),
     path("docs/", SpectacularSwaggerSplitView.as_view(), name="docs"),
 ]

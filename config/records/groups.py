@@ -43,7 +43,7 @@ class Rights:
 
 
 READS = frozenset({Scope.REGISTRY_READ, Scope.PARTIES_READ, Scope.HISTORY_READ, Scope.WORKFLOWS_READ})
-OPERATES = frozenset({Scope.OPERATIONS, Scope.SESSIONS, Scope.WORKFLOWS_WRITE, Scope.SIGNALS_WRITE})
+OPERATES = frozenset({Scope.OPERATIONS, Scope.SESSIONS, Scope.WORKFLOWS_WRITE, Scope.SIGNALS_WRITE, Scope.COORDINATION})
 REGISTERS = frozenset({Scope.REGISTRY_WRITE, Scope.PARTIES_WRITE})
 
 GROUPS: dict[str, Rights] = {

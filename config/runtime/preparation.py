@@ -11,11 +11,13 @@ import psycopg
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
-from django.db import connection
+from django.db import OperationalError, connection
 
 from config.engines import postgresql
 from config.runtime.static import collect_static
 from config.runtime.upkeep import load_schedule, run_when_prepared
+from processes.coordination.rebuilding import build_new_reader
+from processes.coordination.routing import READER_APP, alias_of, reader_names
 
 Say = Callable[[str], Any]
 
@@ -39,9 +41,20 @@ def prepare(say: Say) -> str | None:
             say("Static files are collected.")
         with _alone_on_the_database(say):
             call_command("migrate", interactive=False, verbosity=0)
+            _prepare_readers(say)
             load_schedule()
             run_when_prepared()
             return _ensure_admin()
+
+
+def _prepare_readers(say: Say) -> None:
+    """Bring the readers' databases in shape; one that is away holds up nobody, and is prepared by the next start."""
+    for name in reader_names():
+        try:
+            call_command("migrate", READER_APP, database=alias_of(name), interactive=False, verbosity=0)
+            build_new_reader(name, say)
+        except OperationalError as error:
+            say(f"The database of reader {name} cannot be reached: {_first_line(error)}")
 
 
 @contextmanager

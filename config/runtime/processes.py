@@ -25,6 +25,7 @@ PROCESSES = (
     Process("beat", "run_beat"),
     Process("ingest", "run_ingest"),
     Process("history", "run_history"),
+    Process("coordination", "run_coordination"),
     Process("scheduler", "run_scheduler"),
     Process("worker", "run_worker"),
 )

@@ -44,6 +44,8 @@ def meet_deadlines(state: CoordinatorState, *, at: datetime) -> None:
     )
     for event in rows.order_by("position").prefetch_related("readers")[:MOST]:
         silent = [row for row in event.readers.all() if row.progress < Progress.PROCESSED]
+        if not silent:  # the last answer has just come: it is decided upon
+            continue
         for row in silent:
             _warn_of_silence(event, row)
         reason = NO_ANSWER % {"reader": ", ".join(row.name for row in silent), "event": event.pk}

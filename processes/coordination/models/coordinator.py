@@ -120,9 +120,6 @@ class CoordinatorState(models.Model):
     clock = models.FloatField(default=0)
     """Seconds in which all roles were alive, so far."""
     ticked_at = models.DateTimeField(null=True)
-    closed_until = models.DateTimeField(null=True)
-    """While a reader is rebuilt nothing is activated and nothing decided; that is a lease."""
-    fence = models.BigIntegerField(default=0)
 
     class Meta:
         constraints = [models.CheckConstraint(name="coordinator_state_is_one_row", condition=Q(id=1))]

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from datetime import datetime
 
-from django.db import IntegrityError, transaction
+from django.db import DataError, IntegrityError, transaction
 from django.db.models import Count, QuerySet
 
 from config.common.moments import parse_moment
@@ -113,11 +113,14 @@ class Reader(Role):
         return self._unknown(set(wanted) - set(whole))
 
     def _step_34_3(self, messages: list[Message], at: datetime) -> list[Letter]:
-        """Change the tables by the commit rows: each event by itself, so that one that fails harms no other."""
+        """Change the tables by the commit rows: each event by itself, so that one that fails harms no other.
+
+        One that was refused is tried as well: it was lost here and judged once more after all had agreed.
+        """
         wanted = events_of(messages)
         known = self.events.filter(pk__in=wanted)
         self._tell_again(known.filter(app_event_status_id=EventStatus.COMMITTED.value).values_list("pk", flat=True))
-        ready = known.filter(app_event_status_id__in=[each.value for each in BY_NUMBER["34.3"].only_from], reason="")
+        ready = known.filter(app_event_status_id__in=[each.value for each in BY_NUMBER["34.3"].only_from])
         letters: list[Letter] = []
         for event in ready.order_by("position"):
             letters += self._commit(event, at)
@@ -204,8 +207,8 @@ class Reader(Role):
         try:
             with transaction.atomic(using=self.alias):
                 apply_changes(read_commits(event.pk, alias=self.alias), alias=self.alias)
-                take("34.3", self.events, [event.pk], at=at)
-        except (Refused, IntegrityError) as error:
+                take("34.3", self.events, [event.pk], at=at, reason="")
+        except (Refused, IntegrityError, DataError) as error:
             told = Message(Told.PROCESSED, event=event.pk, role=self.reader, reason=str(error)[:500])
             return [(COORDINATOR, told)]
         return []

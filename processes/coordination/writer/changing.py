@@ -97,7 +97,7 @@ class _Working:
         if fault:
             assert wanted.entity.parent is not None
             self._fault(wanted, "id" if planned.after is None else wanted.entity.parent.name, fault)
-        elif wanted.id is not None:
+        else:
             tree.change(wanted.id, planned.after)
 
     def _fault(self, wanted: Wanted, name: str, rule: str) -> None:

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 from django.utils.translation import gettext_noop
 
 from config.common.wording import fill
@@ -81,8 +82,12 @@ def _compensate(event: AppEvent) -> str:
     """Put all rows back; return what stands in the way, and then nothing has changed."""
     try:
         with transaction.atomic():
-            for name in TABLES:
-                _put_back(BY_NAME[name], event.pk)
+            entities = [BY_NAME[name] for name in TABLES if _rollbacks(BY_NAME[name], event.pk).exists()]
+            for entity in entities:
+                if entity.parent is not None:  # before any row, as a change does: else both could wait for each other
+                    hold_tree(entity)
+            for entity in entities:
+                _put_back(entity, event.pk)
     except Obstacle as obstacle:
         return str(obstacle)
     except IntegrityError as error:
@@ -90,12 +95,13 @@ def _compensate(event: AppEvent) -> str:
     return ""
 
 
+def _rollbacks(entity: Entity, event: int) -> "QuerySet[Any]":
+    found: QuerySet[Any] = ROLLBACKS[entity.name].objects.filter(app_event_id=event)
+    return found
+
+
 def _put_back(entity: Entity, event: int) -> None:
-    rollbacks = list(ROLLBACKS[entity.name].objects.filter(app_event_id=event).order_by("entity_id"))
-    if not rollbacks:
-        return
-    if entity.parent is not None:
-        hold_tree(entity)
+    rollbacks = list(_rollbacks(entity, event).order_by("entity_id"))
     held = hold_rows(entity, [row.entity_id for row in rollbacks])
     commits = {row.entity_id: row for row in COMMITS[entity.name].objects.filter(app_event_id=event)}
     for row in rollbacks:

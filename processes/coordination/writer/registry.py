@@ -7,6 +7,7 @@ rollback rows are made from the lines afterwards, each line once.
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.db import transaction
@@ -25,32 +26,47 @@ KINDS = {"sensor": SENSOR, "client": CLIENT}
 """Kinds of the change log that are coordinated."""
 BATCH = 20
 
-_noted: ContextVar[list[int] | None] = ContextVar("noted_events", default=None)
+_collected: ContextVar["Collected | None"] = ContextVar("collected_changes", default=None)
+
+
+@dataclass
+class Collected:
+    """Changes that are to be one event, and that event."""
+
+    changes: list[tuple[Change, int]] = field(default_factory=list)
+    event: int | None = None
+    """None where nothing has changed."""
 
 
 def note_changes(changes: Sequence[Change], ids: Sequence[int]) -> None:
     """Make one event of the lines that one call has written to the change log, in its transaction."""
     of_registry = [(change, pk) for change, pk in zip(changes, ids, strict=True) if change.kind in KINDS]
-    if not of_registry:
-        return
-    first = of_registry[0][0]
-    type = type_number(KINDS[first.kind], _op(first.before, first.after))
-    event = record_event_of(type, is_undone=False, at=timezone.now(), changes=[pk for _, pk in of_registry])
-    noted = _noted.get()
-    if noted is not None:
-        noted.append(event.pk)
-    ring(WRITER)
+    collected = _collected.get()
+    if collected is not None:
+        collected.changes += of_registry
+    elif of_registry:
+        _record(of_registry)
 
 
 @contextmanager
-def noting() -> Iterator[list[int]]:
-    """Collect the ids of the events that the changes inside the block make."""
-    noted: list[int] = []
-    token = _noted.set(noted)
+def as_one_event() -> Iterator[Collected]:
+    """Let all changes inside the block, which is inside a transaction, be one event."""
+    collected = Collected()
+    token = _collected.set(collected)
     try:
-        yield noted
+        yield collected
     finally:
-        _noted.reset(token)
+        _collected.reset(token)
+    if collected.changes:
+        collected.event = _record(collected.changes)
+
+
+def _record(changes: list[tuple[Change, int]]) -> int:
+    first = changes[0][0]
+    type = type_number(KINDS[first.kind], _op(first.before, first.after))
+    event = record_event_of(type, is_undone=False, at=timezone.now(), changes=[pk for _, pk in changes])
+    ring(WRITER)
+    return event.pk
 
 
 def fill_once(*, at: datetime) -> bool:

@@ -21,6 +21,7 @@ class Tree:
         self._parents: dict[int, int | None] = {}
         """Of rows that are there, in the database or by this set."""
         self._gone: set[int] = set()
+        self._parents_of_new: set[int | None] = set()
 
     def fault(self, id: int | None, before: Values | None, after: Values | None) -> str:
         """Say why a change would break the tree; nothing if it would not. `id` is none for a row that is new."""
@@ -35,8 +36,10 @@ class Tree:
             return gettext("Is below the row itself: that would be a circle.")
         return ""
 
-    def change(self, id: int, after: Values | None) -> None:
-        if after is None:
+    def change(self, id: int | None, after: Values | None) -> None:
+        if id is None:
+            self._parents_of_new.add(after and after[self._column.name])
+        elif after is None:
             self._gone.add(id)
             self._parents.pop(id, None)
         else:
@@ -44,7 +47,7 @@ class Tree:
             self._parents[id] = after[self._column.name]
 
     def _has_child(self, id: int) -> bool:
-        if any(parent == id for parent in self._parents.values()):
+        if id in self._parents_of_new or any(parent == id for parent in self._parents.values()):
             return True
         children = self._rows.filter(**{self._column.attribute: id}).values_list("pk", flat=True)
         return any(child not in self._parents and child not in self._gone for child in children.iterator())

@@ -4,17 +4,21 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 
+from django.conf import settings
+from django.db.models import F
 from django.utils import timezone
 
+from notifications.models import Alert
 from processes.coordination.alive import say_alive
 from processes.coordination.bus.memory import MemoryBus
 from processes.coordination.coordinator.role import Coordinator
 from processes.coordination.entities import BY_NAME, Op, Values
 from processes.coordination.messages import COORDINATOR, Letter, Message
-from processes.coordination.models import AppEvent
+from processes.coordination.models import AppEvent, CoordinatorState, WriterEvent
 from processes.coordination.reader.role import Reader
 from processes.coordination.role import Role
 from processes.coordination.statuses import EventStatus
+from processes.coordination.steps import AGAIN
 from processes.coordination.writer.changing import Changed, Wanted, change
 from processes.coordination.writer.role import Writer
 
@@ -44,16 +48,43 @@ class Cast:
         for _ in range(PATIENCE):
             for role in self.all:
                 role.run_once()
-            if until():
-                return
+                if until():
+                    return
         raise AssertionError("it never came to that")
 
-    def rest(self) -> None:
-        """Let all take turns until nobody has anything to do."""
+    def settle_by_repeats(self) -> None:
+        """Let all take turns until every event has ended, while ten seconds pass again and again."""
         for _ in range(PATIENCE):
-            if not any([role.run_once() for role in self.all]):
+            self.rest()
+            if not AppEvent.objects.filter(ended_at=None).exists():
+                return
+            for rows in (AppEvent.objects, WriterEvent.objects):
+                rows.filter(again_at__isnull=False).update(again_at=timezone.now())
+        raise AssertionError("it never came to that")
+
+    def rest(self, *, of: Iterable[Role] | None = None) -> None:
+        """Let them take turns until none of them has anything to do."""
+        roles = list(self.all if of is None else of)
+        for _ in range(PATIENCE):
+            if not any([role.run_once() for role in roles]):
                 return
         raise AssertionError("they never rest")
+
+    def rest_without_reader(self) -> None:
+        """Let nobody answer for the readers."""
+        self.rest(of=[self.writer, self.coordinator])
+
+
+def let_time_pass() -> None:
+    """Let everything that has stayed in one status do so for long enough to be told again."""
+    long_ago = timezone.now() - AGAIN
+    for model in (AppEvent, WriterEvent):
+        model._default_manager.filter(again_at__isnull=False).update(again_at=long_ago)
+
+
+def pass_deadline() -> None:
+    """Let all roles have been alive for longer than events may take."""
+    CoordinatorState.objects.update(clock=F("clock") + settings.COORDINATION_DEADLINE + 1)
 
 
 class ShuffledBus(MemoryBus):
@@ -83,6 +114,15 @@ def make(*changes: Wanted) -> Changed:
     return change(changes, at=timezone.now())
 
 
+def item(name: str) -> int:
+    """Make one item by a change set of its own, and return its id."""
+    return make(wanted("DummyItem", "insert", name=name)).ids[0]
+
+
+def node(name: str, parent: int | None = None) -> int:
+    return make(wanted("DummyNode", "insert", name=name, parent=parent)).ids[0]
+
+
 def rows_of(model: type, *, using: str) -> dict[int, Values]:
     """Return the rows of an entity's table, without what is the Writer's own."""
     found = model._default_manager.using(using).values()  # type: ignore[attr-defined]
@@ -91,6 +131,10 @@ def rows_of(model: type, *, using: str) -> dict[int, Values]:
 
 def status_of(event: int) -> EventStatus:
     return AppEvent.objects.get(pk=event).status
+
+
+def open_alert(kind: str) -> Alert | None:
+    return Alert.objects.exclude(status=Alert.Status.RESOLVED).filter(kind=kind).first()
 
 
 def told(bus: MemoryBus, queue: str = COORDINATOR) -> list[Message]:

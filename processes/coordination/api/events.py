@@ -1,0 +1,68 @@
+"""`/coordination/events/`: how far each change set is, and what a person decides of one that could not be undone."""
+
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from config.common.pages import page
+from config.records.authentication import actor_of
+from config.records.frame import ApiView
+from config.records.schema import PAGE_PARAMETERS
+from config.records.scopes import Scope
+from processes.coordination.api import shapes
+from processes.coordination.presenting import present_event
+from processes.coordination.selectors import events_in, get_event, view_events
+from processes.coordination.statuses import BY_TITLE
+from processes.coordination.writer.resolving import Action, resolve
+
+
+class EventsView(ApiView):
+    scopes = {"GET": Scope.COORDINATION}
+
+    @extend_schema(
+        operation_id="coordination_events_list",
+        tags=["coordination"],
+        parameters=[shapes.EventQuery, *PAGE_PARAMETERS],
+        responses=shapes.CoordinationEventListSerializer,
+    )
+    def get(self, request: Request) -> Response:
+        """List events, newest first; the steps are those of the Writer and the Coordinator."""
+        asked = shapes.EventQuery(data=request.query_params)
+        asked.is_valid(raise_exception=True)
+        found = page(request, events_in(BY_TITLE.get(asked.validated_data.get("status", ""))), order=["-id"])
+        at = timezone.now()
+        return Response(
+            {"results": [present_event(view, at=at) for view in view_events(found.results)], "next": found.next}
+        )
+
+
+class EventView(ApiView):
+    scopes = {"GET": Scope.COORDINATION}
+
+    @extend_schema(
+        operation_id="coordination_events_get",
+        tags=["coordination"],
+        responses=shapes.CoordinationEventSerializer,
+    )
+    def get(self, request: Request, event_id: int) -> Response:
+        return Response(present_event(get_event(event_id), at=timezone.now()))
+
+
+class ResolveView(ApiView):
+    scopes = {"POST": Scope.COORDINATION}
+
+    @extend_schema(
+        operation_id="coordination_events_resolve",
+        tags=["coordination"],
+        request=shapes.ResolveSerializer,
+        responses=shapes.CoordinationEventSerializer,
+    )
+    def post(self, request: Request, event_id: int) -> Response:
+        """Try a failed compensation again, or let the Writer's rows stand and tell the readers of them."""
+        asked = shapes.ResolveSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        at = timezone.now()
+        action, reason = Action(asked.validated_data["action"]), asked.validated_data["reason"]
+        resolve(event_id, action=action, reason=reason, actor=actor_of(request), at=at)
+        return Response(present_event(get_event(event_id), at=at))

@@ -1,0 +1,75 @@
+"""The shapes of the calls of coordination."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from config.common.fields import MomentField
+from config.common.serializers import StrictSerializer
+from processes.coordination.models import WriterEventReader
+from processes.coordination.statuses import BY_TITLE
+from processes.coordination.writer.resolving import Action
+
+
+class AcceptedSerializer(serializers.Serializer[Any]):
+    """Of a list of rows the ids, in its order; of a new client also the secret, which is shown this once."""
+
+    id = serializers.JSONField()
+    event = serializers.IntegerField(allow_null=True)
+    secret = serializers.JSONField(required=False)
+
+
+class AcceptedSetSerializer(serializers.Serializer[Any]):
+    event = serializers.IntegerField(allow_null=True)
+
+
+class RowListSerializer(serializers.Serializer[Any]):
+    results = serializers.ListField(child=serializers.DictField())
+    next = serializers.URLField(allow_null=True)
+
+
+class ReaderQuery(serializers.Serializer[Any]):
+    reader = serializers.CharField(default="main", max_length=50)
+
+
+class EventQuery(serializers.Serializer[Any]):
+    status = serializers.ChoiceField(sorted(BY_TITLE), required=False)
+
+
+class ResolveSerializer(StrictSerializer):
+    action = serializers.ChoiceField([action.value for action in Action])
+    reason = serializers.CharField(max_length=500)
+
+
+class PayloadCountSerializer(serializers.Serializer[Any]):
+    total = serializers.IntegerField()
+    processed = serializers.IntegerField()
+
+
+class EventReaderSerializer(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    verdict = serializers.ChoiceField(WriterEventReader.Verdict.choices)
+    reason = serializers.CharField(allow_blank=True)
+    lag_seconds = serializers.FloatField()
+
+
+class EventStepSerializer(serializers.Serializer[Any]):
+    step = serializers.CharField()
+    at = MomentField()
+
+
+class CoordinationEventSerializer(serializers.Serializer[Any]):
+    id = serializers.IntegerField()
+    type = serializers.CharField()
+    status = serializers.ChoiceField(sorted(BY_TITLE))
+    payloads = PayloadCountSerializer()
+    readers = EventReaderSerializer(many=True)
+    steps = EventStepSerializer(many=True)
+    correlation_id = serializers.CharField(allow_blank=True)
+    date = MomentField()
+    reason = serializers.CharField(allow_blank=True)
+
+
+class CoordinationEventListSerializer(serializers.Serializer[Any]):
+    results = CoordinationEventSerializer(many=True)
+    next = serializers.URLField(allow_null=True)

@@ -1,0 +1,205 @@
+"""The audit of coordination by itself: events without rows, rows without events, gaps, readers that differ.
+
+What it finds is an alert that names the first few of each kind; nothing is mended by it. It looks at the events of the
+last days, and at the rows of all readers only while nothing is under way: otherwise they may differ rightly.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import structlog
+from django.db import DatabaseError, transaction
+from django.db.models import Count, Exists, F, Max, Min, OuterRef
+from django.utils import timezone
+from django.utils.translation import gettext_noop
+
+from notifications.services.alerts import heal, raise_alert
+from processes.coordination.entities import ENTITIES, Entity
+from processes.coordination.models import AppEvent, WriterEvent, WriterEventPayload
+from processes.coordination.models.writer import COMMITS, ROLLBACKS, TABLES
+from processes.coordination.reader import models as reader
+from processes.coordination.routing import alias_of, reader_names
+from processes.coordination.snapshot import Snapshot, one_state
+from processes.coordination.statuses import EventStatus
+from processes.coordination.tables import values_of
+
+ALERT = "coordination.audit"
+SUBJECT = "coordination"
+SINCE = timedelta(days=2)
+GRACE = timedelta(minutes=1)
+"""What is younger may still be on its way."""
+NAMED = 5
+TITLE = gettext_noop("The audit of coordination has found %(count)s faults: %(first)s")
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class Finding:
+    kind: str
+    subject: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.subject}"
+
+
+def audit() -> list[Finding]:
+    """Look for what does not agree, and tell staff of it; what was told before and is over is closed."""
+    findings = find_faults(at=timezone.now())
+    with transaction.atomic():
+        if findings:
+            first = "; ".join(str(each) for each in findings[:NAMED])
+            raise_alert(ALERT, SUBJECT, TITLE, {"count": len(findings), "first": first})
+        else:
+            heal(ALERT, SUBJECT)
+    log.info("coordination.audited", findings=len(findings))
+    return findings
+
+
+def find_faults(*, at: datetime) -> list[Finding]:
+    looks: tuple[Callable[[datetime], Iterator[Finding]], ...] = (
+        _events_without_payloads,
+        _events_without_rows,
+        _rows_without_events,
+        _gaps_of_the_writer,
+        _gaps_of_the_coordinator,
+        _payloads_of_the_coordinator,
+        _events_of_readers,
+        _rows_of_readers,
+    )
+    return [finding for look in looks for finding in look(at)]
+
+
+def _recent(at: datetime) -> Any:
+    """Return the events that must be whole by now."""
+    return AppEvent.objects.filter(date__gt=at - SINCE, date__lt=at - GRACE)
+
+
+def _events_without_payloads(at: datetime) -> Iterator[Finding]:
+    counted = _recent(at).annotate(kept=Count("payloads")).exclude(kept=F("payload_count"))
+    for event in counted.order_by("pk"):
+        yield Finding("event without its payloads", f"{event.pk}: {event.kept} of {event.payload_count}")
+    for pk in _recent(at).filter(changes__isnull=False).values_list("pk", flat=True):
+        yield Finding("change log not made into payloads", str(pk))
+
+
+def _events_without_rows(at: datetime) -> Iterator[Finding]:
+    for verb, tables in (("commit", COMMITS), ("rollback", ROLLBACKS)):
+        rows = _recent(at).filter(payload_count__gt=0, changes__isnull=True)
+        for table in tables.values():
+            rows = rows.filter(~Exists(table.objects.filter(app_event_id=OuterRef("pk"))))
+        for pk in rows.order_by("pk").values_list("pk", flat=True):
+            yield Finding(f"event without {verb} rows", str(pk))
+
+
+def _rows_without_events(at: datetime) -> Iterator[Finding]:
+    """Look for rows that name an event which is not there, unless it is so old that it was forgotten."""
+    oldest = AppEvent.objects.aggregate(oldest=Min("pk"))["oldest"] or 0
+    for name, table in TABLES.items():
+        known = AppEvent.objects.filter(pk=OuterRef("last_event_id"))
+        rows = table.objects.filter(~Exists(known), last_event_id__gte=oldest)
+        for pk, event in rows.order_by("pk").values_list("pk", "last_event_id")[:1000]:
+            yield Finding("row without its event", f"{name} {pk}, event {event}")
+
+
+def _gaps_of_the_writer(at: datetime) -> Iterator[Finding]:
+    first = AppEvent.objects.filter(date__gt=at - SINCE).aggregate(first=Min("position"))["first"]
+    if first is None:
+        return
+    numbered = AppEvent.objects.filter(position__gte=first).aggregate(last=Max("position"), count=Count("pk"))
+    if numbered["last"] - first + 1 != numbered["count"]:
+        yield Finding("gap in the positions", f"{first} to {numbered['last']}: {numbered['count']} events")
+
+
+def _gaps_of_the_coordinator(at: datetime) -> Iterator[Finding]:
+    heard = WriterEvent.objects.filter(pk=OuterRef("pk"))
+    ended = [EventStatus.COMMITTED.value, EventStatus.CANCELED.value]
+    unheard = _recent(at).exclude(app_event_status_id__in=[EventStatus.CREATED.value, EventStatus.SAVING.value])
+    for pk in unheard.filter(~Exists(heard)).order_by("pk").values_list("pk", flat=True):
+        yield Finding("event that the Coordinator has lost", str(pk))
+    for pk in (
+        WriterEvent.objects.filter(date__gt=at - SINCE)
+        .filter(~Exists(AppEvent.objects.filter(pk=OuterRef("pk"))))
+        .values_list("pk", flat=True)
+    ):
+        yield Finding("event of the Coordinator that the Writer does not have", str(pk))
+    behind = AppEvent.objects.filter(pk=OuterRef("pk"), app_event_status_id__in=ended)
+    unended = WriterEvent.objects.exclude(app_event_status_id__in=ended).filter(Exists(behind))
+    for pk in unended.values_list("pk", flat=True):
+        yield Finding("event that has ended on the Writer alone", str(pk))
+
+
+def _payloads_of_the_coordinator(at: datetime) -> Iterator[Finding]:
+    saved = WriterEvent.objects.filter(date__gt=at - SINCE).exclude(app_event_status_id=EventStatus.CREATED.value)
+    kept = WriterEventPayload.objects.filter(writer_event=OuterRef("pk")).order_by().values("writer_event")
+    for event in saved.annotate(kept=kept.annotate(count=Count("pk")).values("count")).exclude(payload_count=0):
+        if event.kept != event.payload_count:
+            yield Finding("payloads that the Coordinator lacks", f"{event.pk}: {event.kept} of {event.payload_count}")
+
+
+def _events_of_readers(at: datetime) -> Iterator[Finding]:
+    """Look for events that were committed since a reader was built, and that it does not have as committed."""
+    committed = set(
+        AppEvent.objects.filter(
+            app_event_status_id=EventStatus.COMMITTED.value, ended_at__gt=at - SINCE, ended_at__lt=at - GRACE
+        ).values_list("pk", "date")
+    )
+    for name in reader_names():
+        rows = reader.AppEvent.objects.using(alias_of(name))
+        try:
+            built_at = reader.ReaderState.objects.using(alias_of(name)).values_list("built_at", flat=True).get(pk=1)
+            there = set(
+                rows.filter(app_event_status_id=EventStatus.COMMITTED.value, date__gt=at - 2 * SINCE).values_list(
+                    "pk", flat=True
+                )
+            )
+        except DatabaseError as error:
+            yield Finding("reader that cannot be asked", f"{name}: {error}")
+            continue
+        for pk, date in sorted(committed):
+            if pk not in there and (built_at is None or date > built_at):
+                yield Finding("event that a reader lacks", f"{name}: {pk}")
+
+
+def _rows_of_readers(at: datetime) -> Iterator[Finding]:
+    """Compare the rows of each reader with the committed ones of the Writer, while both stand still."""
+    before = _stillness()
+    if before is None:
+        return
+    found: list[Finding] = []
+    for name in reader_names():
+        try:
+            found += _differing_rows(name)
+        except DatabaseError as error:
+            log.warning("coordination.reader_away", reader=name, error=str(error))
+    if _stillness() == before:
+        yield from found
+
+
+def _stillness() -> int | None:
+    """Return the newest event, if all have ended; a failed compensation stands still as well."""
+    ended = [EventStatus.COMMITTED.value, EventStatus.CANCELED.value, EventStatus.COMPENSATION_FAILED.value]
+    if AppEvent.objects.exclude(app_event_status_id__in=ended).exists():
+        return None
+    return int(AppEvent.objects.aggregate(newest=Max("pk"))["newest"] or 0)
+
+
+def _differing_rows(name: str) -> Iterator[Finding]:
+    with one_state():
+        snapshot = Snapshot()
+        for entity in ENTITIES:
+            yield from _compare(entity, snapshot, name)
+
+
+def _compare(entity: Entity, snapshot: Snapshot, name: str) -> Iterator[Finding]:
+    rows = reader.TABLES[entity.name].objects.using(alias_of(name))
+    theirs = {row.pk: values_of(entity, row) for row in rows.iterator(2000)}
+    for pk, values in snapshot.rows(entity):
+        if pk not in theirs:
+            yield Finding("row that a reader lacks", f"{name}: {entity.name} {pk}")
+        elif theirs.pop(pk) != values:
+            yield Finding("row that differs", f"{name}: {entity.name} {pk}")
+    for pk in theirs:
+        yield Finding("row that only a reader has", f"{name}: {entity.name} {pk}")

@@ -1,0 +1,135 @@
+"""Read what a caller asks the Writer for: the fields of each entity, and change sets of many."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.translation import gettext
+from rest_framework import serializers
+
+from config.common.errors import Invalid
+from config.common.serializers import StrictSerializer
+from processes.coordination.entities import BY_PATH, CLIENT, DUMMY_ITEM, DUMMY_NODE, SENSOR, Entity, Op
+from processes.coordination.errors import EntityNotFound, RowNotFound
+from processes.coordination.writer.changing import Wanted
+from sensors.api.serializers import ClientSerializer, SensorEditSerializer, SensorSerializer
+
+MOST = 10_000
+LARGEST_ID = 2**63 - 1
+
+
+class DummyItemSerializer(StrictSerializer):
+    id = serializers.IntegerField(read_only=True)
+    name = serializers.CharField(max_length=50, trim_whitespace=False)
+    correlation_id = serializers.UUIDField(required=False)
+
+
+class DummyNodeSerializer(DummyItemSerializer):
+    def get_fields(self) -> Any:
+        parent = serializers.IntegerField(min_value=1, max_value=LARGEST_ID, required=False, allow_null=True)
+        return {**super().get_fields(), "parent": parent}  # a name that serializers keep for themselves
+
+
+class ChangeSerializer(StrictSerializer):
+    entity = serializers.ChoiceField(sorted(BY_PATH))
+    op = serializers.ChoiceField([op.value for op in Op])
+    id = serializers.JSONField(required=False)
+
+    def get_fields(self) -> Any:
+        return {**super().get_fields(), "fields": serializers.DictField(required=False)}  # likewise
+
+
+class ChangesSerializer(StrictSerializer):
+    changes = serializers.ListField(child=ChangeSerializer(), min_length=1, max_length=MOST)
+
+
+SERIALIZERS: Mapping[str, type[StrictSerializer]] = {
+    DUMMY_ITEM.name: DummyItemSerializer,
+    DUMMY_NODE.name: DummyNodeSerializer,
+    SENSOR.name: SensorSerializer,
+    CLIENT.name: ClientSerializer,
+}
+
+
+def get_entity(path: str) -> Entity:
+    if path not in BY_PATH:
+        raise EntityNotFound
+    return BY_PATH[path]
+
+
+def read_id(entity: Entity, text: str) -> Any:
+    """Read the id of a row from an address."""
+    if entity is SENSOR:
+        return text
+    if not text.isascii() or not text.isdigit() or not 0 < int(text[:20]) <= LARGEST_ID:
+        raise RowNotFound
+    return int(text)
+
+
+def read_inserts(entity: Entity, body: Any) -> list[Wanted]:
+    """Read the body of a creating call: the fields of one row, or a list of such."""
+    if not isinstance(body, list):
+        return [_insert(entity, body, path="")]
+    if not 1 <= len(body) <= MOST:
+        raise Invalid({"body": [gettext("Must have 1 to %(count)s rows.") % {"count": MOST}]})
+    return [_insert(entity, fields, path=str(place)) for place, fields in enumerate(body)]
+
+
+def read_update(entity: Entity, id: Any, body: Any, *, path: str = "") -> Wanted:
+    return Wanted(entity, Op.UPDATE, id, _read(_edit_serializer(entity), body, path, partial=True, id=id), path)
+
+
+def read_changes(body: Any) -> list[Wanted]:
+    asked = ChangesSerializer(data=body)
+    asked.is_valid(raise_exception=True)
+    wanted = [_read_change(each, f"changes.{place}") for place, each in enumerate(asked.validated_data["changes"])]
+    if len({each.entity.is_undone for each in wanted}) > 1:
+        rule = gettext("Changes of sensors and clients, which are never undone, cannot be one event with others.")
+        raise Invalid({"changes": [rule]})
+    return wanted
+
+
+def _read_change(asked: dict[str, Any], path: str) -> Wanted:
+    entity, op, fields = BY_PATH[asked["entity"]], Op(asked["op"]), asked.get("fields") or {}
+    if op == Op.INSERT:
+        return _read_insert(entity, asked, fields, path)
+    id = _read_row_id(entity, asked.get("id"), path)
+    if op == Op.UPDATE:
+        return read_update(entity, id, fields, path=path)
+    if fields:
+        raise Invalid({f"{path}.fields": [gettext("A row that is deleted has none.")]})
+    return Wanted(entity, op, id, {}, path)
+
+
+def _read_insert(entity: Entity, asked: dict[str, Any], fields: dict[str, Any], path: str) -> Wanted:
+    if asked.get("id") is None:
+        return _insert(entity, fields, path=path)
+    if entity is not SENSOR:
+        raise Invalid({f"{path}.id": [gettext("Is given by the Writer: leave it out.")]})
+    return _insert(entity, {"id": asked["id"], **fields}, path=path)
+
+
+def _read_row_id(entity: Entity, value: Any, path: str) -> Any:
+    if entity is SENSOR and isinstance(value, str):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= LARGEST_ID and entity is not SENSOR:
+        return value
+    raise Invalid({f"{path}.id": [gettext("Must be the id of a row.")]})
+
+
+def _insert(entity: Entity, fields: Any, *, path: str) -> Wanted:
+    return Wanted(entity, Op.INSERT, None, _read(SERIALIZERS[entity.name], fields, path), path)
+
+
+def _edit_serializer(entity: Entity) -> type[StrictSerializer]:
+    return SensorEditSerializer if entity is SENSOR else SERIALIZERS[entity.name]
+
+
+def _read(kind: type[StrictSerializer], body: Any, path: str, *, partial: bool = False, id: Any = None) -> Any:
+    asked = kind(data=body, partial=partial, context={"id": id})
+    if not asked.is_valid():
+        # Named from the call's own top: a list names the place of each of its rows.
+        raise serializers.ValidationError({path: asked.errors} if path else asked.errors)
+    values = dict(asked.validated_data)
+    if partial:
+        values.pop("id", None)
+    return values

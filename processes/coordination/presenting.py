@@ -1,0 +1,28 @@
+"""Events of coordination as REST shows them."""
+
+from datetime import datetime
+from typing import Any
+
+from processes.coordination.selectors import EventView
+
+
+def present_event(view: EventView, *, at: datetime) -> dict[str, Any]:
+    return {
+        "id": view.event.pk,
+        "type": view.type,
+        "status": view.status.title,
+        "payloads": {"total": view.event.payload_count, "processed": view.processed},
+        "readers": [
+            {
+                "name": reader.name,
+                "verdict": reader.verdict,
+                "reason": reader.reason,
+                "lag_seconds": round(reader.lag(view.event.date, at), 3),
+            }
+            for reader in view.readers
+        ],
+        "steps": [{"step": number, "at": moment} for number, moment in view.steps],
+        "correlation_id": view.event.correlation_id,
+        "date": view.event.date,
+        "reason": view.event.reason,
+    }

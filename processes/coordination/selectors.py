@@ -1,0 +1,182 @@
+"""Events as a whole: what the Writer, the Coordinator and the readers know of each, put together."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import structlog
+from django.db import DatabaseError
+from django.db.models import Case, Count, F, IntegerField, Min, OuterRef, Q, QuerySet, Subquery, Value, When
+
+from config.common.sql import among_numbers
+from processes.coordination.entities import type_names
+from processes.coordination.errors import EventNotFound
+from processes.coordination.models import AppEvent, WriterEvent, WriterEventPayload, WriterEventReader
+from processes.coordination.reader.models import AppEvent as ReaderEvent
+from processes.coordination.routing import alias_of, reader_names
+from processes.coordination.statuses import EventStatus, PayloadStatus
+
+ENDED = (EventStatus.COMMITTED, EventStatus.CANCELED, EventStatus.COMPENSATION_FAILED)
+"""Where the Writer's own row has the last word."""
+TYPES = type_names()
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class ReaderView:
+    name: str
+    verdict: str
+    reason: str
+    answered_at: datetime | None
+    ended_at: datetime | None
+
+    def lag(self, since: datetime, at: datetime) -> float:
+        """Return how many seconds after the change the reader had it, or for how long it has not."""
+        return max(0.0, ((self.ended_at or at) - since).total_seconds())
+
+
+@dataclass(frozen=True)
+class EventView:
+    event: AppEvent
+    coordinated: WriterEvent | None
+    readers: list[ReaderView]
+    processed: int
+    """How many payloads all readers have processed."""
+    steps: list[tuple[str, str]] = field(default_factory=list)
+    """Each step and when it was first taken."""
+
+    @property
+    def type(self) -> str:
+        return TYPES.get(self.event.app_event_type_id, "")
+
+    @property
+    def status(self) -> EventStatus:
+        return shown_status(self.event, self.coordinated)
+
+
+def shown_status(event: AppEvent, coordinated: WriterEvent | None) -> EventStatus:
+    """Return how far an event is as a whole; it has not ended before it has on the Writer."""
+    if event.status in ENDED or coordinated is None or coordinated.status == EventStatus.CREATED:
+        return event.status
+    ending = {EventStatus.COMMITTED: EventStatus.COMMITTING, EventStatus.CANCELED: EventStatus.CANCELING}
+    return ending.get(coordinated.status, coordinated.status)
+
+
+def events_in(status: EventStatus | None) -> QuerySet[AppEvent]:
+    """Select the events that are shown in a status; None: all."""
+    if status is None:
+        return AppEvent.objects.all()
+    if status in ENDED:
+        return AppEvent.objects.filter(app_event_status_id=status.value)
+    under_way = AppEvent.objects.exclude(app_event_status_id__in=[each.value for each in ENDED])
+    return under_way.alias(shown=_shown()).filter(shown=status.value)
+
+
+def get_event(event_id: int) -> EventView:
+    event = AppEvent.objects.filter(pk=event_id).first() if 0 < event_id < 2**63 else None
+    if event is None:
+        raise EventNotFound
+    return view_events([event], with_readers_steps=True)[0]
+
+
+def view_events(events: Sequence[AppEvent], *, with_readers_steps: bool = False) -> list[EventView]:
+    """Put together what is known of events; the steps of readers are asked of their own databases."""
+    ids = [event.pk for event in events]
+    coordinated = WriterEvent.objects.in_bulk(ids)
+    readers = _readers(ids)
+    processed = _count_processed(ids)
+    more = _readers_steps(ids) if with_readers_steps else {}
+    return [
+        EventView(
+            event,
+            coordinated.get(event.pk),
+            readers.get(event.pk) or [ReaderView(name, "waiting", "", None, None) for name in reader_names()],
+            processed.get(event.pk, 0),
+            _steps(event.steps, getattr(coordinated.get(event.pk), "steps", {}), *more.get(event.pk, [])),
+        )
+        for event in events
+    ]
+
+
+@dataclass(frozen=True)
+class Lag:
+    reader: str
+    waiting: int
+    """Events that this reader has not ended."""
+    since: datetime | None
+    """When the oldest of them was made."""
+
+
+def lags() -> list[Lag]:
+    """Return how far each reader is behind; what is not yet activated is ahead of all of them."""
+    open_rows = WriterEventReader.objects.filter(ended_at__isnull=True)
+    rows = open_rows.order_by().values_list("name").annotate(count=Count("pk"), oldest=Min("writer_event__date"))
+    found = {name: (count, oldest) for name, count, oldest in rows}
+    return [Lag(name, *found.get(name, (0, None))) for name in reader_names()]
+
+
+def count_failed() -> int:
+    """Count the compensations that wait for a person."""
+    return AppEvent.objects.filter(app_event_status_id=EventStatus.COMPENSATION_FAILED.value).count()
+
+
+def _shown() -> Case:
+    """Say in the database what `shown_status` says, of events that have not ended."""
+    known = Subquery(
+        WriterEvent.objects.filter(pk=OuterRef("pk"))
+        .exclude(app_event_status_id=EventStatus.CREATED.value)
+        .annotate(
+            shown=Case(
+                When(app_event_status_id=EventStatus.COMMITTED.value, then=Value(EventStatus.COMMITTING.value)),
+                When(app_event_status_id=EventStatus.CANCELED.value, then=Value(EventStatus.CANCELING.value)),
+                default=F("app_event_status_id"),
+                output_field=IntegerField(),
+            )
+        )
+        .values("shown")
+    )
+    heard = WriterEvent.objects.exclude(app_event_status_id=EventStatus.CREATED.value).values("pk")
+    return Case(When(Q(pk__in=heard), then=known), default=F("app_event_status_id"), output_field=IntegerField())
+
+
+def _readers(ids: list[int]) -> dict[int, list[ReaderView]]:
+    found: defaultdict[int, list[ReaderView]] = defaultdict(list)
+    for row in WriterEventReader.objects.filter(writer_event__in=among_numbers(ids)).order_by("name"):
+        view = ReaderView(row.name, row.verdict, row.reason, row.answered_at, row.ended_at)
+        found[row.writer_event_id].append(view)
+    return found
+
+
+def _count_processed(ids: list[int]) -> dict[int, int]:
+    rows = WriterEventPayload.objects.filter(
+        writer_event__in=among_numbers(ids), app_event_payload_status_id=PayloadStatus.PROCESSED.value
+    )
+    return dict(rows.order_by().values_list("writer_event").annotate(count=Count("pk")))
+
+
+def _readers_steps(ids: list[int]) -> dict[int, list[dict[str, str]]]:
+    """Ask each reader which steps it took; of one that cannot be reached they are not known."""
+    found: defaultdict[int, list[dict[str, str]]] = defaultdict(list)
+    for name in reader_names():
+        try:
+            for pk, steps in ReaderEvent.objects.using(alias_of(name)).filter(pk__in=ids).values_list("pk", "steps"):
+                found[pk].append(steps)
+        except DatabaseError as error:
+            log.warning("coordination.reader_away", reader=name, error=str(error))
+    return found
+
+
+def _steps(*noted: dict[str, str]) -> list[tuple[str, str]]:
+    """Merge the notes of all roles, in the document's order; of several readers the first."""
+    first: dict[str, str] = {}
+    for steps in noted:
+        for number, at in steps.items():
+            first[number] = min(at, first.get(number, at))
+    return sorted(first.items(), key=lambda item: _place(item[0]))
+
+
+def _place(number: str) -> tuple[Any, ...]:
+    return tuple(int(part) if part.isdigit() else 99 for part in number.split("."))

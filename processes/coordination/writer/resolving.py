@@ -1,0 +1,87 @@
+"""What a person decides about a change set whose compensation has failed."""
+
+from datetime import datetime
+from enum import StrEnum
+
+from django.db import transaction
+from django.utils.translation import gettext_noop
+
+from config.common.ring import ring
+from config.common.wording import on_one_line
+from notifications.services.alerts import heal
+from notifications.services.events import Fact, record_events
+from processes.coordination.content import RowChange
+from processes.coordination.entities import BY_NAME, Entity
+from processes.coordination.errors import EventNotFound, NotFailed, StillFailing
+from processes.coordination.models import AppEvent
+from processes.coordination.models.writer import COMMITS, ROLLBACKS, TABLES
+from processes.coordination.statuses import EventStatus
+from processes.coordination.tables import values_of
+from processes.coordination.works import WRITER
+from processes.coordination.writer.compensating import ALERT, cancel, subject_of
+from processes.coordination.writer.recording import Recorded, record_event_of
+from processes.coordination.writer.tree import hold_rows
+
+
+class Action(StrEnum):
+    RETRY = "retry"
+    ACCEPT = "accept"
+
+
+def resolve(event_id: int, *, action: Action, reason: str, actor: str, at: datetime) -> None:
+    """Try the compensation once more, or let the Writer's rows stand as they are."""
+    with transaction.atomic():
+        event = _hold(event_id)
+        AppEvent.objects.filter(pk=event.pk).update(resolved_by=actor[:160], resolution=on_one_line(reason)[:500])
+        if action == Action.ACCEPT:
+            _accept(event, at=at)
+        elif not cancel(event, reason=reason, at=at):
+            obstacle = AppEvent.objects.get(pk=event.pk).reason
+            raise StillFailing(reason=obstacle)
+        told = {"event": event.pk, "action": action.value, "by": actor, "reason": reason}
+        record_events([Fact("coordination.resolved", subject_of(event.pk), at, told, event.correlation_id)])
+
+
+def _hold(event_id: int) -> AppEvent:
+    event = None
+    if 0 < event_id < 2**63:
+        event = AppEvent.objects.select_for_update().filter(pk=event_id).first()
+    if event is None:
+        raise EventNotFound
+    if event.status != EventStatus.COMPENSATION_FAILED:
+        raise NotFailed(status=event.status.title)
+    return event
+
+
+def _accept(event: AppEvent, *, at: datetime) -> None:
+    """Let the rows stand, and tell the readers of those that no newer event carries: as a change set of its own."""
+    AppEvent.objects.filter(pk=event.pk).update(app_event_status_id=EventStatus.CANCELED.value, ended_at=at)
+    heal(ALERT, subject_of(event.pk), gettext_noop("The Writer's values were accepted."))
+    left = [change for name in TABLES for change in _left(BY_NAME[name], event.pk)]
+    if not left:
+        return
+    again = record_event_of(event.app_event_type_id, is_undone=True, at=at, payloads=len(left))
+    previous = {
+        (name, row.entity_id): row.previous_event_id
+        for name in TABLES
+        for row in ROLLBACKS[name].objects.filter(app_event_id=event.pk)
+    }
+    Recorded(again, left, previous).write(at=at)
+    for name, table in TABLES.items():
+        ids = [each.id for each in left if each.entity.name == name]
+        table.objects.filter(pk__in=ids).update(last_event_id=again.pk)
+    ring(WRITER)
+
+
+def _left(entity: Entity, event: int) -> list[RowChange]:
+    """Return what the event has left in rows that nothing newer has touched, beside what readers have of them."""
+    rollbacks = {row.entity_id: row for row in ROLLBACKS[entity.name].objects.filter(app_event_id=event)}
+    commits = {row.entity_id: row for row in COMMITS[entity.name].objects.filter(app_event_id=event)}
+    held = hold_rows(entity, rollbacks)
+    left: list[RowChange] = []
+    for pk, rollback in sorted(rollbacks.items()):
+        row, after = held.get(pk), values_of(entity, commits[pk])
+        is_as_left = after is None if row is None else row.last_event_id == event
+        if is_as_left and after != values_of(entity, rollback):
+            left.append(RowChange(entity, pk, values_of(entity, rollback), after))
+    return left

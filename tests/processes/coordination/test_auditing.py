@@ -1,0 +1,80 @@
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from notifications.models import Alert
+from processes.coordination.auditing import audit, find_faults
+from processes.coordination.models import AppEvent, AppEventPayload, WriterEvent, WriterEventPayload
+from processes.coordination.models.writer import COMMITS, ROLLBACKS, DummyItem
+from processes.coordination.reader import models as reader
+from processes.coordination.reader.models import TABLES
+from tests.processes.coordination.cast import DATABASES, Cast, make, wanted
+
+pytestmark = [pytest.mark.django_db(databases=DATABASES), pytest.mark.embedded]
+LATER = timedelta(minutes=5)
+
+
+def kinds() -> set[str]:
+    return {finding.kind for finding in find_faults(at=timezone.now() + LATER)}
+
+
+@pytest.fixture
+def three() -> list[int]:
+    """Three committed events of one row each."""
+    made = [make(wanted("DummyItem", "insert", name=f"n{n}")).event for n in range(3)]
+    Cast().settle()
+    return made
+
+
+FAULTS: dict[str, Callable[[int], object]] = {
+    "event without its payloads": lambda pk: AppEventPayload.objects.filter(app_event=pk).delete(),
+    "event without commit rows": lambda pk: COMMITS["DummyItem"].objects.filter(app_event=pk).delete(),
+    "event without rollback rows": lambda pk: ROLLBACKS["DummyItem"].objects.filter(app_event=pk).delete(),
+    "row without its event": lambda pk: DummyItem.objects.filter(last_event_id=pk).update(last_event_id=pk + 100),
+    "gap in the positions": lambda pk: AppEvent.objects.filter(pk=pk).update(position=None),
+    "event that the Coordinator has lost": lambda pk: WriterEvent.objects.filter(pk=pk).delete(),
+    "payloads that the Coordinator lacks": lambda pk: WriterEventPayload.objects.filter(writer_event=pk).delete(),
+    "event of the Coordinator that the Writer does not have": lambda pk: AppEvent.objects.filter(pk=pk).delete(),
+    "event that a reader lacks": lambda pk: reader.AppEvent.objects.using("reader_main").filter(pk=pk).delete(),
+    "row that a reader lacks": lambda pk: TABLES["DummyItem"].objects.using("reader_main").all().delete(),
+    "row that differs": lambda pk: TABLES["DummyItem"].objects.using("reader_main").update(name="other"),
+    "row that only a reader has": lambda pk: (
+        TABLES["DummyItem"]
+        .objects.using("reader_main")
+        .create(id=10**9, name="x", correlation_id="00000000-0000-0000-0000-000000000001")
+    ),
+}
+
+
+class TestFindFaults:
+    def test_finds_nothing_where_all_agree(self, three: list[int]) -> None:
+        assert kinds() == set()
+
+    @pytest.mark.parametrize("fault", sorted(FAULTS))
+    def test_finds_each_kind(self, three: list[int], fault: str) -> None:
+        FAULTS[fault](three[1])
+        assert fault in kinds()
+
+    def test_what_is_under_way_is_no_fault(self) -> None:
+        cast = Cast()
+        make(wanted("DummyItem", "insert", name="a"))
+        for _ in range(6):
+            for role in cast.all:
+                role.run_once()
+        assert find_faults(at=timezone.now()) == []
+
+
+class TestAudit:
+    def test_raises_one_alert_and_closes_it(self, three: list[int]) -> None:
+        rows = TABLES["DummyItem"].objects.using("reader_main")
+        rows.update(name="other")
+        assert len(audit()) == len(audit()) == 3
+        alert = Alert.objects.get(kind="coordination.audit")
+        assert (alert.status, alert.count) == ("open", 2)
+        for pk, name in DummyItem.objects.values_list("pk", "name"):
+            rows.filter(pk=pk).update(name=name)
+        assert audit() == []
+        alert.refresh_from_db()
+        assert alert.status == "resolved"
