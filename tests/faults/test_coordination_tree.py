@@ -1,0 +1,90 @@
+"""A tree that two writers create, move and delete at random, in change sets, while everything is delivered twice and in
+any order and many events are under way at once: both sides have the same tree in the end."""
+
+import os
+import random
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from django.db import connections
+
+from config.common.errors import Invalid
+from processes.coordination.models import AppEvent
+from processes.coordination.models.writer import DummyNode
+from processes.coordination.reader import models as reader
+from processes.coordination.statuses import EventStatus
+from processes.coordination.writer.changing import Wanted
+from tests.processes.coordination.cast import DATABASES, Cast, ShuffledBus, make, rows_of, wanted
+
+SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
+NODES = max(60, int(1000 * SCALE))
+WRITERS = 2
+pytestmark = [pytest.mark.django_db(transaction=True, databases=DATABASES), pytest.mark.timeout(1800)]
+
+
+class TreeWriter:
+    """Makes change sets until its share of the nodes has been created, with moves and deletions between."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+        self.made = self.refused = 0
+
+    def run(self) -> None:
+        try:
+            while self.made < NODES // WRITERS:
+                self._change()
+        finally:
+            connections.close_all()
+
+    def _change(self) -> None:
+        known = list(DummyNode.objects.values_list("pk", flat=True))
+        changes = [self._wanted(known) for _ in range(self._random.randint(1, 6))]
+        try:
+            make(*changes)
+        except Invalid:  # a circle, a parent with children, a row that the other one has deleted
+            self.refused += 1
+        else:
+            self.made += sum(change.op == "insert" for change in changes)
+
+    def _wanted(self, known: list[int]) -> Wanted:
+        kind = self._random.choice(["insert", "insert", "move", "move", "delete"]) if len(known) > 10 else "insert"
+        parent = self._random.choice([None, *known])
+        if kind == "insert":
+            return wanted("DummyNode", "insert", name=f"n{self._random.randrange(1000)}", parent=parent)
+        if kind == "move":
+            return wanted("DummyNode", "update", self._random.choice(known), parent=parent)
+        return wanted("DummyNode", "delete", self._random.choice(known))
+
+
+@pytest.mark.embedded
+def test_both_sides_have_the_same_tree(settings: Any) -> None:
+    settings.COORDINATION_PARALLEL = 8
+    cast = Cast(bus=ShuffledBus(seed=9))
+    writers = [TreeWriter(seed) for seed in range(WRITERS)]
+    with ThreadPoolExecutor(WRITERS) as threads:
+        running = [threads.submit(writer.run) for writer in writers]
+        while not all(each.done() for each in running):
+            for role in cast.all:
+                role.run_once()
+        for each in running:
+            each.result()
+    cast.settle_by_repeats()
+    statuses = {event.status for event in AppEvent.objects.all()}
+    assert statuses == {EventStatus.COMMITTED}
+    ours, theirs = rows_of(DummyNode, using="default"), rows_of(reader.TABLES["DummyNode"], using="reader_main")
+    print(f"{AppEvent.objects.count()} events, {sum(writer.made for writer in writers)} nodes made, {len(ours)} left")
+    assert ours == theirs
+    assert is_tree({pk: row["parent_id"] for pk, row in theirs.items()})
+
+
+def is_tree(parents: dict[int, int | None]) -> bool:
+    """Say whether every line upwards ends."""
+    for start in parents:
+        seen, current = set(), parents[start]
+        while current is not None and current not in seen:
+            seen.add(current)
+            current = parents[current]
+        if current is not None:
+            return False
+    return True
