@@ -13,12 +13,15 @@ class CoordinationConfig(AppConfig):
 
         from config.common.work import Work, register_work
         from config.records.services.changes import on_changes
+        from config.records.tracing import Tracing, register_tracing
         from processes.coordination import works
         from processes.coordination.keeping import keep_rows
+        from processes.coordination.tracing import trace_events
         from processes.coordination.writer.registry import note_changes
 
         post_migrate.connect(keep_rows, dispatch_uid="coordination.keep_rows")
         on_changes(note_changes)
+        register_tracing(Tracing("coordination.view_appevent", trace_events))
         if settings.AMQP_URL:  # `run_coordination` does it; what is rung for is found by its next look
             register_work(Work(name=works.WRITER, run_once=lambda: False, every=10.0))
         else:

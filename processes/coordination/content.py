@@ -5,8 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from django.core.exceptions import ValidationError
 
 from processes.coordination.entities import BY_NAME, Entity, Key, Op, Values
+
+
+class Unreadable(Exception):
+    """A payload that this version does not understand: the Writer knows more entities, or other fields."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +42,13 @@ def write_content(change: RowChange) -> str:
 
 
 def read_content(content: str) -> RowChange:
-    told = msgspec.json.decode(content)
-    entity = BY_NAME[told["entity"]]
-    before, after = (entity.read_values(told[side]) for side in ("before", "after"))
-    return RowChange(entity, entity.read_key(told["id"]), before, after)
+    try:
+        told = msgspec.json.decode(content)
+        entity = BY_NAME[told["entity"]]
+        before, after = (entity.read_values(told[side]) for side in ("before", "after"))
+        return RowChange(entity, entity.read_key(told["id"]), before, after)
+    except (msgspec.MsgspecError, ValidationError, KeyError, TypeError) as error:
+        raise Unreadable(f"{error!r}"[:200]) from error
 
 
 def fold(changes: Iterable[RowChange]) -> list[RowChange]:

@@ -118,9 +118,10 @@ def lags() -> list[Lag]:
     return [Lag(name, *found.get(name, (0, None))) for name in reader_names()]
 
 
-def count_failed() -> int:
-    """Count the compensations that wait for a person."""
-    return AppEvent.objects.filter(app_event_status_id=EventStatus.COMPENSATION_FAILED.value).count()
+def count_failed(most: int = 99) -> int:
+    """Count the compensations that wait for a person, no further than one reads on: the menu asks on every page."""
+    failed = AppEvent.objects.filter(app_event_status_id=EventStatus.COMPENSATION_FAILED.value)
+    return len(failed.order_by().values_list("pk")[:most])
 
 
 def _shown() -> Case:

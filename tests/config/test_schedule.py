@@ -14,7 +14,7 @@ class TestSchedule:
         assert isinstance(import_string(upkeep.function), Callable)  # type: ignore[arg-type]
 
     @each_upkeep
-    @pytest.mark.django_db(transaction=True)
+    @pytest.mark.django_db(transaction=True, databases=["default", "reader_main"])
     @pytest.mark.embedded
     def test_every_entry_may_run_twice(self, upkeep: Upkeep) -> None:
         assert (upkeep.run(), upkeep.run()) == (None, None)  # type: ignore[func-returns-value]

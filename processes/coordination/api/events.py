@@ -55,12 +55,12 @@ class ResolveView(ApiView):
     @extend_schema(
         operation_id="coordination_events_resolve",
         tags=["coordination"],
-        request=shapes.ResolveSerializer,
+        request=shapes.ResolveEventSerializer,
         responses=shapes.CoordinationEventSerializer,
     )
     def post(self, request: Request, event_id: int) -> Response:
         """Try a failed compensation again, or let the Writer's rows stand and tell the readers of them."""
-        asked = shapes.ResolveSerializer(data=request.data)
+        asked = shapes.ResolveEventSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         at = timezone.now()
         action, reason = Action(asked.validated_data["action"]), asked.validated_data["reason"]

@@ -60,7 +60,7 @@ class WriterRowsView(EntityView):
         operation_id="coordination_writer_create",
         tags=["coordination"],
         request={"application/json": {"oneOf": [{"type": "object"}, {"type": "array", "items": {"type": "object"}}]}},
-        responses={202: shapes.AcceptedSerializer},
+        responses={202: shapes.AcceptedRowsSerializer},
     )
     def post(self, request: Request, path: str) -> Response:
         """Add a row, or by a list many as one event."""
@@ -79,7 +79,7 @@ class WriterRowView(EntityView):
         operation_id="coordination_writer_change",
         tags=["coordination"],
         request={"application/json": {"type": "object"}},
-        responses={202: shapes.AcceptedSerializer},
+        responses={202: shapes.AcceptedRowsSerializer},
     )
     def patch(self, request: Request, path: str, row: str) -> Response:
         """Change what is named of a row."""
@@ -87,7 +87,7 @@ class WriterRowView(EntityView):
         return accept(request, [read_update(entity, _existing(entity, row), request.data)])
 
     @extend_schema(
-        operation_id="coordination_writer_delete", tags=["coordination"], responses={202: shapes.AcceptedSerializer}
+        operation_id="coordination_writer_delete", tags=["coordination"], responses={202: shapes.AcceptedRowsSerializer}
     )
     def delete(self, request: Request, path: str, row: str) -> Response:
         """Delete a row; a sensor or client is deactivated, as everywhere."""

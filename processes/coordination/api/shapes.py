@@ -11,7 +11,7 @@ from processes.coordination.statuses import BY_TITLE
 from processes.coordination.writer.resolving import Action
 
 
-class AcceptedSerializer(serializers.Serializer[Any]):
+class AcceptedRowsSerializer(serializers.Serializer[Any]):
     """Of a list of rows the ids, in its order; of a new client also the secret, which is shown this once."""
 
     id = serializers.JSONField()
@@ -36,7 +36,7 @@ class EventQuery(serializers.Serializer[Any]):
     status = serializers.ChoiceField(sorted(BY_TITLE), required=False)
 
 
-class ResolveSerializer(StrictSerializer):
+class ResolveEventSerializer(StrictSerializer):
     action = serializers.ChoiceField([action.value for action in Action])
     reason = serializers.CharField(max_length=500)
 

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import structlog
 from pika.adapters.blocking_connection import BlockingChannel, BlockingConnection
+from pika.exceptions import AMQPError
 from pika.spec import BasicProperties
 
 from config.engines.amqp import connect
@@ -83,12 +84,12 @@ class AmqpBus:
                 connection.channel().queue_declare(queue, durable=True)
             finally:
                 connection.close()
-        except OSError as error:
+        except (AMQPError, OSError) as error:
             raise NotPublished(f"RabbitMQ cannot be reached: {error!r}") from error
 
     def _open(self, queue: str) -> tuple[BlockingConnection, BlockingChannel]:
         connection, channel = self._connection, self._channel
-        if connection is not None and channel is not None and channel.is_open and self._consumed == queue:
+        if connection is not None and channel is not None and self._consumed == queue and _delivers(channel):
             return connection, channel
         self.close()
         connection = connect()
@@ -118,6 +119,11 @@ class _Taken:
     def give_back(self) -> None:
         """Close the line: the broker gives whatever is not acknowledged to the next who asks."""
         self.bus.close()
+
+
+def _delivers(channel: BlockingChannel) -> bool:
+    """Without a tag the broker has ended the delivery: the queue was deleted, and may be there again."""
+    return bool(channel.is_open and channel.consumer_tags)
 
 
 def _read(body: bytes) -> list[Message]:

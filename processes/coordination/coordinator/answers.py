@@ -42,7 +42,9 @@ def hear_progress(messages: list[Message], at: datetime) -> list[Letter]:
     """Keep how far readers are, and their verdicts."""
     for (told, role, reason), events in _grouped(messages).items():
         progress, verdict = _PROGRESS[told]
-        values: dict[str, Any] = {"progress": progress, "verdict": verdict, "answered_at": at, "reason": reason}
+        values: dict[str, Any] = {"progress": progress, "verdict": verdict, "answered_at": at}
+        if told != Told.CANCELED:  # why a reader refused stays known when the event is cancelled for it
+            values["reason"] = reason
         if reason:
             values["verdict"] = Verdict.REFUSED
         if progress >= Progress.COMMITTED:

@@ -7,6 +7,7 @@ are asked again until they agree.
 from datetime import datetime
 
 from django.conf import settings
+from django.db.models import F
 from django.utils.translation import gettext_noop
 
 from notifications.services.alerts import raise_alert
@@ -43,8 +44,8 @@ def meet_deadlines(state: CoordinatorState, *, at: datetime) -> None:
         is_waiting=False,
     )
     for event in rows.order_by("position").prefetch_related("readers")[:MOST]:
-        silent = [row for row in event.readers.all() if row.progress < Progress.PROCESSED]
-        if not silent:  # the last answer has just come: it is decided upon
+        silent = _silent(event)
+        if not silent and event.status == EventStatus.PROCESSED:  # the last answer has just come: it is decided upon
             continue
         for row in silent:
             _warn_of_silence(event, row)
@@ -62,6 +63,17 @@ def ask_again(event: WriterEvent, *, at: datetime) -> None:
         WriterEvent.objects.filter(pk=event.pk).update(
             app_event_status_id=EventStatus.PREPARED.value, is_published=False, again_at=at + AGAIN
         )
+
+
+def _silent(event: WriterEvent) -> list[WriterEventReader]:
+    """Return the readers that owe an answer to what all were told last."""
+    rows = list(event.readers.all())
+    if event.status == EventStatus.ACTIVATED:
+        return [row for row in rows if row.progress < Progress.PREPARING]
+    if event.status == EventStatus.PREPARING:
+        had = [row.bit for row in rows if not event.payloads.alias(had=F("prepared_by").bitand(row.bit)).filter(had=0)]
+        return [row for row in rows if row.bit not in had]
+    return [row for row in rows if row.progress < Progress.PROCESSED]
 
 
 def _verdicts(event: WriterEvent) -> set[str]:

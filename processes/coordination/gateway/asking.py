@@ -29,7 +29,7 @@ class DummyNodeSerializer(DummyItemSerializer):
         return {**super().get_fields(), "parent": parent}  # a name that serializers keep for themselves
 
 
-class ChangeSerializer(StrictSerializer):
+class RowChangeSerializer(StrictSerializer):
     entity = serializers.ChoiceField(sorted(BY_PATH))
     op = serializers.ChoiceField([op.value for op in Op])
     id = serializers.JSONField(required=False)
@@ -39,7 +39,7 @@ class ChangeSerializer(StrictSerializer):
 
 
 class ChangesSerializer(StrictSerializer):
-    changes = serializers.ListField(child=ChangeSerializer(), min_length=1, max_length=MOST)
+    changes = serializers.ListField(child=RowChangeSerializer(), min_length=1, max_length=MOST)
 
 
 SERIALIZERS: Mapping[str, type[StrictSerializer]] = {

@@ -74,7 +74,7 @@ def read_commits(event: int, *, alias: str) -> list[RowChange]:
     return [
         RowChange(entity, row.entity_id, None, values_of(entity, row))
         for entity in ENTITIES
-        for row in COMMITS[entity.name].objects.using(alias).filter(app_event_id=event)
+        for row in COMMITS[entity.name].objects.using(alias).filter(app_event_id=event).order_by("number")
     ]
 
 

@@ -9,7 +9,7 @@ from django.db.models import Count, QuerySet
 
 from config.common.moments import parse_moment
 from processes.coordination.bus import Bus
-from processes.coordination.content import fold, read_content
+from processes.coordination.content import RowChange, Unreadable, fold, read_content
 from processes.coordination.entities import ENTITIES
 from processes.coordination.messages import COORDINATOR, Letter, Message, Told, pages, queue_of_reader
 from processes.coordination.reader.applying import Refused, apply_changes, read_commits, try_changes
@@ -107,25 +107,26 @@ class Reader(Role):
         wanted = events_of(messages)
         whole = self._whole(wanted)
         self._tell_again(wanted)
-        refused = self.events.filter(pk__in=wanted, app_event_status_id=EventStatus.PROCESSED.value)
-        refused.exclude(reason="").update(app_event_status_id=EventStatus.CREATED.value, reason="")
+        self._reopen_refused(wanted)
         take("25", self.events, whole, at=at)
         return self._unknown(set(wanted) - set(whole))
 
     def _step_34_3(self, messages: list[Message], at: datetime) -> list[Letter]:
         """Change the tables by the commit rows: each event by itself, so that one that fails harms no other.
 
-        One that was refused is tried as well: it was lost here and judged once more after all had agreed.
+        One that is refused here was lost and judged anew after all had agreed: it is judged once more.
         """
         wanted = events_of(messages)
         known = self.events.filter(pk__in=wanted)
         self._tell_again(known.filter(app_event_status_id=EventStatus.COMMITTED.value).values_list("pk", flat=True))
+        reopened = self._reopen_refused(wanted)
+        take("25", self.events, reopened, at=at)
         ready = known.filter(app_event_status_id__in=[each.value for each in BY_NUMBER["34.3"].only_from])
         letters: list[Letter] = []
         for event in ready.order_by("position"):
             letters += self._commit(event, at)
         past = known.filter(app_event_status_id__in=[EventStatus.COMMITTED.value, EventStatus.PROCESSED.value])
-        return letters + self._unknown(set(wanted) - set(past.values_list("pk", flat=True)))
+        return letters + self._unknown(set(wanted) - set(past.values_list("pk", flat=True)) - set(reopened))
 
     def _step_35_3(self, messages: list[Message], at: datetime) -> list[Letter]:
         """Drop the rows of the events; one that is not here yet is kept as cancelled, so that it cannot come later."""
@@ -164,6 +165,13 @@ class Reader(Role):
     def _tell_again(self, ids: Collection[int]) -> None:
         self.events.filter(pk__in=list(ids)).update(is_published=False)
 
+    def _reopen_refused(self, ids: list[int]) -> list[int]:
+        """Let refused events be judged once more; return them."""
+        processed = self.events.filter(pk__in=ids, app_event_status_id=EventStatus.PROCESSED.value)
+        refused = list(processed.exclude(reason="").values_list("pk", flat=True))
+        self.events.filter(pk__in=refused).update(app_event_status_id=EventStatus.CREATED.value, reason="")
+        return refused
+
     def _whole(self, ids: list[int]) -> list[int]:
         """Return the events whose payloads are all here."""
         counts = dict(
@@ -182,7 +190,22 @@ class Reader(Role):
     def _process(self, event: AppEvent, at: datetime) -> None:
         """Steps 28 and 31: make commit and rollback rows of the payloads, and judge whether they could be applied."""
         rows = self.payloads.filter(app_event_id=event.pk)
-        changes = fold(read_content(content) for content in rows.order_by("pk").values_list("content", flat=True))
+        contents = rows.order_by("pk").values_list("content", flat=True)
+        try:
+            changes = fold(read_content(content) for content in contents)
+        except Unreadable as unreadable:
+            changes, reason = [], str(unreadable)
+        else:
+            reason = try_changes(changes, alias=self.alias)
+        self._keep_changes(event, changes)
+        rows.filter(app_event_payload_status_id=PayloadStatus.CREATED.value).update(
+            app_event_payload_status_id=PayloadStatus.PROCESSED.value, is_published=False
+        )
+        self.events.filter(pk=event.pk).update(steps=note(at, "28"))
+        take("31", self.events, [event.pk], at=at, reason=reason[:500])
+
+    def _keep_changes(self, event: AppEvent, changes: list[RowChange]) -> None:
+        """Write commit and rollback rows."""
         for entity in ENTITIES:
             of_it = [each for each in changes if each.entity is entity]
             if not of_it:
@@ -195,19 +218,13 @@ class Reader(Role):
                     ),
                     ignore_conflicts=True,
                 )
-        rows.filter(app_event_payload_status_id=PayloadStatus.CREATED.value).update(
-            app_event_payload_status_id=PayloadStatus.PROCESSED.value, is_published=False
-        )
-        reason = try_changes(changes, alias=self.alias)
-        self.events.filter(pk=event.pk).update(steps=note(at, "28"))
-        take("31", self.events, [event.pk], at=at, reason=reason[:500])
 
     def _commit(self, event: AppEvent, at: datetime) -> list[Letter]:
         """Step 34.3 for one event. Should it fail, that is told; the event stays, and is told to be committed again."""
         try:
             with transaction.atomic(using=self.alias):
                 apply_changes(read_commits(event.pk, alias=self.alias), alias=self.alias)
-                take("34.3", self.events, [event.pk], at=at, reason="")
+                take("34.3", self.events, [event.pk], at=at)
         except (Refused, IntegrityError, DataError) as error:
             told = Message(Told.PROCESSED, event=event.pk, role=self.reader, reason=str(error)[:500])
             return [(COORDINATOR, told)]

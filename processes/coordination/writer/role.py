@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from datetime import datetime
 
+from django.db.models import QuerySet
+
 from config.common.moments import format_moment
 from config.common.sql import among_numbers
 from processes.coordination.messages import COORDINATOR, WRITER, Header, Letter, Message, Payload, Told, pages
@@ -77,20 +79,19 @@ class Writer(Role):
 
     def _step_10(self, messages: list[Message], at: datetime) -> list[Letter]:
         ids = [pk for message in messages for pk in message.ids]
-        saved = AppEventPayload.objects.filter(
-            pk__in=among_numbers(ids), app_event_payload_status_id=PayloadStatus.CREATED.value
-        )
-        saved.update(app_event_payload_status_id=PayloadStatus.SAVED.value)
+        _mark_saved(AppEventPayload.objects.filter(pk__in=among_numbers(ids)))
         note_only("10", AppEvent.objects.all(), events_of(messages), at=at)
         return []
 
     def _step_13(self, messages: list[Message], at: datetime) -> list[Letter]:
         take("13", AppEvent.objects.all(), events_of(messages), at=at, again_at=at + AGAIN)
+        _mark_saved_of(events_of(messages))
         return []
 
     def _step_34_7(self, messages: list[Message], at: datetime) -> list[Letter]:
         ended = {"again_at": None, "ended_at": at}
         done = take("34.7", AppEvent.objects.all(), events_of(messages), at=at, **ended)
+        _mark_saved_of(done)
         tell_committed(AppEvent.objects.filter(pk__in=done).order_by("pk"), at=at)
         return []
 
@@ -102,7 +103,20 @@ class Writer(Role):
         )
         for event in waiting.order_by("-pk"):
             cancel(event, reason=reasons[event.pk], at=at)
+        _mark_saved_of(list(reasons))
         return []
+
+
+def _mark_saved_of(events: list[int]) -> None:
+    """Whatever was lost of step 10: the Coordinator has all payloads of an event that has come so far."""
+    if events:
+        _mark_saved(AppEventPayload.objects.filter(app_event_id__in=among_numbers(events)))
+
+
+def _mark_saved(payloads: "QuerySet[AppEventPayload]") -> None:
+    payloads.filter(app_event_payload_status_id=PayloadStatus.CREATED.value).update(
+        app_event_payload_status_id=PayloadStatus.SAVED.value
+    )
 
 
 def _created(event: AppEvent) -> Message:

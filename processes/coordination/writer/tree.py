@@ -38,7 +38,7 @@ class Tree:
 
     def change(self, id: int | None, after: Values | None) -> None:
         if id is None:
-            self._parents_of_new.add(after and after[self._column.name])
+            self._parents_of_new.add(after[self._column.name] if after else None)
         elif after is None:
             self._gone.add(id)
             self._parents.pop(id, None)

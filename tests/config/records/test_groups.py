@@ -45,7 +45,7 @@ class TestGroups:
         ("group", "allowed"),
         [
             ("viewer", READS),
-            ("operator", f"{READS} operations sessions workflows:write signals:write"),
+            ("operator", f"{READS} operations sessions workflows:write signals:write coordination"),
             ("registrar", f"{READS} registry:write parties:write"),
             ("administrator", " ".join(Scope.values)),
         ],

@@ -1,0 +1,161 @@
+"""What the page of a change set tells: its way, its readers, its steps and payloads, and what keeps it from its end."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
+
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
+
+from config.common.moments import parse_moment
+from config.records.admin.pages import trace_link
+from notifications.models import Alert
+from processes.coordination.admin.obstacles import Obstacles, find_obstacles
+from processes.coordination.admin.progress import Stop, line_of
+from processes.coordination.admin.step_words import STEPS, WAITS
+from processes.coordination.admin.words import (
+    OPERATIONS,
+    ROLES,
+    say_entity,
+    say_payloads,
+    say_seconds,
+    say_type,
+    status_badge,
+    verdict_badge,
+)
+from processes.coordination.content import RowChange, read_content
+from processes.coordination.models import AppEvent, AppEventPayload
+from processes.coordination.selectors import EventView, ReaderView, view_events
+from processes.coordination.statuses import EventStatus
+from processes.coordination.transitions import BY_NUMBER, RoleKind
+from processes.coordination.writer.compensating import subject_of
+
+PAYLOADS = 100
+ALERTS = 50
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class StepRow:
+    number: str
+    role: str
+    words: str
+    at: datetime
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One value of a row; None: the row was not there, or is gone."""
+
+    name: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True)
+class PayloadRow:
+    entity: str
+    operation: str
+    id: Any
+    cells: list[Cell]
+
+
+@dataclass(frozen=True)
+class ReaderRow:
+    reader: ReaderView
+    badge: SafeString
+    lag: str
+
+
+@dataclass(frozen=True)
+class EventPage:
+    """What a person may not see is None."""
+
+    view: EventView
+    badge: SafeString
+    type: str
+    payload_words: str
+    chain: SafeString | str
+    line: list[Stop]
+    readers: list[ReaderRow]
+    steps: list[StepRow]
+    payloads: list[PayloadRow]
+    more_payloads: int
+    alerts: list[Alert] | None
+    obstacles: Obstacles | None
+    """Of a compensation that failed."""
+    may_resolve: bool
+
+    @property
+    def is_waiting(self) -> bool:
+        return self.view.coordinated is not None and self.view.coordinated.is_waiting
+
+    @property
+    def why_cancelled(self) -> str:
+        """The Coordinator's word; the Writer's own reason may by now say what stands in the way, or who resolved it."""
+        if self.view.coordinated is not None and self.view.coordinated.reason:
+            return self.view.coordinated.reason
+        return self.view.event.reason if self.view.status == EventStatus.CANCELED else ""
+
+
+def build_event_page(request: HttpRequest, event: AppEvent, *, may_resolve: bool, now: datetime) -> EventPage:
+    def seen(permission: str, read: Callable[[], T]) -> T | None:
+        return read() if request.user.has_perm(permission) else None
+
+    (view,) = view_events([event], with_readers_steps=True)
+    is_failed = view.status == EventStatus.COMPENSATION_FAILED
+    payloads = AppEventPayload.objects.filter(app_event=event)
+    shown = [_payload(read_content(content)) for content in _first(payloads)]
+    return EventPage(
+        view=view,
+        badge=status_badge(view),
+        type=say_type(event.app_event_type_id),
+        payload_words=say_payloads(view),
+        chain=trace_link(event.correlation_id),
+        line=line_of(view),
+        readers=[_reader(reader, event.date, now) for reader in view.readers],
+        steps=list(_steps(view.steps)),
+        payloads=shown,
+        more_payloads=max(0, event.payload_count - len(shown)),
+        alerts=seen("notifications.view_alert", lambda: _alerts(event)),
+        obstacles=find_obstacles(event) if is_failed else None,
+        may_resolve=may_resolve and is_failed,
+    )
+
+
+def _first(payloads: QuerySet[AppEventPayload]) -> Iterable[str]:
+    return payloads.order_by("pk").values_list("content", flat=True)[:PAYLOADS]
+
+
+def _payload(change: RowChange) -> PayloadRow:
+    """Put the values beside each other; of a row that was there before and is after, those that differ."""
+    cells = []
+    for column in change.entity.columns:
+        before, after = ((side or {}).get(column.name) for side in (change.before, change.after))
+        if before != after:
+            cells.append(Cell(column.name, _text(before, change.before), _text(after, change.after)))
+    return PayloadRow(say_entity(change.entity.name), str(OPERATIONS[change.op]), change.id, cells)
+
+
+def _text(value: Any, side: Any) -> str | None:
+    if side is None:
+        return None
+    return "–" if value is None or value == "" else str(value)
+
+
+def _reader(reader: ReaderView, since: datetime, now: datetime) -> ReaderRow:
+    return ReaderRow(reader, verdict_badge(reader), say_seconds(reader.lag(since, now)))
+
+
+def _steps(steps: list[tuple[str, str]]) -> Iterator[StepRow]:
+    for number, at in steps:
+        if number == WAITS:
+            yield StepRow("", str(ROLES[RoleKind.COORDINATOR]), str(STEPS[WAITS]), parse_moment(at))
+        elif number in BY_NUMBER:
+            yield StepRow(number, str(ROLES[BY_NUMBER[number].role]), str(STEPS[number]), parse_moment(at))
+
+
+def _alerts(event: AppEvent) -> list[Alert]:
+    return list(Alert.objects.filter(subject=subject_of(event.pk)).order_by("-id")[:ALERTS])

@@ -1,0 +1,74 @@
+"""What the list of change sets is narrowed by, and how one is found by what a person types."""
+
+from typing import Any
+
+from django.db.models import Exists, OuterRef, QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+
+from config.records.admin.theme import DropdownFilter
+from processes.coordination.admin.words import STATUSES, say_entity
+from processes.coordination.entities import BY_NAME, ENTITIES, Op, type_number
+from processes.coordination.models import AppEvent, WriterEventReader
+from processes.coordination.routing import reader_names
+from processes.coordination.selectors import ENDED, events_in
+from processes.coordination.statuses import EventStatus
+from processes.coordination.writer.compensating import subject_of
+
+PREFIX = subject_of(0).removesuffix("0")
+UNDER_WAY = [status.value for status in EventStatus if status not in ENDED]
+
+
+class StatusFilter(DropdownFilter):
+    """Finds what the column shows, which more than one role has a say in."""
+
+    title = _("status")
+    parameter_name = "status"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [("live", _("under way")), *((str(status.value), words) for status, words in STATUSES.items())]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[AppEvent]) -> QuerySet[AppEvent]:
+        wanted = self.value()
+        if wanted == "live":
+            return queryset.filter(app_event_status_id__in=UNDER_WAY)
+        status = next((each for each in STATUSES if str(each.value) == wanted), None)
+        return queryset if status is None else queryset.filter(pk__in=events_in(status).order_by().values("pk"))
+
+
+class EntityFilter(DropdownFilter):
+    title = _("type")
+    parameter_name = "entity"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [(entity.name, say_entity(entity.name)) for entity in ENTITIES]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[AppEvent]) -> QuerySet[AppEvent]:
+        entity = BY_NAME.get(self.value() or "")
+        if entity is None:
+            return queryset
+        return queryset.filter(app_event_type_id__in=[type_number(entity, op) for op in Op])
+
+
+class RefusedFilter(DropdownFilter):
+    title = _("refused by")
+    parameter_name = "refused"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [(name, name) for name in reader_names()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[AppEvent]) -> QuerySet[AppEvent]:
+        if self.value() not in reader_names():
+            return queryset
+        refusing = WriterEventReader.objects.filter(writer_event=OuterRef("pk"), name=self.value()).exclude(reason="")
+        # What is committed nobody refuses: so an index leads to the few others.
+        others = [status.value for status in EventStatus if status != EventStatus.COMMITTED]
+        return queryset.filter(Exists(refusing), app_event_status_id__in=others)
+
+
+def find_events(queryset: QuerySet[AppEvent], text: str) -> QuerySet[AppEvent]:
+    """Find a change set by its number, also as alerts write it, else those of a correlation id."""
+    number = text.removeprefix(PREFIX)
+    if number.isascii() and number.isdigit() and (named := queryset.filter(pk=int(number))).exists():
+        return named
+    return queryset.filter(correlation_id=text)

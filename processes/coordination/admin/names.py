@@ -1,0 +1,38 @@
+"""Name change sets and readers on the pages of notifications."""
+
+from collections.abc import Collection
+
+from django.urls import reverse
+from django.utils.translation import gettext
+
+from notifications.naming import Named, Names, register_names
+from processes.coordination.admin.filters import PREFIX
+from processes.coordination.coordinator.answers import subject_of_reader
+from processes.coordination.writer.compensating import subject_of
+
+READER_PREFIX = subject_of_reader("")
+
+
+def name_subject(subject: str) -> Named | None:
+    if subject.startswith(PREFIX) and (number := subject.removeprefix(PREFIX)).isdecimal():
+        page = reverse("admin:coordination_appevent_change", args=[number])
+        return Named(gettext("change set %(number)s") % {"number": number}, page)
+    if subject.startswith(READER_PREFIX):
+        page = reverse("admin:coordination_appevent_changelist")
+        return Named(gettext("reader %(name)s") % {"name": subject.removeprefix(READER_PREFIX)}, page)
+    return None
+
+
+def find_subject(text: str) -> str | None:
+    return subject_of(int(text)) if text.isascii() and text.isdigit() else None
+
+
+def _no_endpoints(endpoint_ids: Collection[int]) -> dict[int, Named]:
+    return {}
+
+
+def _find_none(text: str) -> list[int]:
+    return []
+
+
+register_names(Names(_no_endpoints, name_subject, _find_none, find_subject))

@@ -1,0 +1,47 @@
+"""What stands in the way of a compensation: the rows that are no longer as the change set left them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from processes.coordination.admin.words import say_entity
+from processes.coordination.entities import BY_NAME, Entity
+from processes.coordination.models import AppEvent
+from processes.coordination.models.writer import COMMITS, TABLES
+from processes.coordination.tables import values_of
+
+SHOWN = 20
+
+
+@dataclass(frozen=True)
+class TouchedRow:
+    entity: str
+    id: Any
+    event: int | None
+    """The newer change set that has it; None: it is gone."""
+
+
+@dataclass(frozen=True)
+class Obstacles:
+    rows: list[TouchedRow]
+    more: int
+
+
+def find_obstacles(event: AppEvent) -> Obstacles:
+    """Find the rows that something newer has touched; what else is in the way the reason of the failure says."""
+    found = [row for name in TABLES for row in _touched(BY_NAME[name], event.pk)]
+    return Obstacles(found[:SHOWN], max(0, len(found) - SHOWN))
+
+
+def _touched(entity: Entity, event: int) -> Iterator[TouchedRow]:
+    commits = COMMITS[entity.name].objects.filter(app_event_id=event).order_by("entity_id")
+    left = {row.entity_id: values_of(entity, row) for row in commits}
+    if not left:
+        return
+    of_event = commits.order_by().values("entity_id")
+    now = dict(TABLES[entity.name].objects.filter(pk__in=of_event).values_list("pk", "last_event_id"))
+    for pk, values in left.items():
+        if pk not in now and values is not None:
+            yield TouchedRow(say_entity(entity.name), pk, None)
+        elif now.get(pk, event) != event:
+            yield TouchedRow(say_entity(entity.name), pk, now[pk])

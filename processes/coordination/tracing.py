@@ -1,0 +1,39 @@
+"""What this app tells of a chain: the change sets that it made, and what became of them."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from django.urls import reverse
+from django.utils.translation import pgettext
+
+from config.common.moments import parse_moment
+from config.records.tracing import Step
+from processes.coordination.entities import type_names
+from processes.coordination.models import AppEvent
+from processes.coordination.statuses import EventStatus
+
+TYPES = type_names()
+ENDED = {EventStatus.COMMITTED: "34.7", EventStatus.CANCELED: "35.7", EventStatus.COMPENSATION_FAILED: "35.7"}
+"""What ends an event on the Writer, and the step by which it does."""
+
+
+def trace_events(correlation_id: str, most: int) -> Iterator[Step]:
+    rows = AppEvent.objects.filter(correlation_id=correlation_id).order_by("date", "pk")
+    for event in rows[:most]:
+        yield _step(event, event.date, pgettext("change set", "made"))
+        ended_at = _ended_at(event)
+        if ended_at is not None:
+            yield _step(event, ended_at, pgettext("change set", "ended"), outcome=event.status.title)
+
+
+def _ended_at(event: AppEvent) -> datetime | None:
+    """Return when it ended; a failed compensation has not, and is told by the time of its failure."""
+    noted = event.steps.get(ENDED.get(event.status, ""))
+    return event.ended_at or (None if noted is None else parse_moment(noted))
+
+
+def _step(event: AppEvent, at: datetime, words: str, *, outcome: str | None = None) -> Step:
+    type = TYPES.get(event.app_event_type_id, str(event.app_event_type_id))
+    data = {"type": type, "payloads": event.payload_count, "reason": event.reason}
+    page = reverse("admin:coordination_appevent_change", args=[event.pk])
+    return Step(at, "coordination", event.pk, f"{type}: {words}", outcome, data, page)
