@@ -4,7 +4,7 @@ In the transaction of a change only the event is written, which takes its place 
 rollback rows are made from the lines afterwards, each line once.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -25,6 +25,8 @@ from processes.coordination.writer.recording import Recorded, record_event_of
 KINDS = {"sensor": SENSOR, "client": CLIENT}
 """Kinds of the change log that are coordinated."""
 BATCH = 20
+MOST_LINES = 1000
+"""A turn ends after the event with which it has made so many lines into payloads: no transaction takes long."""
 
 _collected: ContextVar["Collected | None"] = ContextVar("collected_changes", default=None)
 
@@ -73,12 +75,23 @@ def fill_once(*, at: datetime) -> bool:
     """Make the payloads of some events that the change log has called for; return whether there were any."""
     with transaction.atomic():
         waiting = AppEvent.objects.select_for_update(skip_locked=True).filter(changes__isnull=False)
-        events = list(waiting.order_by("pk")[:BATCH])
+        events = _few_lines(waiting.order_by("pk")[:BATCH])
         for event in events:
             changes, sources = read_changes(event.changes or [])
             Recorded(event, changes, sources=sources).write(at=at)
             AppEvent.objects.filter(pk=event.pk).update(payload_count=len(changes), changes=None)
     return bool(events)
+
+
+def _few_lines(events: Iterable[AppEvent]) -> list[AppEvent]:
+    chosen: list[AppEvent] = []
+    lines = 0
+    for event in events:
+        if lines >= MOST_LINES:
+            break
+        chosen.append(event)
+        lines += len(event.changes or [])
+    return chosen
 
 
 def read_changes(ids: Sequence[int]) -> tuple[list[RowChange], list[tuple[int | None, int]]]:
