@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from config.records.scopes import Scope, permission
+from processes.coordination.selectors import count_failed
 from processes.exchange.selectors import count_in_doubt
 
 
@@ -109,6 +110,13 @@ MENU: tuple[tuple[Promise, tuple[Entry, ...]], ...] = (
             _workflow_list(_("Task inbox"), "inbox", "workitem"),
             _workflow_list(_("Workflow instances"), "account_tree", "workflowinstance"),
             _workflow_list(_("Workflow definitions"), "schema", "workflowdefinition"),
+            Entry(
+                _("Coordination"),
+                "hub",
+                page="admin:coordination_appevent_changelist",
+                permission="coordination.view_appevent",
+                count=count_failed,
+            ),
         ),
     ),
     (

@@ -16,6 +16,7 @@ from config.records.models import ChangeRecord, LogEntry
 from config.records.tracing import Step, trace
 from messaging.models import Message
 from notifications.models import Alert, Delivery, RepeatSession
+from processes.coordination.admin.words import STATUSES as CHANGE_SET_STATUSES
 from processes.exchange.models import ExchangeProcess
 from processes.workflows.models import WorkflowEffect
 from processes.workflows.models.instance import Status as WorkflowStatus
@@ -33,6 +34,7 @@ KINDS: dict[str, Promise] = {
     "session": _("repeat session"),
     "workflow": _("workflow instance"),
     "effect": _("effect"),
+    "coordination": _("change set"),
 }
 OUTCOMES: dict[str, dict[str, Any]] = {
     "change": dict(ChangeRecord.Action.choices),
@@ -45,6 +47,7 @@ OUTCOMES: dict[str, dict[str, Any]] = {
     "workflow": dict(WorkflowStatus.choices),
     "effect": dict(WorkflowEffect.Status.choices),
     "session": dict(RepeatSession.Status.choices),
+    "coordination": {status.title: words for status, words in CHANGE_SET_STATUSES.items()},
 }
 
 

@@ -21,6 +21,7 @@ from config.records.admin.theme import DropdownFilter, action, display
 from config.records.scopes import Scope, permission
 from notifications.admin.alert_page import build_alert_page
 from notifications.models import Alert
+from notifications.naming import name_subject
 from notifications.services.alerts import acknowledge, mute, resolve
 
 COLOURS = {Alert.Status.OPEN: "danger", Alert.Status.ACKNOWLEDGED: "warning", Alert.Status.RESOLVED: "success"}
@@ -81,7 +82,7 @@ class AlertAdmin(BigTableAdmin[Alert]):
         "state",
         "headline",
         "kind",
-        "subject",
+        "about",
         "facts",
         "count",
         "first_at",
@@ -115,6 +116,14 @@ class AlertAdmin(BigTableAdmin[Alert]):
     @display(description=_("alert"))
     def summary(self, alert: Alert) -> SafeString:
         return format_html('<span class="pst-url">{}</span>', alert.words)
+
+    @display(description=_("subject"))
+    def about(self, alert: Alert) -> SafeString | str:
+        """Lead to the page of what the alert is about, where it has one."""
+        named = name_subject(alert.subject)
+        if named is None or not named.page:
+            return alert.subject
+        return format_html('<a class="pst-link" href="{}">{}</a>', named.page, alert.subject)
 
     @display(description=_("correlation id"))
     def chain(self, alert: Alert) -> SafeString | str:

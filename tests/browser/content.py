@@ -22,6 +22,8 @@ from notifications.services.relay import ATTEMPTS, relay_once  # noqa: E402
 from notifications.services.sequencer import stamp_once  # noqa: E402
 from processes.workflows.examples import publish_examples  # noqa: E402
 from processes.workflows.services.starting import Beginning, start_instance  # noqa: E402
+from tests.processes.coordination.admin.plots import commit, fail, refuse  # noqa: E402
+from tests.processes.coordination.cast import Cast  # noqa: E402
 
 DOORS = ("0xA", "TestSensor", "xa7v9Dfadr7H", "Gate17", "Vault03", "0123456789aBcDeF")
 KINDS = ("sensor.state_changed",) * 14 + ("sensor.connection_lost", "sensor.connection_restored", "message.received")
@@ -41,6 +43,16 @@ def main() -> None:
     _sign_up("vera", "viewer")
     _give_up_messages()
     _publish_examples(now)
+    _coordinate()
+
+
+def _coordinate() -> None:
+    """Let change sets come to each kind of end; those of the registry first."""
+    cast = Cast()
+    cast.live()
+    cast.settle()
+    for lead in (commit, refuse, fail):
+        lead(cast)
 
 
 def _publish_examples(now: datetime) -> None:
@@ -82,7 +94,7 @@ def _let_read(following: Following) -> None:
 
 
 def _change_registry() -> None:
-    before = {"address": "Moscow, Svobody st. 23 fl 1 room 16", "heartbeat_timeout": 3600}
+    before = {"address": "Moscow, Svobody st. 23 fl 1 room 16", "heartbeat_timeout": 3600, "notes": "", "active": True}
     for door in DOORS[:4]:
         _record("created", door, None, before, "staff:olga")
     after = {**before, "heartbeat_timeout": 900}

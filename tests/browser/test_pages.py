@@ -40,6 +40,8 @@ PAGES = (
     "/admin/workflows/workflowdefinition/lost-sensor/change/",
     "/admin/workflows/workflowinstance/",
     "/admin/workflows/workitem/",
+    "/admin/coordination/appevent/",
+    "/admin/coordination/appevent/8/change/",
     "/admin/django_celery_beat/periodictask/",
     "/admin/django_celery_beat/periodictask/1/change/",
     "/admin/django_celery_beat/crontabschedule/add/?_popup=1",

@@ -5,11 +5,10 @@ from datetime import datetime
 
 from django.utils.safestring import SafeString
 
-from processes.coordination.admin.filters import UNDER_WAY
 from processes.coordination.admin.words import say_age
 from processes.coordination.coordinator.life import BELIEVED
 from processes.coordination.models import AppEvent, RoleLife
-from processes.coordination.selectors import lags
+from processes.coordination.selectors import UNDER_WAY, lags
 
 MOST = 10_000
 """Counted no further: beyond it nobody asks for the exact number."""

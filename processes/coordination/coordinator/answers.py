@@ -21,6 +21,7 @@ from processes.coordination.role import events_of
 from processes.coordination.routing import reader_names
 from processes.coordination.statuses import FINAL, EventStatus, PayloadStatus
 from processes.coordination.steps import AGAIN, note_only, take
+from processes.coordination.transitions import BY_NUMBER
 
 SILENT = "coordination.silent"
 WAITS = "coordination.waits"
@@ -165,14 +166,21 @@ def _move(events: list[int], at: datetime) -> None:
         ("34.5", Progress.COMMITTED),
         ("35.5", Progress.CANCELED),
     )
+    statuses = dict(WriterEvent.objects.filter(pk__in=events).values_list("pk", "app_event_status_id"))
     for number, progress in moves:
-        ready = _all_prepared(events) if progress is None else _all_at(events, progress)
+        step = BY_NUMBER[number]
+        there = [pk for pk, status in statuses.items() if status in step.only_from]
+        if not there:
+            continue
+        ready = _all_prepared(there) if progress is None else _all_at(there, progress)
         if number == "33":
-            ready |= _refused(events)
+            ready |= _refused(there)
         also: dict[str, Any] = {"again_at": at + AGAIN}
         if number in ("34.5", "35.5"):
             also = {"again_at": None, "ended_at": at, "is_waiting": False}
         done = take(number, WriterEvent.objects.all(), ready, at=at, **also)
+        if step.to is not None:
+            statuses |= dict.fromkeys(done, step.to[0])
         if number == "34.5":
             _heal_waiting(done)
 

@@ -18,7 +18,7 @@ from tests.staff import signed_in
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
 LIST = "/admin/messaging/message/"
-QUERIES = 6
+QUERIES = 7
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from tests.staff import signed_in
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
 LIST = "/admin/notifications/repeatsession/"
-QUERIES = 10
+QUERIES = 11
 HOUR, DAY = 3600, 86_400
 
 

@@ -21,7 +21,7 @@ from tests.workflows.store.scene import Scene
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
 INBOX = "/admin/workflows/workitem/"
-PAGE_QUERIES = 13
+PAGE_QUERIES = 14
 ORDER = case(
     human("A", name="Ask  them", manual=True),
     stage("S", human("B", required=True, repeats="x > 1"), human("C", form="amount:number*"), name="Work"),

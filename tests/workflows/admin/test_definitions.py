@@ -16,7 +16,7 @@ from tests.workflows.store.scene import Scene
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
 LIST = "/admin/workflows/workflowdefinition/"
-QUERIES, PAGE_QUERIES = 6, 14
+QUERIES, PAGE_QUERIES = 7, 15
 ORDER = chain("an_order", user("check"), user("ship"))
 PAGE = f"{LIST}an_5Forder/change/"
 DRAWN = Path(__file__).parents[1] / "engine/bpmn/files/camunda_modeler_7.bpmn"

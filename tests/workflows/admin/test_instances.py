@@ -17,7 +17,7 @@ from tests.workflows.store.scene import Scene
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
 LIST = "/admin/workflows/workflowinstance/"
-LIST_QUERIES, PAGE_QUERIES = 7, 12
+LIST_QUERIES, PAGE_QUERIES = 8, 13
 ORDER = chain("order", user("check"), user("ship"))
 FAILING = chain("sums", user("check"), script("divide", "share", "10 / parts"))
 

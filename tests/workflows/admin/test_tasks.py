@@ -14,7 +14,7 @@ from tests.workflows.store.scene import Scene
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
 LIST = "/admin/workflows/workitem/"
-QUERIES = 7
+QUERIES = 8
 ORDER = chain("order", user("check"), user("ship"))
 FIELDS = "amount:number*, comment, is_urgent:boolean, until:date, size:choice(S|M)"
 FORM = chain("form", ("fill", f'<userTask id="fill" name="Fill in" postern:form="{FIELDS}"/>'), user("after"))

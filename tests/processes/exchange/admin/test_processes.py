@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
 LIST = "/admin/exchange/exchangeprocess/"
 DOUBT = f"{LIST}doubt/"
-QUERIES = 7
+QUERIES = 8
 
 
 @pytest.fixture
@@ -155,7 +155,7 @@ class TestDoubt:
         operator.get(DOUBT)
         for number in range(3):
             put_in_doubt(scene, id=f"m{number}")
-            with django_assert_num_queries(9):
+            with django_assert_num_queries(10):
                 operator.get(DOUBT)
 
     @pytest.mark.parametrize(("button", "status"), [("committed", "CLEANUP"), ("not-committed", "ROLLED_BACK")])

@@ -65,7 +65,7 @@ class TestPage:
         viewer.get(PAGE)
         for name in ("a", "b", "c"):
             Scene(name).send()
-            with django_assert_num_queries(12):
+            with django_assert_num_queries(13):
                 viewer.get(PAGE)
 
 

@@ -1,0 +1,67 @@
+from datetime import UTC, datetime
+
+import pytest
+
+from config.common.moments import format_moment
+from processes.coordination.admin.progress import STEP_OF, WAY, line_of
+from processes.coordination.admin.step_words import STEPS, WAITS
+from processes.coordination.admin.words import ENTITY_WORDS, STATUSES, say_type
+from processes.coordination.entities import ENTITIES, type_names
+from processes.coordination.models import AppEvent, WriterEvent
+from processes.coordination.selectors import EventView
+from processes.coordination.statuses import EventStatus
+from processes.coordination.transitions import BY_NUMBER
+
+pytestmark = pytest.mark.embedded
+AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
+CANCELLED = (EventStatus.CANCELING, EventStatus.CANCELED, EventStatus.COMPENSATION_FAILED)
+
+
+def view_in(status: EventStatus, *, past: int = len(WAY), is_waiting: bool = False) -> EventView:
+    """Make what is known of a change set that went through so many statuses before this one."""
+    event = AppEvent(pk=1, app_event_status_id=status.value)
+    passed = [STEP_OF[each] for each in (*WAY[:past], status)]
+    coordinated = WriterEvent(pk=1, app_event_status_id=EventStatus.CREATED.value, is_waiting=is_waiting)
+    return EventView(event, coordinated, [], 0, [(number, format_moment(AT)) for number in passed])
+
+
+def states(view: EventView) -> list[str]:
+    return [stop.state for stop in line_of(view)]
+
+
+class TestLineOf:
+    @pytest.mark.parametrize("status", WAY)
+    def test_leads_from_one_status_to_the_next(self, status: EventStatus) -> None:
+        place = WAY.index(status)
+        assert states(view_in(status, past=place)) == ["done"] * place + ["now"] + ["next"] * (9 - place)
+
+    def test_ends_in_the_commit(self) -> None:
+        assert states(view_in(EventStatus.COMMITTED)) == ["done"] * 10
+
+    @pytest.mark.parametrize("status", CANCELLED)
+    def test_ends_in_the_cancellation(self, status: EventStatus) -> None:
+        last = "next" if status == EventStatus.CANCELING else "bad"
+        assert states(view_in(status)) == [*["done"] * 8, "bad", last]
+
+    def test_a_deadline_cuts_it_short(self) -> None:
+        assert states(view_in(EventStatus.CANCELED, past=5)) == [*["done"] * 5, *["next"] * 3, "bad", "bad"]
+
+    def test_a_status_that_was_overtaken_counts_as_passed(self) -> None:
+        view = view_in(EventStatus.COMMITTED)
+        view.steps.remove((STEP_OF[EventStatus.PROCESSING], format_moment(AT)))
+        stop = line_of(view)[WAY.index(EventStatus.PROCESSING)]
+        assert (stop.state, stop.at) == ("done", None)
+
+    def test_what_waits_for_a_reader_is_in_doubt(self) -> None:
+        assert "doubt" in states(view_in(EventStatus.PROCESSED, is_waiting=True))
+
+
+class TestWords:
+    def test_every_status_step_and_entity_has_words(self) -> None:
+        assert set(STATUSES) == set(EventStatus) == set(STEP_OF)
+        assert set(STEPS) == {*BY_NUMBER, WAITS}
+        assert set(ENTITY_WORDS) == {entity.name for entity in ENTITIES}
+
+    def test_every_type_is_said_and_one_of_another_release_is_its_number(self) -> None:
+        assert len({say_type(number) for number in type_names()}) == len(type_names())
+        assert say_type(999) == "999"
