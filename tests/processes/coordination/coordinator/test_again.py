@@ -1,0 +1,142 @@
+"""Messages that are lost: what stays in one status for ten seconds is told again, and every walk comes to its end."""
+
+import random
+
+import pytest
+from django.utils import timezone
+
+from processes.coordination.bus.memory import MemoryBus
+from processes.coordination.messages import Letter, Told
+from processes.coordination.models import AppEvent, WriterEvent
+from processes.coordination.reader.models import TABLES
+from processes.coordination.steps import AGAIN
+from processes.coordination.writer.changing import Changed
+from tests.processes.coordination.cast import DATABASES, Cast, let_time_pass, make, wanted
+from tests.processes.coordination.walk import items_of_reader, items_of_writer, look
+
+pytestmark = [pytest.mark.django_db(databases=DATABASES), pytest.mark.embedded]
+COMMITTED = ("Committed, 12 Saved", "Committed+, 12 Processed", "Committed+, 12 Processed+")
+TO_CANCEL = (Told.CANCEL, Told.CANCELED, Told.EVENT_CANCELED)
+FORWARD = [told for told in Told if told not in (*TO_CANCEL, Told.UNKNOWN, Told.ALIVE)]
+
+
+class LossyBus(MemoryBus):
+    """Loses the letters of one kind when they are first sent."""
+
+    def __init__(self, loses: Told) -> None:
+        super().__init__()
+        self._loses: Told | None = loses
+        self.lost = 0
+
+    def send(self, letters: list[Letter]) -> None:
+        kept = [letter for letter in letters if letter[1].told != self._loses]
+        if len(kept) < len(letters):
+            self.lost, self._loses = len(letters) - len(kept), None
+        super().send(kept)
+
+
+class LeakyBus(MemoryBus):
+    """Loses three in ten of the first letters, any of them."""
+
+    def __init__(self, seed: int, *, most: int = 40) -> None:
+        super().__init__()
+        self._random = random.Random(seed)
+        self.lost, self._most = 0, most
+
+    def send(self, letters: list[Letter]) -> None:
+        for letter in letters:
+            if self.lost < self._most and self._random.random() < 0.3:
+                self.lost += 1
+            else:
+                super().send([letter])
+
+
+def end(cast: Cast) -> None:
+    """Let time pass until the change sets have ended everywhere."""
+    for _ in range(60):
+        cast.rest()
+        if not AppEvent.objects.filter(ended_at=None).exists():
+            return
+        let_time_pass()
+    raise AssertionError("it never ended")
+
+
+def make_set() -> Changed:
+    return make(*(wanted("DummyItem", "insert", name=f"n{n}") for n in range(12)))
+
+
+class TestLostOnce:
+    @pytest.mark.parametrize("loses", FORWARD)
+    def test_a_message_on_the_way_to_the_commit(self, loses: Told) -> None:
+        bus = LossyBus(loses)
+        cast = Cast(bus=bus)
+        made = make_set()
+        end(cast)
+        assert bus.lost
+        found = look(cast, made.event)
+        assert (found.writer, found.coordinator, found.reader) == COMMITTED
+        assert items_of_reader() == items_of_writer()
+
+    @pytest.mark.parametrize("loses", TO_CANCEL)
+    def test_a_message_of_the_cancellation(self, loses: Told) -> None:
+        bus = LossyBus(loses)
+        cast = Cast(bus=bus)
+        made = make_set()
+        TABLES["DummyItem"].objects.using("reader_main").create(
+            id=made.ids[0], name="foreign", correlation_id="00000000-0000-0000-0000-000000000000"
+        )
+        end(cast)
+        let_time_pass()
+        cast.rest()
+        assert bus.lost
+        found = look(cast, made.event)
+        assert (found.writer, found.coordinator) == ("Canceled, 12 Saved", "Canceled+, 12 Processed")
+        assert (found.reader, found.rows) == ("Canceled+, 12 Processed+", "0 0 1")
+        assert items_of_writer() == {}
+
+
+class TestLostAtRandom:
+    @pytest.mark.parametrize("seed", range(2))
+    def test_whatever_is_lost_all_ends_equal(self, seed: int) -> None:
+        bus = LeakyBus(seed)
+        cast = Cast(bus=bus)
+        made = make_set()
+        other = make(wanted("DummyItem", "update", made.ids[0], name="x"), wanted("DummyItem", "delete", made.ids[1]))
+        end(cast)
+        assert bus.lost > 5
+        assert look(cast, made.event).writer == COMMITTED[0]
+        assert look(cast, other.event).coordinator == "Committed+, 2 Processed"
+        assert items_of_reader() == items_of_writer()
+
+
+class TestAgain:
+    def test_nothing_is_told_again_before_its_time(self) -> None:
+        cast = Cast()
+        make_set()
+        cast.rest_without_reader()
+        cast.bus._queues.clear()
+        soon = timezone.now() + AGAIN / 2
+        for role in (cast.writer, cast.coordinator):
+            role.tell(soon)
+        assert not any(cast.bus._queues.values())
+
+    def test_is_told_once_in_ten_seconds(self) -> None:
+        cast = Cast()
+        make_set()
+        cast.rest_without_reader()
+        cast.bus._queues.clear()
+        let_time_pass()
+        now = timezone.now()
+        for at in (now, now + AGAIN / 2):
+            cast.writer.tell(at)
+            cast.coordinator.tell(at)
+        counted = {queue: len(messages) for queue, messages in cast.bus._queues.items()}
+        assert counted == {"coordination.coordinator": 1, "coordination.reader.main": 1}
+
+    def test_what_has_ended_is_never_told_again(self) -> None:
+        cast = Cast()
+        make_set()
+        cast.settle()
+        cast.rest()
+        assert not AppEvent.objects.filter(again_at__isnull=False).exists()
+        assert not WriterEvent.objects.filter(again_at__isnull=False).exists()

@@ -1,0 +1,60 @@
+"""A second reader with tables of its own: a schema beside the first one's, or another file."""
+
+from collections.abc import Iterator
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.db import connections
+
+from processes.coordination.reader.models import ReaderState
+from processes.coordination.routing import READER_APP
+
+SECOND = "reader_second"
+
+
+@pytest.fixture(scope="module")
+def second_reader(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """Configure one more reader for the tests of a module."""
+    with django_db_blocker.unblock():
+        connections.settings[SECOND] = _beside(connections["reader_main"])
+        _make_tables()
+    yield
+    with django_db_blocker.unblock():
+        _drop_tables()
+        connections[SECOND].close()
+        if connections[SECOND].vendor == "postgresql":
+            connections[SECOND].close_pool()  # type: ignore[attr-defined]
+        del connections[SECOND], connections.settings[SECOND]
+
+
+def _beside(first: Any) -> dict[str, Any]:
+    chosen: dict[str, Any] = deepcopy(first.settings_dict)
+    if first.vendor == "postgresql":
+        chosen["OPTIONS"]["options"] += " -c search_path=second"
+    else:
+        chosen["NAME"] = str(Path(chosen["NAME"]).with_name("second.sqlite3"))
+    return chosen
+
+
+def _make_tables() -> None:
+    connection = connections[SECOND]
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("CREATE SCHEMA second")
+    with connection.schema_editor() as editor:
+        for model in apps.get_app_config(READER_APP).get_models():
+            editor.create_model(model)
+    ReaderState.objects.using(SECOND).create(pk=1)
+
+
+def _drop_tables() -> None:
+    connection = connections[SECOND]
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("DROP SCHEMA second CASCADE")
+    else:
+        connection.close()
+        Path(connection.settings_dict["NAME"]).unlink()
