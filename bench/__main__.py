@@ -7,7 +7,7 @@ from pathlib import Path
 from bench.figure import Figure, save
 from bench.setting import set_up
 
-MODULES = ("ingest", "rest", "growth", "lists", "deliveries", "exchange", "sessions", "workflows")
+MODULES = ("ingest", "rest", "growth", "lists", "deliveries", "exchange", "sessions", "workflows", "coordination")
 
 
 def main(names: list[str]) -> int:

@@ -29,8 +29,8 @@ def among(values: Collection[str]) -> RawSQL:
     return _among(values, "text")
 
 
-def among_numbers(values: Collection[int]) -> RawSQL:
-    return _among(values, "bigint")
+def among_numbers(values: Collection[int], *, alias: str = DEFAULT_DB_ALIAS) -> RawSQL:
+    return _among(values, "bigint", alias)
 
 
 def run_for_rows(package: str, name: str, rows: Sequence[Sequence[Any]]) -> int:
@@ -84,8 +84,8 @@ def _columns(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
     return [list(column) for column in zip(*rows, strict=True)]
 
 
-def _among(values: Collection[Any], kind: str) -> RawSQL:
-    if connection.vendor == "postgresql":
+def _among(values: Collection[Any], kind: str, alias: str = DEFAULT_DB_ALIAS) -> RawSQL:
+    if connections[alias].vendor == "postgresql":
         return RawSQL(f"SELECT unnest(%s::{kind}[])", [list(values)])
     return RawSQL("SELECT value FROM json_each(%s)", [msgspec.json.encode(list(values)).decode()])
 

@@ -51,6 +51,15 @@ def read_content(content: str) -> RowChange:
         raise Unreadable(f"{error!r}"[:200]) from error
 
 
+def read_touched(content: str) -> set[Key]:
+    """Return what the change of a payload touches, without making values of models from those of JSON."""
+    try:
+        told = msgspec.json.decode(content)
+        return BY_NAME[told["entity"]].touched(told["id"], told["before"], told["after"])
+    except (msgspec.MsgspecError, KeyError, TypeError) as error:
+        raise Unreadable(f"{error!r}"[:200]) from error
+
+
 def fold(changes: Iterable[RowChange]) -> list[RowChange]:
     """Make one change of several to the same row: from before the first to after the last, in the order of the last."""
     folded: dict[Key, RowChange] = {}

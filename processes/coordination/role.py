@@ -6,7 +6,7 @@ repeated.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 
 import structlog
@@ -66,7 +66,7 @@ class Role:
 
     @property
     def handlers(self) -> Mapping[Told, Handler]:
-        """What to do upon each message, in the order of the steps."""
+        """What to do upon each message, in the order of the steps; kinds with the same handler come to it together."""
         raise NotImplementedError
 
     def _take(self, messages: list[Message]) -> list[Letter]:
@@ -92,18 +92,20 @@ class Role:
             return []
 
     def _handle(self, messages: list[Message]) -> list[Letter]:
-        by_kind: defaultdict[Told, list[Message]] = defaultdict(list)
+        handlers = self.handlers
+        taken: defaultdict[Handler | None, list[Message]] = defaultdict(list)
         for message in messages:
-            by_kind[message.told].append(message)
+            taken[handlers.get(message.told)].append(message)
         answers: list[Letter] = []
         at = timezone.now()
         with transaction.atomic(using=self.alias):
             self.hold()
-            for told, handle in self.handlers.items():
-                if told in by_kind:
-                    answers += handle(by_kind[told], at)
+            for handle in dict.fromkeys(handlers.values()):
+                if handle in taken:
+                    answers += handle(taken[handle], at)
         return answers
 
 
-def events_of(messages: list[Message]) -> list[int]:
-    return sorted({message.event for message in messages})
+def events_of(messages: Iterable[Message], *kinds: Told) -> list[int]:
+    """Return the events that these messages are about, or those of them that are of one of the kinds."""
+    return sorted({message.event for message in messages if not kinds or message.told in kinds})

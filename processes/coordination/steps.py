@@ -1,51 +1,118 @@
-"""Take a step of the table: move the rows that may take it, and note when each first did."""
+"""Take a step of the table: move the rows that may take it, and note when each first did.
 
-from collections.abc import Collection
+Each row that is written costs more than all else in a turn, so what belongs to one turn is written to it at once.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
+from django.db import connections
 from django.db.models import F, Func, JSONField, QuerySet, Value
+from django.db.models.sql import UpdateQuery
 
 from config.common.moments import format_moment
+from config.common.sql import among_numbers
 from processes.coordination.transitions import BY_NUMBER, Step
 
 AGAIN = timedelta(seconds=10)
 """What has stayed in one status for so long is published again: a queue in memory may die with its process."""
 
 
-def take(number: str, rows: QuerySet[Any], ids: Collection[int], *, at: datetime, **also: Any) -> list[int]:
-    """Take a step with those of the rows that are where it begins; return them."""
-    step = BY_NUMBER[number]
-    assert step.to is not None
-    status, is_published = step.to
-    movable = rows.filter(pk__in=ids, app_event_status_id__in=[each.value for each in step.only_from])
-    found = sorted(movable.values_list("pk", flat=True)) if ids else []
-    if found:
-        rows.filter(pk__in=found).update(
-            app_event_status_id=status.value, is_published=is_published, steps=note(at, number), **also
-        )
-    return found
+def take(
+    number: str, rows: QuerySet[Any], ids: Collection[int], *, at: datetime, noting: Sequence[str] = (), **also: Any
+) -> list[int]:
+    """Take a step with those of the rows that are where it begins; return them.
+
+    `noting` are steps that move nothing by themselves: they are noted on all of the rows.
+    """
+    return follow([number], rows, ids, at=at, noting=noting, **also)
 
 
-def mark_told(step: Step, rows: QuerySet[Any], ids: Collection[int], *, at: datetime, **also: Any) -> None:
+def follow(
+    numbers: Sequence[str],
+    rows: QuerySet[Any],
+    ids: Collection[int],
+    *,
+    at: datetime,
+    noting: Sequence[str] = (),
+    **also: Any,
+) -> list[int]:
+    """Take steps that follow each other with those of the rows that are where the first begins; return them."""
+    if not ids:
+        return []
+    to = BY_NUMBER[numbers[-1]].to
+    assert to is not None
+    status, is_published = to
+    begins = [each.value for each in BY_NUMBER[numbers[0]].only_from]
+    moved = _update(
+        those(rows, ids).filter(app_event_status_id__in=begins),
+        app_event_status_id=status.value,
+        is_published=is_published,
+        steps=note(at, *noting, *numbers),
+        **also,
+    )
+    _note_rest(noting, rows, ids, moved, at=at)
+    return moved
+
+
+def mark_told(
+    step: Step, rows: QuerySet[Any], ids: Collection[int], *, at: datetime, noting: Sequence[str] = (), **also: Any
+) -> None:
     """Mark as published what is still as it was when it was told."""
     assert step.when is not None
     status, _ = step.when
     if ids:
-        still = rows.filter(pk__in=ids, app_event_status_id=status.value, is_published=False)
-        still.update(is_published=True, steps=note(at, step.number), **also)
+        still = those(rows, ids).filter(app_event_status_id=status.value, is_published=False)
+        marked = _update(still, is_published=True, steps=note(at, *noting, step.number), **also)
+        _note_rest(noting, rows, ids, marked, at=at)
 
 
 def note_only(number: str, rows: QuerySet[Any], ids: Collection[int], *, at: datetime) -> None:
     """Note a step that moves nothing by itself."""
     if ids:
-        rows.filter(pk__in=ids).exclude(steps__has_key=number).update(steps=note(at, number))
+        those(rows, ids).exclude(steps__has_key=number).update(steps=note(at, number))
 
 
 def note(at: datetime, *numbers: str) -> "_FirstNoted":
-    times = msgspec.json.encode({number: format_moment(at) for number in numbers}).decode()
-    return _FirstNoted(Value(times), F("steps"), output_field=JSONField())
+    return _FirstNoted(Value(_encode(times(at, *numbers))), F("steps"), output_field=JSONField())
+
+
+def times(at: datetime, *numbers: str) -> dict[str, str]:
+    return dict.fromkeys(numbers, format_moment(at))
+
+
+def those(rows: QuerySet[Any], ids: Collection[int]) -> QuerySet[Any]:
+    return rows.filter(pk__in=among_numbers(ids, alias=rows.db))
+
+
+def each_its_own(values: Mapping[int, Any]) -> "_OfRow":
+    """Make a value for an update of many rows: each has its own, by its id."""
+    told = {str(pk): value for pk, value in values.items()}
+    return _OfRow(Value(_encode(told)), F("pk"), output_field=JSONField())
+
+
+def _note_rest(
+    numbers: Sequence[str], rows: QuerySet[Any], ids: Collection[int], done: Collection[int], *, at: datetime
+) -> None:
+    rest = set(ids).difference(done) if numbers else ()
+    for number in numbers:
+        note_only(number, rows, sorted(rest), at=at)
+
+
+def _update(rows: QuerySet[Any], **values: Any) -> list[int]:
+    """Update rows as `QuerySet.update` does, and return the ids of those that it found."""
+    query: Any = rows.query.chain(UpdateQuery)
+    query.add_update_values(values)
+    statement, parameters = query.get_compiler(rows.db).as_sql()
+    with connections[rows.db].cursor() as cursor:
+        cursor.execute(f"{statement} RETURNING id", parameters)
+        return sorted(pk for (pk,) in cursor.fetchall())
+
+
+def _encode(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
 
 
 class _FirstNoted(Func):
@@ -56,3 +123,17 @@ class _FirstNoted(Func):
 
     def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
         return self.as_sql(compiler, connection, function="json_patch", **context)
+
+
+_EXTRACT = """json_extract(%(expressions)s || '"')"""
+
+
+class _OfRow(Func):
+    """Look a row's value up in an object, by the row's id."""
+
+    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        template, joiner = "(%(expressions)s::text)", "::jsonb -> "
+        return self.as_sql(compiler, connection, template=template, arg_joiner=joiner, **context)
+
+    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        return self.as_sql(compiler, connection, template=_EXTRACT, arg_joiner=""", '$."' || """, **context)

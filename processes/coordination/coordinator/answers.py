@@ -6,26 +6,29 @@ it. So answers may come twice and in any order, and one may come for others that
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import F, Sum
+from django.db.models import Case, F, Q, When
+from django.db.models.lookups import Exact
 from django.utils.translation import gettext_noop
 
-from config.common.sql import among_numbers
+from config.common.sql import among, among_numbers
+from notifications.models import Alert
 from notifications.services.alerts import heal, raise_alert
 from processes.coordination.coordinator.letters import everything_for
+from processes.coordination.coordinator.standings import Standings, Verdict
 from processes.coordination.messages import Letter, Message, Told
 from processes.coordination.models import Progress, RoleLife, WriterEvent, WriterEventPayload, WriterEventReader
 from processes.coordination.role import events_of
-from processes.coordination.routing import reader_names
 from processes.coordination.statuses import FINAL, EventStatus, PayloadStatus
-from processes.coordination.steps import AGAIN, note_only, take
-from processes.coordination.transitions import BY_NUMBER
+from processes.coordination.steps import AGAIN, follow, note_only, those
 
 SILENT = "coordination.silent"
 WAITS = "coordination.waits"
-Verdict = WriterEventReader.Verdict
+CANCELED = (EventStatus.CANCELING, EventStatus.CANCELED)
+_OF_PAYLOADS = (Told.PAYLOADS_PREPARED, Told.PAYLOADS_PROCESSED)
 _PROGRESS = {
     Told.PREPARING_BEGINS: (Progress.PREPARING, Verdict.WAITING),
     Told.PROCESSING_BEGINS: (Progress.PROCESSING, Verdict.WAITING),
@@ -39,45 +42,21 @@ def subject_of_reader(name: str) -> str:
     return f"reader/{name}"
 
 
-def hear_progress(messages: list[Message], at: datetime) -> list[Letter]:
-    """Keep how far readers are, and their verdicts."""
-    for (told, role, reason), events in _grouped(messages).items():
-        progress, verdict = _PROGRESS[told]
-        values: dict[str, Any] = {"progress": progress, "verdict": verdict, "answered_at": at}
-        if told != Told.CANCELED:  # why a reader refused stays known when the event is cancelled for it
-            values["reason"] = reason
-        if reason:
-            values["verdict"] = Verdict.REFUSED
-        if progress >= Progress.COMMITTED:
-            values["ended_at"] = at
-        rows = WriterEventReader.objects.filter(name=role, writer_event__in=among_numbers(events))
-        rows.filter(progress__lt=progress).update(**values)
-        if told == Told.PROCESSED:
-            _mark_payloads(WriterEventPayload.objects.filter(writer_event__in=among_numbers(events)), role, events)
-            if reason:
-                _warn_of_refused_commits(role, reason, events)
-            else:
-                _tell_again_to_commit(events)
+def hear_answers(messages: list[Message], at: datetime) -> list[Letter]:
+    """Keep how far readers are with events and their payloads; then move the events that all of them allow to go on."""
+    standings = Standings(events_of(messages))
+    _keep_progress(messages, standings, at)
+    _keep_payloads(messages, standings)
+    _see_to_committing([message for message in messages if message.told == Told.PROCESSED], standings)
     _hear_of_silent({message.role for message in messages})
-    _move(events_of(messages), at)
-    return []
-
-
-def hear_of_payloads(messages: list[Message], at: datetime) -> list[Letter]:
-    """Steps 22 and 30: keep which readers have which payloads; one that is processed has been prepared."""
-    for (told, role, _), events in _grouped(messages).items():
-        ids = [pk for message in messages if message.told == told and message.role == role for pk in message.ids]
-        rows = WriterEventPayload.objects.filter(pk__in=among_numbers(ids))
-        _mark_payloads(rows, role, events, is_processed=told == Told.PAYLOADS_PROCESSED)
-        note_only("30" if told == Told.PAYLOADS_PROCESSED else "22", WriterEvent.objects.all(), events, at=at)
-    _move(events_of(messages), at)
+    _move(messages, standings, at)
     return []
 
 
 def hear_of_unknown(messages: list[Message], at: datetime) -> list[Letter]:
     """A reader knows nothing of events it should know: forget what it has answered, and tell it all of them anew."""
     letters: list[Letter] = []
-    for (_, role, _), events in _grouped(messages).items():
+    for role, events in _grouped(messages).items():
         still = WriterEvent.objects.filter(pk__in=events).exclude(app_event_status_id__in=list(FINAL))
         under_way = list(still.exclude(app_event_status_id=EventStatus.CANCELING.value).order_by("position"))
         rows = WriterEventReader.objects.filter(name=role, writer_event__in=under_way)
@@ -91,62 +70,106 @@ def hear_of_unknown(messages: list[Message], at: datetime) -> list[Letter]:
     return letters
 
 
-def _grouped(messages: Iterable[Message]) -> dict[tuple[Told, str, str], list[int]]:
-    """Group the events by what is said of them, in the order of the steps."""
-    grouped: defaultdict[tuple[Told, str, str], set[int]] = defaultdict(set)
+def _grouped(messages: Iterable[Message]) -> dict[str, list[int]]:
+    """Group the events by the reader that speaks of them."""
+    grouped: defaultdict[str, set[int]] = defaultdict(set)
     for message in messages:
-        grouped[message.told, message.role, message.reason[:500]].add(message.event)
-    order = list(Told)
-    return {key: sorted(grouped[key]) for key in sorted(grouped, key=lambda key: (order.index(key[0]), key[1:]))}
+        grouped[message.role].add(message.event)
+    return {role: sorted(events) for role, events in grouped.items()}
 
 
-def _mark_payloads(rows: Any, role: str, events: list[int], *, is_processed: bool = True) -> None:
-    of_role = WriterEventReader.objects.filter(name=role, writer_event__in=among_numbers(events))
-    for bit in set(of_role.values_list("bit", flat=True)):
-        had = F("processed_by" if is_processed else "prepared_by").bitand(bit)
-        new = rows.filter(writer_event__readers__name=role, writer_event__readers__bit=bit).alias(had=had).filter(had=0)
-        changes = {"prepared_by": F("prepared_by").bitor(bit)}
-        if is_processed:
-            changes["processed_by"] = F("processed_by").bitor(bit)
-        ids = list(new.order_by("pk").values_list("pk", flat=True))
-        WriterEventPayload.objects.filter(pk__in=among_numbers(ids)).update(**changes)
-    _raise_payloads(events)
+def _keep_progress(messages: Iterable[Message], standings: Standings, at: datetime) -> None:
+    """Write the rows of readers that have come further, each once."""
+    heard: defaultdict[tuple[int, str], dict[str, Any]] = defaultdict(dict)
+    progress = (message for message in messages if message.told in _PROGRESS)
+    for message in sorted(progress, key=lambda message: (_PROGRESS[message.told][0], message.reason)):
+        row = standings.readers[message.event].get(message.role)
+        if row is None or row.progress >= _PROGRESS[message.told][0]:
+            continue
+        if message.told == Told.CANCELED and standings.statuses.get(message.event) not in CANCELED:
+            continue  # of what is not cancelled here it says nothing: it must not pass for a commit
+        row.progress, row.verdict = _PROGRESS[message.told]
+        values = heard[message.event, message.role]
+        if message.told != Told.CANCELED:  # why a reader refused stays known when the event is cancelled for it
+            values["reason"] = message.reason[:500]
+        if message.reason:
+            row.verdict = Verdict.REFUSED
+        if row.progress >= Progress.COMMITTED:
+            values["ended_at"] = at
+        values |= {"progress": row.progress, "verdict": row.verdict, "answered_at": at}
+    alike: defaultdict[tuple[str, tuple[tuple[str, Any], ...]], list[int]] = defaultdict(list)
+    for (event, role), values in heard.items():
+        alike[role, tuple(values.items())].append(event)
+    for (role, items), events in alike.items():
+        rows = WriterEventReader.objects.filter(name=role, writer_event__in=among_numbers(events))
+        rows.update(**dict(items))
 
 
-def _raise_payloads(events: list[int]) -> None:
-    """Move payloads on that all readers have, or have processed."""
-    readers = WriterEventReader.objects.filter(writer_event__in=among_numbers(events), name__in=reader_names())
-    masks = readers.order_by().values_list("writer_event").annotate(mask=Sum("bit"))
-    by_mask: defaultdict[int, list[int]] = defaultdict(list)
-    for event, mask in masks:
-        by_mask[mask].append(event)
-    for mask, of_mask in by_mask.items():
-        rows = WriterEventPayload.objects.filter(writer_event__in=among_numbers(of_mask))
+def _keep_payloads(messages: Iterable[Message], standings: Standings) -> None:
+    """Steps 22 and 30: keep which readers have which payloads. Who has processed an event has all of them."""
+    whole = {(message.event, message.role) for message in messages if message.told == Told.PROCESSED}
+    marks: defaultdict[_Mark, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+    for message in messages:
+        row = standings.readers[message.event].get(message.role)
+        if row is None or message.told not in (Told.PROCESSED, *_OF_PAYLOADS):
+            continue
+        is_whole = message.told == Told.PROCESSED
+        if is_whole or (message.event, message.role) not in whole:
+            is_processed = message.told != Told.PAYLOADS_PREPARED
+            mark = _Mark(row.bit, standings.mask(message.event), is_processed=is_processed, is_whole=is_whole)
+            events, ids = marks[mark]
+            events.append(message.event)
+            ids += message.ids
+    for mark, (events, ids) in marks.items():
+        rows = WriterEventPayload.objects.filter(writer_event__in=among_numbers(events))
+        mark.write(rows if mark.is_whole else rows.filter(pk__in=among_numbers(ids)))
+
+
+@dataclass(frozen=True)
+class _Mark:
+    """A reader has payloads, or has processed them; when all readers have, the payload moves on."""
+
+    bit: int
+    mask: int
+    is_processed: bool
+    is_whole: bool
+
+    def write(self, rows: Any) -> None:
         created, prepared = PayloadStatus.CREATED.value, PayloadStatus.PREPARED.value
-        rows.filter(prepared_by=mask, app_event_payload_status_id=created).update(
-            app_event_payload_status_id=prepared, is_published=False
+        prepared_by, moved = F("prepared_by").bitor(self.bit), Q(app_event_payload_status_id=created)
+        moves = [When(moved & Q(Exact(prepared_by.bitand(self.mask), self.mask)), then=prepared)]
+        changes: dict[str, Any] = {"prepared_by": prepared_by}
+        if self.is_processed:
+            processed_by = F("processed_by").bitor(self.bit)
+            moved = Q(app_event_payload_status_id__in=[created, prepared])
+            ended = moved & Q(Exact(processed_by.bitand(self.mask), self.mask))
+            moves.insert(0, When(ended, then=PayloadStatus.PROCESSED.value))
+            changes["processed_by"] = processed_by
+        had = F("processed_by" if self.is_processed else "prepared_by").bitand(self.bit)
+        rows.filter(Q(Exact(had, 0)) | moved).update(
+            app_event_payload_status_id=Case(*moves, default=F("app_event_payload_status_id")),
+            is_published=Case(*(When(move.condition, then=False) for move in moves), default=F("is_published")),
+            **changes,
         )
-        rows.filter(processed_by=mask, app_event_payload_status_id__in=[created, prepared]).update(
-            app_event_payload_status_id=PayloadStatus.PROCESSED.value, is_published=False
-        )
 
 
-def _tell_again_to_commit(events: list[int]) -> None:
-    """A reader that had lost the event has it again while the others commit already."""
-    WriterEvent.objects.filter(pk__in=events, app_event_status_id=EventStatus.COMMITTING.value).update(
-        is_published=False
-    )
+def _see_to_committing(processed: list[Message], standings: Standings) -> None:
+    """Once committing an event is never cancelled: a reader that cannot apply it now needs a person.
 
-
-def _warn_of_refused_commits(role: str, reason: str, events: list[int]) -> None:
-    """Once committing an event is never cancelled: a reader that cannot apply it now needs a person."""
-    for event in WriterEvent.objects.filter(pk__in=events, app_event_status_id=EventStatus.COMMITTING.value):
-        raise_alert(
-            WAITS,
-            f"coordination/{event.pk}",
-            gettext_noop("Reader %(reader)s cannot apply change set %(event)s: %(reason)s"),
-            {"reader": role, "event": event.pk, "reason": reason},
-        )
+    One that had lost the event, and has it again while the others commit already, is told so as well.
+    """
+    committing = [message for message in processed if standings.statuses.get(message.event) == EventStatus.COMMITTING]
+    for message in committing:
+        if message.reason:
+            raise_alert(
+                WAITS,
+                f"coordination/{message.event}",
+                gettext_noop("Reader %(reader)s cannot apply change set %(event)s: %(reason)s"),
+                {"reader": message.role, "event": message.event, "reason": message.reason[:500]},
+            )
+    again = sorted({message.event for message in committing if not message.reason})
+    if again:
+        those(WriterEvent.objects.all(), again).update(is_published=False)
 
 
 def _hear_of_silent(roles: Collection[str]) -> None:
@@ -156,55 +179,30 @@ def _hear_of_silent(roles: Collection[str]) -> None:
         RoleLife.objects.filter(pk=life.pk).update(is_silent=False)
 
 
-def _move(events: list[int], at: datetime) -> None:
-    """Take the steps that the answers allow, one after the other."""
-    moves = (
-        ("18", Progress.PREPARING),
-        ("23", None),
-        ("27", Progress.PROCESSING),
-        ("33", Progress.PROCESSED),
-        ("34.5", Progress.COMMITTED),
-        ("35.5", Progress.CANCELED),
-    )
-    statuses = dict(WriterEvent.objects.filter(pk__in=events).values_list("pk", "app_event_status_id"))
-    for number, progress in moves:
-        step = BY_NUMBER[number]
-        there = [pk for pk, status in statuses.items() if status in step.only_from]
-        if not there:
+def _move(messages: Iterable[Message], standings: Standings, at: datetime) -> None:
+    """Take the steps that the answers allow, and note those that move nothing by themselves."""
+    notes = {event: ["22"] for event in events_of(messages, Told.PAYLOADS_PREPARED)}
+    for event in events_of(messages, Told.PAYLOADS_PROCESSED):
+        notes[event] = [*notes.get(event, ()), "30"]
+    alike: defaultdict[tuple[tuple[str, ...], tuple[str, ...]], list[int]] = defaultdict(list)
+    for event, path in standings.paths().items():
+        alike[tuple(path), tuple(notes.get(event, ()))].append(event)
+    rows = WriterEvent.objects.all()
+    for (steps, noting), events in alike.items():
+        if not steps:
+            for number in noting:
+                note_only(number, rows, events, at=at)
             continue
-        ready = _all_prepared(there) if progress is None else _all_at(there, progress)
-        if number == "33":
-            ready |= _refused(there)
         also: dict[str, Any] = {"again_at": at + AGAIN}
-        if number in ("34.5", "35.5"):
+        if steps[-1] in ("34.5", "35.5"):
             also = {"again_at": None, "ended_at": at, "is_waiting": False}
-        done = take(number, WriterEvent.objects.all(), ready, at=at, **also)
-        if step.to is not None:
-            statuses |= dict.fromkeys(done, step.to[0])
-        if number == "34.5":
+        done = follow(steps, rows, events, at=at, noting=noting, **also)
+        if steps[-1] == "34.5":
             _heal_waiting(done)
 
 
-def _all_at(events: list[int], progress: Progress) -> set[int]:
-    rows = WriterEventReader.objects.filter(writer_event__in=among_numbers(events), name__in=reader_names())
-    behind = set(rows.filter(progress__lt=progress).values_list("writer_event_id", flat=True))
-    return set(rows.values_list("writer_event_id", flat=True)) - behind
-
-
-def _all_prepared(events: list[int]) -> set[int]:
-    preparing = WriterEvent.objects.filter(pk__in=events, app_event_status_id=EventStatus.PREPARING.value)
-    missing = WriterEventPayload.objects.filter(
-        writer_event__in=among_numbers(events), app_event_payload_status_id=PayloadStatus.CREATED.value
-    )
-    behind = set(missing.values_list("writer_event_id", flat=True))
-    return set(preparing.values_list("pk", flat=True)) - behind
-
-
-def _refused(events: list[int]) -> set[int]:
-    rows = WriterEventReader.objects.filter(writer_event__in=among_numbers(events), verdict=Verdict.REFUSED)
-    return set(rows.values_list("writer_event_id", flat=True))
-
-
 def _heal_waiting(events: list[int]) -> None:
-    for event in events:
-        heal(WAITS, f"coordination/{event}")
+    subjects = among([f"coordination/{event}" for event in events])
+    waiting = Alert.objects.filter(kind=WAITS, subject__in=subjects).exclude(status=Alert.Status.RESOLVED)
+    for subject in waiting.values_list("subject", flat=True):
+        heal(WAITS, subject)

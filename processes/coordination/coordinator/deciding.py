@@ -11,7 +11,8 @@ from django.db.models import F
 from django.utils.translation import gettext_noop
 
 from notifications.services.alerts import raise_alert
-from processes.coordination.coordinator.answers import SILENT, WAITS, Verdict, subject_of_reader
+from processes.coordination.coordinator.answers import SILENT, WAITS, subject_of_reader
+from processes.coordination.coordinator.standings import Verdict
 from processes.coordination.models import CoordinatorState, Progress, RoleLife, WriterEvent, WriterEventReader
 from processes.coordination.routing import reader_names
 from processes.coordination.statuses import UNDECIDED, EventStatus

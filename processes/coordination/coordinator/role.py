@@ -5,9 +5,8 @@ from datetime import datetime
 
 from django.db import transaction
 
-from config.common.sql import among_numbers
 from processes.coordination.coordinator.activation import activate, learn_positions
-from processes.coordination.coordinator.answers import hear_of_payloads, hear_of_unknown, hear_progress
+from processes.coordination.coordinator.answers import hear_answers, hear_of_unknown
 from processes.coordination.coordinator.deciding import ask_again, decide, meet_deadlines
 from processes.coordination.coordinator.letters import letters_of
 from processes.coordination.coordinator.life import hear_of_life, tick
@@ -20,8 +19,8 @@ from processes.coordination.coordinator.saving import (
 from processes.coordination.messages import COORDINATOR, Told
 from processes.coordination.models import CoordinatorState, WriterEvent, WriterEventPayload
 from processes.coordination.role import MOST, Handler, Role
-from processes.coordination.statuses import FINAL, EventStatus
-from processes.coordination.steps import AGAIN, mark_told, note_only, take
+from processes.coordination.statuses import FINAL, EventStatus, PayloadStatus
+from processes.coordination.steps import AGAIN, mark_told, note_only, take, those
 from processes.coordination.transitions import TELLING, RoleKind
 
 AGAIN_MOST = 100
@@ -42,13 +41,13 @@ class Coordinator(Role):
             Told.EVENT_CREATED: hear_of_events,
             Told.PAYLOADS: keep_payloads,
             Told.UNKNOWN: hear_of_unknown,
-            Told.PREPARING_BEGINS: hear_progress,
-            Told.PAYLOADS_PREPARED: hear_of_payloads,
-            Told.PROCESSING_BEGINS: hear_progress,
-            Told.PAYLOADS_PROCESSED: hear_of_payloads,
-            Told.PROCESSED: hear_progress,
-            Told.COMMITTED: hear_progress,
-            Told.CANCELED: hear_progress,
+            Told.PREPARING_BEGINS: hear_answers,
+            Told.PAYLOADS_PREPARED: hear_answers,
+            Told.PROCESSING_BEGINS: hear_answers,
+            Told.PAYLOADS_PROCESSED: hear_answers,
+            Told.PROCESSED: hear_answers,
+            Told.COMMITTED: hear_answers,
+            Told.CANCELED: hear_answers,
         }
 
     def act(self, at: datetime) -> bool:
@@ -69,7 +68,7 @@ class Coordinator(Role):
         new = WriterEvent.objects.filter(
             is_published=False, app_event_status_id__in=[status.value for status in telling]
         )
-        events = list(new.order_by("position")[:MOST])
+        events = list(new.order_by("position").defer("steps", "touched")[:MOST])
         late = self._late(at)
         letters = tell_of_payloads(payloads) + letters_of(events) + letters_of(late, again=True)
         if letters:
@@ -80,14 +79,16 @@ class Coordinator(Role):
     def _mark(self, payloads: list[WriterEventPayload], events: list[WriterEvent], at: datetime) -> None:
         rows = WriterEvent.objects.all()
         if payloads:
-            told = WriterEventPayload.objects.filter(pk__in=among_numbers([row.pk for row in payloads]))
-            told.filter(app_event_payload_status_id=1).update(is_published=True)
-            note_only("9", rows, sorted({row.writer_event_id for row in payloads}), at=at)
+            told = those(WriterEventPayload.objects.all(), [row.pk for row in payloads])
+            told.filter(app_event_payload_status_id=PayloadStatus.CREATED.value).update(is_published=True)
+        saved = {row.writer_event_id for row in payloads}
+        whole = {event.pk for event in events if event.status == EventStatus.SAVED} & saved
+        note_only("9", rows, sorted(saved - whole), at=at)
         for status, step in TELLING[RoleKind.COORDINATOR].items():
-            of_status = [event.pk for event in events if event.status == status]
-            mark_told(step, rows, of_status, at=at)
-            if status == EventStatus.CREATED:
-                note_only("6", rows, of_status, at=at)
+            of_status = [event.pk for event in events if event.status == status and event.pk not in whole]
+            mark_told(step, rows, of_status, at=at, noting=["6"] if status == EventStatus.CREATED else ())
+            if status == EventStatus.SAVED:
+                mark_told(step, rows, sorted(whole), at=at, noting=["9"])
 
     def _late(self, at: datetime) -> list[WriterEvent]:
         """Take what has stayed in one status for long, and say when to look again.

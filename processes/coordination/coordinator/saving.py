@@ -1,18 +1,17 @@
 """Steps 3 to 11: hear of the Writer's events, fetch and keep their payloads."""
 
 from collections import defaultdict
+from collections.abc import Iterable
 from datetime import datetime
-
-from django.db.models import Count
 
 from config.common.moments import parse_moment
 from config.common.sql import among_numbers
-from processes.coordination.content import read_content
+from processes.coordination.content import read_touched
 from processes.coordination.messages import WRITER, Letter, Message, Told, pages
 from processes.coordination.models import WriterEvent, WriterEventPayload
 from processes.coordination.role import events_of
 from processes.coordination.statuses import EventStatus, PayloadStatus
-from processes.coordination.steps import AGAIN, note_only, take
+from processes.coordination.steps import AGAIN, each_its_own, note_only, take, those, times
 
 RETOLD = (EventStatus.CREATED, EventStatus.SAVED, EventStatus.COMMITTED, EventStatus.CANCELED)
 """Statuses that the Writer is told of: it asks again when it has missed something."""
@@ -36,47 +35,53 @@ def hear_of_events(messages: list[Message], at: datetime) -> list[Letter]:
                 payload_count=header.payloads,
                 is_undone=header.is_undone,
                 again_at=at + AGAIN,
+                steps=times(at, "3"),
             )
             for pk, header in sorted(headers.items())
         ),
         ignore_conflicts=True,
     )
-    note_only("3", WriterEvent.objects.all(), list(headers), at=at)
     return []
 
 
 def keep_payloads(messages: list[Message], at: datetime) -> list[Letter]:
     """Steps 8 and 11: keep what is not kept yet; an event whose payloads are all here is saved."""
-    saving = WriterEvent.objects.filter(
-        pk__in=events_of(messages), app_event_status_id=EventStatus.CREATED.value
-    ).in_bulk()
+    rows = those(WriterEvent.objects.all(), events_of(messages)).filter(app_event_status_id=EventStatus.CREATED.value)
+    saving = dict(rows.order_by().values_list("pk", "payload_count"))
+    come: dict[int, dict[int, str]] = {event: {} for event in saving}
+    for message in messages:
+        if message.event in come:
+            come[message.event] |= {payload.id: payload.content for payload in message.payloads}
     WriterEventPayload.objects.bulk_create(
         (
-            WriterEventPayload(pk=payload.id, writer_event_id=message.event, date=at, content=payload.content)
-            for message in messages
-            if message.event in saving
-            for payload in message.payloads
+            WriterEventPayload(pk=pk, writer_event_id=event, date=at, content=content)
+            for event, payloads in come.items()
+            for pk, content in payloads.items()
         ),
         ignore_conflicts=True,
     )
-    kept = WriterEventPayload.objects.filter(writer_event__in=among_numbers(list(saving)))
-    counts = dict(kept.values("writer_event").annotate(count=Count("pk")).values_list("writer_event", "count"))
-    whole = [event for pk, event in saving.items() if counts.get(pk, 0) == event.payload_count]
-    _note_touched(whole)
-    note_only("8", WriterEvent.objects.all(), list(counts), at=at)
-    take("11", WriterEvent.objects.all(), [event.pk for event in whole], at=at, again_at=None)
+    partial = [event for event, count in saving.items() if len(come[event]) < count]
+    come |= _read_kept(partial)
+    whole = {event: come[event].values() for event, count in saving.items() if len(come[event]) == count}
+    note_only("8", WriterEvent.objects.all(), [event for event in partial if event not in whole], at=at)
+    touched = each_its_own({event: _touched(contents) for event, contents in whole.items()})
+    take("11", WriterEvent.objects.all(), list(whole), at=at, noting=["8"], touched=touched, again_at=None)
     return []
 
 
-def _note_touched(events: list[WriterEvent]) -> None:
-    """Write down what the events depend on, for the order in which they are activated."""
-    touched: defaultdict[int, set[str]] = defaultdict(set)
-    rows = WriterEventPayload.objects.filter(writer_event__in=among_numbers([event.pk for event in events]))
-    for pk, content in rows.values_list("writer_event_id", "content"):
-        touched[pk] |= {"/".join(key) for key in read_content(content).touched}
-    for event in events:
-        event.touched = sorted(touched[event.pk])
-    WriterEvent.objects.bulk_update(events, ["touched"], batch_size=200)
+def _read_kept(events: list[int]) -> dict[int, dict[int, str]]:
+    """Return all payloads that are kept of events of which some came before, or are still to come."""
+    kept: dict[int, dict[int, str]] = {event: {} for event in events}
+    if events:
+        rows = WriterEventPayload.objects.filter(writer_event__in=among_numbers(events))
+        for event, pk, content in rows.values_list("writer_event_id", "pk", "content"):
+            kept[event][pk] = content
+    return kept
+
+
+def _touched(contents: Iterable[str]) -> list[str]:
+    """Return what an event depends on, for the order in which it is activated."""
+    return sorted({"/".join(key) for content in contents for key in read_touched(content)})
 
 
 def tell_of_payloads(rows: list[WriterEventPayload]) -> list[Letter]:

@@ -4,15 +4,16 @@ Rows are written in the order of the entities and deleted in the opposite one. P
 SQLite checks it only at the end of the transaction, so what the event touches is looked at here as well.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.db import DataError, IntegrityError, connections, transaction
 from django.utils.translation import gettext_noop
 
+from config.common.sql import among_numbers
 from config.common.wording import fill
-from processes.coordination.content import RowChange
-from processes.coordination.entities import ENTITIES, IN_ORDER, Entity
+from processes.coordination.content import RowChange, fold
+from processes.coordination.entities import ENTITIES, IN_ORDER, Entity, Key
 from processes.coordination.reader.models import COMMITS, TABLES
 from processes.coordination.tables import columns_of, values_of
 
@@ -28,6 +29,16 @@ class Refused(Exception):
 
     def __init__(self, text: str, **detail: Any) -> None:
         super().__init__(fill(text, detail))
+
+
+def judge(sets: Mapping[int, list[RowChange]], *, alias: str) -> dict[int, str]:
+    """Return of each event why its changes cannot be applied, or nothing.
+
+    Events that touch nothing of each other are tried together; only if that fails it is found out whose fault it is.
+    """
+    if _are_apart(sets.values()):
+        return _judge_together(list(sets), sets, alias=alias)
+    return {event: try_changes(changes, alias=alias) for event, changes in sets.items()}
 
 
 def try_changes(changes: list[RowChange], *, alias: str) -> str:
@@ -69,13 +80,34 @@ def apply_changes(changes: list[RowChange], *, alias: str) -> None:
         _check_references(entity, [each for each in changes if each.entity is entity and each.after], alias=alias)
 
 
-def read_commits(event: int, *, alias: str) -> list[RowChange]:
-    """Return what the commit rows of an event make of the tables."""
-    return [
+def read_commits(*events: int, alias: str) -> list[RowChange]:
+    """Return what the commit rows of events make of the tables; of a row that several change, the last."""
+    return fold(
         RowChange(entity, row.entity_id, None, values_of(entity, row))
         for entity in ENTITIES
-        for row in COMMITS[entity.name].objects.using(alias).filter(app_event_id=event).order_by("number")
-    ]
+        for row in COMMITS[entity.name]
+        .objects.using(alias)
+        .filter(app_event_id__in=among_numbers(events, alias=alias))
+        .order_by("number")
+    )
+
+
+def _are_apart(sets: Iterable[list[RowChange]]) -> bool:
+    seen: set[Key] = set()
+    for changes in sets:
+        touched = set().union(*(each.touched for each in changes))
+        if not seen.isdisjoint(touched):
+            return False
+        seen |= touched
+    return True
+
+
+def _judge_together(events: list[int], sets: Mapping[int, list[RowChange]], *, alias: str) -> dict[int, str]:
+    reason = try_changes([change for event in events for change in sets[event]], alias=alias)
+    if not reason or len(events) == 1:
+        return dict.fromkeys(events, reason)
+    half = len(events) // 2
+    return _judge_together(events[:half], sets, alias=alias) | _judge_together(events[half:], sets, alias=alias)
 
 
 def _check_at_once(alias: str) -> None:

@@ -1,27 +1,37 @@
 """A Reader as a participant: keeps what it is told of an event, judges it, and changes its tables at the commit."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 
+import structlog
 from django.db import DataError, IntegrityError, transaction
 from django.db.models import Count, QuerySet
 
 from config.common.moments import parse_moment
+from config.common.sql import among_numbers
 from processes.coordination.bus import Bus
 from processes.coordination.content import RowChange, Unreadable, fold, read_content
 from processes.coordination.entities import ENTITIES
 from processes.coordination.messages import COORDINATOR, Letter, Message, Told, pages, queue_of_reader
-from processes.coordination.reader.applying import Refused, apply_changes, read_commits, try_changes
+from processes.coordination.reader.applying import Refused, apply_changes, judge, read_commits
 from processes.coordination.reader.models import COMMITS, ROLLBACKS, AppEvent, AppEventPayload, ReaderState
 from processes.coordination.role import MOST, Handler, Role, events_of
 from processes.coordination.routing import alias_of
-from processes.coordination.statuses import EventStatus, PayloadStatus
-from processes.coordination.steps import mark_told, note, note_only, take
+from processes.coordination.statuses import FINAL, EventStatus, PayloadStatus
+from processes.coordination.steps import mark_told, note_only, take, those, times
 from processes.coordination.tables import columns_of
 from processes.coordination.transitions import BY_NUMBER, TELLING, RoleKind
 
-PROCESSING_MOST = 100
+PAYLOADS_MOST = 10 * MOST
+"""Payloads of one turn: one message may hold a page of them."""
+_TOLD_WITH = {
+    EventStatus.CREATED: (PayloadStatus.CREATED, "21"),
+    EventStatus.PROCESSED: (PayloadStatus.PROCESSED, "29"),
+}
+"""What is said of payloads in the same turn as the status of their event."""
+
+log = structlog.get_logger(__name__)
 
 
 class Reader(Role):
@@ -60,73 +70,73 @@ class Reader(Role):
             return False
         with transaction.atomic(using=self.alias):
             self.hold()
-            events = list(due.order_by("position")[:PROCESSING_MOST])
-            for event in events:
-                self._process(event, at)
+            due_now = due.order_by("position").values_list("pk", "payload_count")
+            events = next(_portions(due_now[:MOST]), [])
+            self._process(events, at)
         return bool(events)
 
     def tell(self, at: datetime) -> bool:
         """Steps 17, 21, 26, 29, 32, 34.4 and 35.4."""
-        payloads = list(self.payloads.filter(is_published=False).order_by("pk")[:MOST])
-        events = list(self.events.filter(is_published=False).order_by("pk")[:MOST])
+        unsaid = self.payloads.filter(is_published=False).order_by("pk")
+        payloads = list(unsaid.only("pk", "app_event_id", "app_event_payload_status_id")[:PAYLOADS_MOST])
+        events = list(self.events.filter(is_published=False).order_by("pk").defer("steps")[:MOST])
         letters = self._payload_letters(payloads) + [self._letter(event) for event in events]
         if letters:
             self.bus.send(letters)
         self._mark(payloads, events, at)
-        return len(events) == MOST or len(payloads) == MOST
+        return len(events) == MOST or len(payloads) == PAYLOADS_MOST
 
     def _step_16(self, messages: list[Message], at: datetime) -> list[Letter]:
         """Add the events that are not here; of the others say again how far they are."""
-        self._tell_again(events_of(messages))
-        self._add(messages, at)
+        self._tell_again(self._add(messages, at))
         return []
 
     def _step_20(self, messages: list[Message], at: datetime) -> list[Letter]:
-        self._add(messages, at)
-        wanted = [payload.id for message in messages for payload in message.payloads]
-        self.payloads.filter(pk__in=wanted).update(is_published=False)
-        open_events = set(
-            self.events.filter(pk__in=events_of(messages), app_event_status_id=EventStatus.CREATED.value).values_list(
-                "pk", flat=True
-            )
-        )
+        known = self._add(messages, at)
+        past = {pk for pk, status in known.items() if status != EventStatus.CREATED}
+        payloads = {
+            payload.id: AppEventPayload(pk=payload.id, app_event_id=message.event, date=at, content=payload.content)
+            for message in messages
+            for payload in message.payloads
+        }
+        # Of those that are here it is said again.
         self.payloads.bulk_create(
-            (
-                AppEventPayload(pk=payload.id, app_event_id=message.event, date=at, content=payload.content)
-                for message in messages
-                if message.event in open_events
-                for payload in message.payloads
-            ),
-            ignore_conflicts=True,
+            (payload for payload in payloads.values() if payload.app_event_id not in past),
+            update_conflicts=True,
+            update_fields=["is_published"],
+            unique_fields=["id"],
         )
-        note_only("20", self.events, sorted(open_events), at=at)
+        again = [pk for pk, payload in payloads.items() if payload.app_event_id in past]
+        if again:
+            those(self.payloads, again).update(is_published=False)
+        note_only("20", self.events, sorted(set(events_of(messages)) - past), at=at)
         return []
 
     def _step_25(self, messages: list[Message], at: datetime) -> list[Letter]:
         """Begin to process what is here as a whole; a refused event is judged once more."""
         wanted = events_of(messages)
         whole = self._whole(wanted)
-        self._tell_again(wanted)
         self._reopen_refused(wanted)
-        take("25", self.events, whole, at=at)
+        begun = take("25", self.events, whole, at=at)
+        self._tell_again(set(wanted).difference(begun))
         return self._unknown(set(wanted) - set(whole))
 
     def _step_34_3(self, messages: list[Message], at: datetime) -> list[Letter]:
-        """Change the tables by the commit rows: each event by itself, so that one that fails harms no other.
+        """Change the tables by the commit rows: all events together, and one that fails harms no other.
 
         One that is refused here was lost and judged anew after all had agreed: it is judged once more.
         """
         wanted = events_of(messages)
-        known = self.events.filter(pk__in=wanted)
-        self._tell_again(known.filter(app_event_status_id=EventStatus.COMMITTED.value).values_list("pk", flat=True))
+        rows = those(self.events, wanted).order_by("position")
+        known = list(rows.values_list("pk", "app_event_status_id", "payload_count"))
+        committed = [pk for pk, status, _ in known if status == EventStatus.COMMITTED]
+        self._tell_again(committed)
         reopened = self._reopen_refused(wanted)
         take("25", self.events, reopened, at=at)
-        ready = known.filter(app_event_status_id__in=[each.value for each in BY_NUMBER["34.3"].only_from])
-        letters: list[Letter] = []
-        for event in ready.order_by("position"):
-            letters += self._commit(event, at)
-        past = known.filter(app_event_status_id__in=[EventStatus.COMMITTED.value, EventStatus.PROCESSED.value])
-        return letters + self._unknown(set(wanted) - set(past.values_list("pk", flat=True)) - set(reopened))
+        processed = {pk: count for pk, status, count in known if status in BY_NUMBER["34.3"].only_from}
+        ready = ((pk, count) for pk, count in processed.items() if pk not in reopened)
+        letters = [letter for portion in _portions(ready) for letter in self._commit(portion, at)]
+        return letters + self._unknown(set(wanted).difference(committed, processed))
 
     def _step_35_3(self, messages: list[Message], at: datetime) -> list[Letter]:
         """Drop the rows of the events; one that is not here yet is kept as cancelled, so that it cannot come later."""
@@ -144,7 +154,12 @@ class Reader(Role):
         )
         return []
 
-    def _add(self, messages: list[Message], at: datetime) -> None:
+    def _add(self, messages: list[Message], at: datetime) -> dict[int, EventStatus]:
+        """Add the events that are not here; return the statuses of those that were."""
+        known = {
+            pk: EventStatus(status)
+            for pk, status in those(self.events, events_of(messages)).values_list("pk", "app_event_status_id")
+        }
         headers = {message.event: message.header for message in messages if message.header is not None}
         self.events.bulk_create(
             (
@@ -155,78 +170,87 @@ class Reader(Role):
                     correlation_id=header.correlation_id,
                     app_event_type_id=header.type,
                     payload_count=header.payloads,
+                    steps=times(at, "16"),
                 )
                 for pk, header in sorted(headers.items())
+                if pk not in known
             ),
             ignore_conflicts=True,
         )
-        note_only("16", self.events, list(headers), at=at)
+        return known
 
     def _tell_again(self, ids: Collection[int]) -> None:
-        self.events.filter(pk__in=list(ids)).update(is_published=False)
+        if ids:
+            those(self.events, ids).update(is_published=False)
 
     def _reopen_refused(self, ids: list[int]) -> list[int]:
         """Let refused events be judged once more; return them."""
-        processed = self.events.filter(pk__in=ids, app_event_status_id=EventStatus.PROCESSED.value)
+        processed = those(self.events, ids).filter(app_event_status_id=EventStatus.PROCESSED.value)
         refused = list(processed.exclude(reason="").values_list("pk", flat=True))
-        self.events.filter(pk__in=refused).update(app_event_status_id=EventStatus.CREATED.value, reason="")
+        if refused:
+            those(self.events, refused).update(app_event_status_id=EventStatus.CREATED.value, reason="")
         return refused
 
     def _whole(self, ids: list[int]) -> list[int]:
         """Return the events whose payloads are all here."""
-        counts = dict(
-            self.payloads.filter(app_event_id__in=ids)
-            .values("app_event_id")
-            .annotate(count=Count("pk"))
-            .values_list("app_event_id", "count")
-        )
-        found = self.events.filter(pk__in=ids)
+        payloads = self.payloads.filter(app_event_id__in=among_numbers(ids, alias=self.alias))
+        counts = dict(payloads.values("app_event_id").annotate(count=Count("pk")).values_list("app_event_id", "count"))
+        found = those(self.events, ids).values_list("pk", "payload_count", "app_event_status_id")
         # Of an event that came by a cancellation alone there is nothing to be whole.
-        return [event.pk for event in found if counts.get(event.pk, 0) == event.payload_count or event.is_over]
+        return [pk for pk, count, status in found if counts.get(pk, 0) == count or status in FINAL]
 
     def _unknown(self, ids: Collection[int]) -> list[Letter]:
         return [(COORDINATOR, Message(Told.UNKNOWN, event=pk, role=self.reader)) for pk in sorted(ids)]
 
-    def _process(self, event: AppEvent, at: datetime) -> None:
+    def _process(self, events: list[int], at: datetime) -> None:
         """Steps 28 and 31: make commit and rollback rows of the payloads, and judge whether they could be applied."""
-        rows = self.payloads.filter(app_event_id=event.pk)
-        contents = rows.order_by("pk").values_list("content", flat=True)
-        try:
-            changes = fold(read_content(content) for content in contents)
-        except Unreadable as unreadable:
-            changes, reason = [], str(unreadable)
-        else:
-            reason = try_changes(changes, alias=self.alias)
-        self._keep_changes(event, changes)
+        rows = self.payloads.filter(app_event_id__in=among_numbers(events, alias=self.alias))
+        sets, reasons = _read_sets(events, rows.order_by("pk").values_list("app_event_id", "content"))
+        reasons |= judge(sets, alias=self.alias)
+        self._keep_changes({event: changes for event, changes in sets.items() if not reasons[event]})
         rows.filter(app_event_payload_status_id=PayloadStatus.CREATED.value).update(
             app_event_payload_status_id=PayloadStatus.PROCESSED.value, is_published=False
         )
-        self.events.filter(pk=event.pk).update(steps=note(at, "28"))
-        take("31", self.events, [event.pk], at=at, reason=reason[:500])
+        agreed = [event for event in events if not reasons[event]]
+        take("31", self.events, agreed, at=at, noting=["28"], reason="")
+        for event in reasons.keys() - set(agreed):
+            self._keep_refused(event, sets.get(event, []))
+            take("31", self.events, [event], at=at, noting=["28"], reason=reasons[event][:500])
 
-    def _keep_changes(self, event: AppEvent, changes: list[RowChange]) -> None:
+    def _keep_refused(self, event: int, changes: list[RowChange]) -> None:
+        """Keep the rows of a refused event as well, unless it is refused for values that no row can have."""
+        try:
+            with transaction.atomic(using=self.alias):
+                self._keep_changes({event: changes})
+        except DataError as error:
+            log.warning("coordination.not_kept", about=event, error=str(error))
+
+    def _keep_changes(self, sets: Mapping[int, list[RowChange]]) -> None:
         """Write commit and rollback rows."""
         for entity in ENTITIES:
-            of_it = [each for each in changes if each.entity is entity]
+            of_it = [(event, each) for event, changes in sets.items() for each in changes if each.entity is entity]
             if not of_it:
                 continue
             for table, side in ((COMMITS[entity.name], "after"), (ROLLBACKS[entity.name], "before")):
                 table.objects.using(self.alias).bulk_create(
                     (
-                        table(app_event_id=event.pk, entity_id=each.id, **columns_of(entity, getattr(each, side)))
-                        for each in of_it
+                        table(app_event_id=event, entity_id=each.id, **columns_of(entity, getattr(each, side)))
+                        for event, each in of_it
                     ),
                     ignore_conflicts=True,
                 )
 
-    def _commit(self, event: AppEvent, at: datetime) -> list[Letter]:
-        """Step 34.3 for one event. Should it fail, that is told; the event stays, and is told to be committed again."""
+    def _commit(self, events: list[int], at: datetime) -> list[Letter]:
+        """Step 34.3: together, else in halves. One that fails is told; it stays, and is told to be committed again."""
         try:
             with transaction.atomic(using=self.alias):
-                apply_changes(read_commits(event.pk, alias=self.alias), alias=self.alias)
-                take("34.3", self.events, [event.pk], at=at)
+                apply_changes(read_commits(*events, alias=self.alias), alias=self.alias)
+                take("34.3", self.events, events, at=at)
         except (Refused, IntegrityError, DataError) as error:
-            told = Message(Told.PROCESSED, event=event.pk, role=self.reader, reason=str(error)[:500])
+            if len(events) > 1:
+                half = len(events) // 2
+                return self._commit(events[:half], at) + self._commit(events[half:], at)
+            told = Message(Told.PROCESSED, event=events[0], role=self.reader, reason=str(error)[:500])
             return [(COORDINATOR, told)]
         return []
 
@@ -248,11 +272,51 @@ class Reader(Role):
         return COORDINATOR, Message(step.tells, event=event.pk, role=self.reader, reason=reason)
 
     def _mark(self, payloads: list[AppEventPayload], events: list[AppEvent], at: datetime) -> None:
-        for kept, number in ((PayloadStatus.CREATED, "21"), (PayloadStatus.PROCESSED, "29")):
-            told = [row for row in payloads if row.app_event_payload_status_id == kept]
-            if told:
-                still = self.payloads.filter(pk__in=[row.pk for row in told], app_event_payload_status_id=kept.value)
-                still.update(is_published=True)
-                note_only(number, self.events, sorted({row.app_event_id for row in told}), at=at)
+        told = {number: self._mark_payloads(payloads, kept) for kept, number in _TOLD_WITH.values()}
         for status, step in TELLING[RoleKind.READER].items():
-            mark_told(step, self.events, [event.pk for event in events if event.status == status], at=at)
+            of_status = {event.pk for event in events if event.status == status}
+            if status in _TOLD_WITH:
+                number = _TOLD_WITH[status][1]
+                both = of_status & told[number]
+                mark_told(step, self.events, sorted(both), at=at, noting=[number])
+                note_only(number, self.events, sorted(told[number] - both), at=at)
+                of_status -= both
+            mark_told(step, self.events, sorted(of_status), at=at)
+
+    def _mark_payloads(self, payloads: list[AppEventPayload], kept: PayloadStatus) -> set[int]:
+        """Mark those of the payloads that are of one status; return their events."""
+        told = [row for row in payloads if row.app_event_payload_status_id == kept]
+        if told:
+            still = those(self.payloads, [row.pk for row in told]).filter(app_event_payload_status_id=kept.value)
+            still.update(is_published=True)
+        return {row.app_event_id for row in told}
+
+
+def _portions(counted: Iterable[tuple[int, int]]) -> Iterator[list[int]]:
+    """Cut events into portions of so many payloads at most, and one event at least."""
+    portion, total = list[int](), 0
+    for event, count in counted:
+        if portion and total + count > PAYLOADS_MOST:
+            yield portion
+            portion, total = [], 0
+        portion.append(event)
+        total += count
+    if portion:
+        yield portion
+
+
+def _read_sets(
+    events: Iterable[int], contents: Iterable[tuple[int, str]]
+) -> tuple[dict[int, list[RowChange]], dict[int, str]]:
+    """Return what the payloads of each event change; and why, of those that cannot be read."""
+    by_event: dict[int, list[str]] = {event: [] for event in events}
+    for event, content in contents:
+        by_event[event].append(content)
+    sets: dict[int, list[RowChange]] = {}
+    reasons: dict[int, str] = {}
+    for event, of_event in by_event.items():
+        try:
+            sets[event] = fold(map(read_content, of_event))
+        except Unreadable as unreadable:
+            reasons[event] = str(unreadable)
+    return sets, reasons

@@ -11,7 +11,7 @@ from processes.coordination.messages import COORDINATOR, WRITER, Header, Letter,
 from processes.coordination.models import AppEvent, AppEventPayload, WriterState
 from processes.coordination.role import MOST, Handler, Role, events_of
 from processes.coordination.statuses import EventStatus, PayloadStatus
-from processes.coordination.steps import AGAIN, mark_told, note_only, take
+from processes.coordination.steps import AGAIN, mark_told, note_only, take, those
 from processes.coordination.transitions import BY_NUMBER, TELLING, RoleKind
 from processes.coordination.writer.compensating import cancel, tell_committed
 from processes.coordination.writer.numbering import number_once
@@ -31,10 +31,10 @@ class Writer(Role):
     @property
     def handlers(self) -> Mapping[Told, Handler]:
         return {
-            Told.SAVING_BEGINS: self._step_5,
-            Told.PAYLOADS_WANTED: self._step_7,
-            Told.PAYLOADS_SAVED: self._step_10,
-            Told.SAVING_ENDED: self._step_13,
+            Told.SAVING_BEGINS: self._steps_5_and_7,
+            Told.PAYLOADS_WANTED: self._steps_5_and_7,
+            Told.PAYLOADS_SAVED: self._steps_10_and_13,
+            Told.SAVING_ENDED: self._steps_10_and_13,
             Told.EVENT_COMMITTED: self._step_34_7,
             Told.EVENT_CANCELED: self._step_35_7,
         }
@@ -48,7 +48,7 @@ class Writer(Role):
         step = TELLING[RoleKind.WRITER][EventStatus.CREATED]
         known = AppEvent.objects.filter(position__isnull=False, changes__isnull=True)
         new = known.filter(is_published=False, app_event_status_id=EventStatus.CREATED.value)
-        events = list(new.order_by("position")[:MOST])
+        events = list(new.order_by("position").defer("steps")[:MOST])
         late = list(known.filter(again_at__lte=at).order_by("again_at")[:AGAIN_MOST])
         if events or late:
             self.bus.send([(COORDINATOR, _created(event)) for event in (*events, *late)])
@@ -58,41 +58,27 @@ class Writer(Role):
             )
         return len(events) == MOST
 
-    def _step_5(self, messages: list[Message], at: datetime) -> list[Letter]:
-        take("5", AppEvent.objects.all(), events_of(messages), at=at, again_at=at + AGAIN)
-        return []
+    def _steps_5_and_7(self, messages: list[Message], at: datetime) -> list[Letter]:
+        """Begin to save, and answer with all payloads of the events that are asked for."""
+        begun, wanted = events_of(messages, Told.SAVING_BEGINS), events_of(messages, Told.PAYLOADS_WANTED)
+        _take_and_note("5", begun, "7", wanted, at=at)
+        return _payload_letters(wanted)
 
-    def _step_7(self, messages: list[Message], at: datetime) -> list[Letter]:
-        """Answer with all payloads of the events, page by page; the last page says that it is the last."""
-        wanted = events_of(messages)
-        rows = AppEventPayload.objects.filter(app_event_id__in=among_numbers(wanted)).order_by("pk")
-        found: dict[int, list[Payload]] = {event: [] for event in wanted}
-        for pk, event, content in rows.values_list("pk", "app_event_id", "content"):
-            found[event].append(Payload(pk, content))
-        note_only("7", AppEvent.objects.all(), wanted, at=at)
-        letters: list[Letter] = []
-        for event, payloads in found.items():
-            for page in pages(payloads):
-                letters.append((COORDINATOR, Message(Told.PAYLOADS, event=event, payloads=page)))
-            letters.append((COORDINATOR, Message(Told.PAYLOADS, event=event, is_last=True)))
-        return letters
-
-    def _step_10(self, messages: list[Message], at: datetime) -> list[Letter]:
-        ids = [pk for message in messages for pk in message.ids]
-        _mark_saved(AppEventPayload.objects.filter(pk__in=among_numbers(ids)))
-        note_only("10", AppEvent.objects.all(), events_of(messages), at=at)
-        return []
-
-    def _step_13(self, messages: list[Message], at: datetime) -> list[Letter]:
-        take("13", AppEvent.objects.all(), events_of(messages), at=at, again_at=at + AGAIN)
-        _mark_saved_of(events_of(messages))
+    def _steps_10_and_13(self, messages: list[Message], at: datetime) -> list[Letter]:
+        """Note which payloads the Coordinator has, and of which events it has all."""
+        saved, ended = events_of(messages, Told.PAYLOADS_SAVED), events_of(messages, Told.SAVING_ENDED)
+        _take_and_note("13", ended, "10", saved, at=at)
+        _mark_saved_of(ended)
+        under_way = set(saved).difference(ended)
+        ids = [pk for message in messages if message.event in under_way for pk in message.ids]
+        if ids:
+            _mark_saved(AppEventPayload.objects.filter(pk__in=among_numbers(ids)))
         return []
 
     def _step_34_7(self, messages: list[Message], at: datetime) -> list[Letter]:
-        ended = {"again_at": None, "ended_at": at}
-        done = take("34.7", AppEvent.objects.all(), events_of(messages), at=at, **ended)
+        done = take("34.7", AppEvent.objects.all(), events_of(messages), at=at, again_at=None, ended_at=at)
         _mark_saved_of(done)
-        tell_committed(AppEvent.objects.filter(pk__in=done).order_by("pk"), at=at)
+        tell_committed(those(AppEvent.objects.all(), done).defer("steps").order_by("pk"), at=at)
         return []
 
     def _step_35_7(self, messages: list[Message], at: datetime) -> list[Letter]:
@@ -105,6 +91,30 @@ class Writer(Role):
             cancel(event, reason=reasons[event.pk], at=at)
         _mark_saved_of(list(reasons))
         return []
+
+
+def _take_and_note(step: str, taking: list[int], other: str, noting: list[int], *, at: datetime) -> None:
+    """Take a step with some events and note another one on some: in one statement where they are the same."""
+    rows, both = AppEvent.objects.all(), set(taking) & set(noting)
+    take(step, rows, sorted(both), at=at, noting=[other], again_at=at + AGAIN)
+    take(step, rows, sorted(set(taking) - both), at=at, again_at=at + AGAIN)
+    note_only(other, rows, sorted(set(noting) - both), at=at)
+
+
+def _payload_letters(events: list[int]) -> list[Letter]:
+    """Return the payloads of the events page by page; the last page says that it is the last."""
+    if not events:
+        return []
+    rows = AppEventPayload.objects.filter(app_event_id__in=among_numbers(events)).order_by("pk")
+    found: dict[int, list[Payload]] = {event: [] for event in events}
+    for pk, event, content in rows.values_list("pk", "app_event_id", "content"):
+        found[event].append(Payload(pk, content))
+    letters: list[Letter] = []
+    for event, payloads in found.items():
+        for page in pages(payloads):
+            letters.append((COORDINATOR, Message(Told.PAYLOADS, event=event, payloads=page)))
+        letters.append((COORDINATOR, Message(Told.PAYLOADS, event=event, is_last=True)))
+    return letters
 
 
 def _mark_saved_of(events: list[int]) -> None:

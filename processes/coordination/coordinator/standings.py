@@ -1,0 +1,86 @@
+"""Where events and their readers are when a batch of answers is taken in: read once, and kept up with what it changes.
+
+The Coordinator's state is held all the while, so nobody else moves them.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from config.common.sql import among_numbers
+from processes.coordination.models import Progress, WriterEvent, WriterEventPayload, WriterEventReader
+from processes.coordination.routing import reader_names
+from processes.coordination.statuses import EventStatus, PayloadStatus
+from processes.coordination.steps import those
+from processes.coordination.transitions import BY_NUMBER
+
+Verdict = WriterEventReader.Verdict
+MOVES = (
+    ("18", Progress.PREPARING),
+    ("23", None),
+    ("27", Progress.PROCESSING),
+    ("33", Progress.PROCESSED),
+    ("34.5", Progress.COMMITTED),
+    ("35.5", Progress.CANCELED),
+)
+"""Steps that wait for all readers, and how far each of them must be; 23 waits for the payloads."""
+
+
+@dataclass
+class Standing:
+    bit: int
+    progress: int
+    verdict: str
+
+
+class Standings:
+    def __init__(self, events: list[int]) -> None:
+        self._configured = set(reader_names())
+        rows = those(WriterEvent.objects.all(), events).order_by()
+        self.statuses = {pk: EventStatus(status) for pk, status in rows.values_list("pk", "app_event_status_id")}
+        self.readers: defaultdict[int, dict[str, Standing]] = defaultdict(dict)
+        of_readers = WriterEventReader.objects.filter(writer_event__in=among_numbers(events))
+        columns = of_readers.values_list("writer_event_id", "name", "bit", "progress", "verdict")
+        for pk, name, bit, progress, verdict in columns:
+            self.readers[pk][name] = Standing(bit, progress, verdict)
+
+    def mask(self, event: int) -> int:
+        """Return the bits of all readers that count."""
+        return sum(each.bit for each in self._counted(event))
+
+    def paths(self) -> dict[int, list[str]]:
+        """Return the steps that each event may take now, one after the other."""
+        unprepared = self._find_unprepared()
+        return {event: self._path(event, is_prepared=event not in unprepared) for event in self.statuses}
+
+    def _path(self, event: int, *, is_prepared: bool) -> list[str]:
+        status, counted, path = self.statuses[event], self._counted(event), list[str]()
+        for number, progress in MOVES:
+            step = BY_NUMBER[number]
+            if status not in step.only_from:
+                continue
+            if progress is None:
+                may = is_prepared
+            else:
+                may = bool(counted) and all(each.progress >= progress for each in counted)
+            if may or (number == "33" and self._is_refused(event)):
+                assert step.to is not None
+                status = step.to[0]
+                path.append(number)
+        return path
+
+    def _find_unprepared(self) -> set[int]:
+        """Return the events with a payload that a reader does not have; asked only of those that wait for it."""
+        before = (EventStatus.ACTIVATED, EventStatus.PREPARING)
+        waiting = [pk for pk, status in self.statuses.items() if status in before]
+        if not waiting:
+            return set()
+        rows = WriterEventPayload.objects.filter(
+            writer_event__in=among_numbers(waiting), app_event_payload_status_id=PayloadStatus.CREATED.value
+        )
+        return set(rows.values_list("writer_event_id", flat=True))
+
+    def _counted(self, event: int) -> list[Standing]:
+        return [each for name, each in self.readers[event].items() if name in self._configured]
+
+    def _is_refused(self, event: int) -> bool:
+        return any(each.verdict == Verdict.REFUSED for each in self.readers[event].values())
