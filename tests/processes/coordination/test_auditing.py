@@ -1,5 +1,6 @@
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -12,7 +13,7 @@ from processes.coordination.reader import models as reader
 from processes.coordination.reader.models import TABLES
 from tests.processes.coordination.cast import DATABASES, Cast, make, wanted
 
-pytestmark = [pytest.mark.django_db(databases=DATABASES), pytest.mark.embedded]
+pytestmark = pytest.mark.django_db(databases=DATABASES)
 LATER = timedelta(minutes=5)
 
 
@@ -21,8 +22,9 @@ def kinds() -> set[str]:
 
 
 @pytest.fixture
-def three() -> list[int]:
+def three(settings: Any) -> list[int]:
     """Three committed events of one row each."""
+    settings.COORDINATION_PARALLEL = 3
     made = [make(wanted("DummyItem", "insert", name=f"n{n}")).event for n in range(3)]
     Cast().settle()
     return made
@@ -66,6 +68,7 @@ class TestFindFaults:
         assert find_faults(at=timezone.now()) == []
 
 
+@pytest.mark.embedded
 class TestAudit:
     def test_raises_one_alert_and_closes_it(self, three: list[int]) -> None:
         rows = TABLES["DummyItem"].objects.using("reader_main")

@@ -53,7 +53,7 @@ class TestRebuildReader:
         assert status_of(made.event) == EventStatus.COMMITTED
         assert theirs("DummyItem") == ours("DummyItem")
 
-    @pytest.mark.parametrize("turns", range(1, 12))
+    @pytest.mark.parametrize("turns", range(2, 12, 2))
     def test_at_any_moment_of_an_event_both_sides_end_equal(self, turns: int) -> None:
         cast = Cast()
         row = make(wanted("DummyItem", "insert", name="old")).ids[0]

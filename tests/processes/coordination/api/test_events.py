@@ -53,8 +53,8 @@ class TestEvents:
     def test_filters_by_every_status_as_it_shows_it(self, call: Caller) -> None:
         cast = Cast()
         make(wanted("DummyItem", "insert", name="x"))
-        seen = set()
-        for _ in range(40):
+        seen: set[str] = set()
+        while "Committed" not in seen:
             for role in cast.all:
                 role.run_once()
                 (shown,) = call("GET", PATH).json()["results"]
