@@ -25,7 +25,9 @@ from bench.figure import Figure, compare
 from bench.ingest import wait_for
 from bench.setting import NAME
 from config.common.orphans import die_with_parent
+from config.engines.amqp import connect
 from processes.coordination.entities import DUMMY_ITEM, Op
+from processes.coordination.messages import COORDINATOR, WRITER, queue_of_reader
 from processes.coordination.models import AppEvent
 from processes.coordination.statuses import EventStatus
 from processes.coordination.writer.changing import Wanted, change
@@ -39,6 +41,7 @@ ROLES = ("writer", "coordinator", "reader/main")
 
 def figures() -> list[Figure]:
     with _reader_database(), ExitStack() as processes:
+        _delete_queues()
         relay.make_tables()
         for part in ("publisher", "consumer"):
             processes.enter_context(_process("-m", "bench.relay", part))
@@ -48,6 +51,14 @@ def figures() -> list[Figure]:
             _figure("coordination", SINGLE, 1),
             _figure("coordination, lists", LISTS, LIST),
         ]
+
+
+def _delete_queues() -> None:
+    """What a run that was broken off has left there speaks of events that other ones now have the numbers of."""
+    line = connect()
+    for queue in (WRITER, COORDINATOR, queue_of_reader("main")):
+        line.channel().queue_delete(queue)
+    line.close()
 
 
 def _figure(name: str, changes: int, each: int) -> Figure:

@@ -30,6 +30,9 @@ def among(values: Collection[str]) -> RawSQL:
 
 
 def among_numbers(values: Collection[int], *, alias: str = DEFAULT_DB_ALIAS) -> RawSQL:
+    """Make the same of numbers. They need no quotes, so PostgreSQL's list is made by hand, faster than the driver's."""
+    if connections[alias].vendor == "postgresql":
+        return RawSQL("SELECT unnest(%s::bigint[])", ["{" + ",".join(map(str, values)) + "}"])
     return _among(values, "bigint", alias)
 
 
@@ -72,9 +75,9 @@ def as_time(value: datetime) -> datetime:
 
 
 @contextmanager
-def postgresql_cursor() -> "Iterator[psycopg.Cursor[tuple[Any, ...]]]":
+def postgresql_cursor(*, alias: str = DEFAULT_DB_ALIAS) -> "Iterator[psycopg.Cursor[tuple[Any, ...]]]":
     """Bind on the server, in binary: arrays cost a sixth of what they cost as text. `prepare=True` keeps the plan."""
-    database = connections[DEFAULT_DB_ALIAS]  # the name `connection` looks it up anew each time it is asked something
+    database = connections[alias]  # the name `connection` looks it up anew each time it is asked something
     database.ensure_connection()
     with database.wrap_database_errors, psycopg.Cursor(database.connection) as cursor:
         yield cursor

@@ -1,5 +1,6 @@
 """Make the tables of an entity from its declaration: its own, and those of commit and rollback rows."""
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from django.db import models
@@ -54,6 +55,14 @@ def _model(name: str, app_label: str, module: str, fields: dict[str, Any], **opt
 def columns_of(entity: Entity, values: Values | None) -> dict[str, Any]:
     """Return the values by the attributes of the models; of a row that is gone each is null."""
     return {column.attribute: None if values is None else values[column.name] for column in entity.columns}
+
+
+def columns_by_name(entity: Entity, rows: Sequence[Values | None]) -> dict[str, list[Any]]:
+    """Return the same of many rows, column by column."""
+    return {
+        column.attribute: [None if values is None else values[column.name] for values in rows]
+        for column in entity.columns
+    }
 
 
 def values_of(entity: Entity, row: models.Model) -> Values | None:

@@ -4,10 +4,16 @@ At most `COORDINATION_PARALLEL` are under way at once, and those that share a ro
 at only when every one before it is known and saved: otherwise nobody knows what it would overtake.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
+from typing import NamedTuple
 
+import msgspec
 from django.conf import settings
+from django.db.models import TextField
+from django.db.models.functions import Cast
 
+from processes.coordination.inserting import insert_rows
 from processes.coordination.models import CoordinatorState, WriterEvent, WriterEventReader
 from processes.coordination.routing import reader_names
 from processes.coordination.statuses import FINAL, EventStatus
@@ -33,21 +39,32 @@ def learn_positions(state: CoordinatorState) -> None:
 def activate(state: CoordinatorState, *, at: datetime) -> bool:
     """Begin what may begin; return whether there was anything."""
     rows = WriterEvent.objects.filter(position__lte=state.known_position).exclude(app_event_status_id__in=list(FINAL))
-    under_way = rows.order_by("position").only("pk", "app_event_status_id", "is_published", "touched", "is_waiting")
-    chosen = choose(list(under_way[:WINDOW]), parallel=settings.COORDINATION_PARALLEL)
+    under_way = rows.order_by("position").annotate(keys=Cast("touched", TextField()))
+    lines = under_way.values_list("pk", "app_event_status_id", "is_published", "is_waiting", "keys")[:WINDOW]
+    chosen = choose([UnderWay(*line) for line in lines], parallel=settings.COORDINATION_PARALLEL)
     begun = take("14", WriterEvent.objects.all(), chosen, at=at, clock=state.clock, again_at=at + AGAIN)
-    WriterEventReader.objects.bulk_create(
-        (
-            WriterEventReader(writer_event_id=event, name=name, bit=1 << place)
-            for event in begun
-            for place, name in enumerate(reader_names())
-        ),
-        ignore_conflicts=True,
-    )
+    for place, name in enumerate(reader_names()):
+        same = {"name": name, "bit": 1 << place}
+        insert_rows(WriterEventReader, {"writer_event_id": begun}, same=same, unless_there=True)
     return bool(begun)
 
 
-def choose(under_way: list[WriterEvent], *, parallel: int) -> list[int]:
+class UnderWay(NamedTuple):
+    """A row of an event, without what makes it a large one."""
+
+    pk: int
+    status: int
+    is_published: bool
+    is_waiting: bool
+    keys: str
+
+    @property
+    def touched(self) -> list[str]:
+        found: list[str] = msgspec.json.decode(self.keys)
+        return found
+
+
+def choose(under_way: Sequence[UnderWay | WriterEvent], *, parallel: int) -> list[int]:
     """Choose from all that is under way, in order, what may begin now."""
     chosen: list[int] = []
     held: set[str] = set()

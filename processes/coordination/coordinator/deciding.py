@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db.models import F
 from django.utils.translation import gettext_noop
 
+from config.common.sql import among_numbers
 from notifications.services.alerts import raise_alert
 from processes.coordination.coordinator.answers import SILENT, WAITS, subject_of_reader
 from processes.coordination.coordinator.standings import Verdict
@@ -27,13 +28,16 @@ MOST = 500
 def decide(*, at: datetime) -> bool:
     """Decide on the events whose readers have all answered, or one of them with a refusal."""
     rows = WriterEvent.objects.filter(app_event_status_id=EventStatus.PROCESSED.value, is_published=False)
-    events = list(rows.order_by("position").prefetch_related("readers")[:MOST])
-    agreed = [event.pk for event in events if _verdicts(event) == {Verdict.PROCESSED}]
+    events = list(rows.order_by("position").values_list("pk", flat=True)[:MOST])
+    verdicts = _verdicts(events)
+    agreed = [event for event in events if verdicts[event] == {Verdict.PROCESSED}]
     committing = take("34.1", WriterEvent.objects.all(), agreed, at=at, again_at=at + AGAIN)
-    for event in events:
-        refusal = next((row for row in event.readers.all() if row.verdict == Verdict.REFUSED), None)
-        if refusal is not None:
-            _refuse(event, refusal, at=at)
+    refusals = WriterEventReader.objects.filter(
+        writer_event__in=set(events).difference(agreed), verdict=Verdict.REFUSED
+    )
+    refused = {row.writer_event_id: row for row in refusals.select_related("writer_event").order_by("-pk")}
+    for refusal in sorted(refused.values(), key=lambda row: row.writer_event.position):
+        _refuse(refusal.writer_event, refusal, at=at)
     return bool(committing)
 
 
@@ -77,9 +81,14 @@ def _silent(event: WriterEvent) -> list[WriterEventReader]:
     return [row for row in rows if row.progress < Progress.PROCESSED]
 
 
-def _verdicts(event: WriterEvent) -> set[str]:
-    configured = reader_names()
-    return {row.verdict for row in event.readers.all() if row.name in configured}
+def _verdicts(events: list[int]) -> dict[int, set[str]]:
+    """Return of each event what the readers that count have said."""
+    verdicts: dict[int, set[str]] = {event: set() for event in events}
+    if events:
+        rows = WriterEventReader.objects.filter(writer_event__in=among_numbers(events), name__in=reader_names())
+        for event, verdict in rows.values_list("writer_event_id", "verdict"):
+            verdicts[event].add(verdict)
+    return verdicts
 
 
 def _refuse(event: WriterEvent, refusal: WriterEventReader, *, at: datetime) -> None:

@@ -63,21 +63,24 @@ def header_of(event: WriterEvent) -> Header:
 
 
 def _letters_to_readers(events: Sequence[WriterEvent], *, again: bool) -> list[Letter]:
-    rows: defaultdict[int, list[WriterEventReader]] = defaultdict(list)
-    for row in WriterEventReader.objects.filter(writer_event__in=among_numbers([event.pk for event in events])):
-        rows[row.writer_event_id].append(row)
+    if not events:
+        return []
+    readers: defaultdict[int, list[tuple[str, int, int]]] = defaultdict(list)
+    rows = WriterEventReader.objects.filter(writer_event__in=among_numbers([event.pk for event in events]))
+    for pk, name, bit, progress in rows.values_list("writer_event_id", "name", "bit", "progress"):
+        readers[pk].append((name, bit, progress))
     letters: list[Letter] = []
     by_bit: defaultdict[tuple[str, int], list[WriterEvent]] = defaultdict(list)
     for event in events:
         told, enough = TO_READERS[event.status]
-        for row in rows[event.pk]:
-            if again and row.progress >= enough:
+        for name, bit, progress in readers[event.pk]:
+            if again and progress >= enough:
                 continue
             if told == Told.PREPARE_PAYLOADS:
-                by_bit[row.name, row.bit].append(event)
+                by_bit[name, bit].append(event)
             else:
                 header = header_of(event) if told == Told.PREPARE else None
-                letters.append((queue_of_reader(row.name), Message(told, event=event.pk, header=header)))
+                letters.append((queue_of_reader(name), Message(told, event=event.pk, header=header)))
     return letters + list(_payload_letters(by_bit))
 
 

@@ -4,9 +4,10 @@ from collections import defaultdict
 from collections.abc import Iterable
 from datetime import datetime
 
-from config.common.moments import parse_moment
 from config.common.sql import among_numbers
 from processes.coordination.content import read_touched
+from processes.coordination.headers import columns_of_headers
+from processes.coordination.inserting import insert_rows
 from processes.coordination.messages import WRITER, Letter, Message, Told, pages
 from processes.coordination.models import WriterEvent, WriterEventPayload
 from processes.coordination.role import events_of
@@ -19,46 +20,37 @@ RETOLD = (EventStatus.CREATED, EventStatus.SAVED, EventStatus.COMMITTED, EventSt
 
 def hear_of_events(messages: list[Message], at: datetime) -> list[Letter]:
     """Step 3: add the events that are not there; of the others the Writer wants to know what became of them."""
-    known = WriterEvent.objects.filter(
-        pk__in=events_of(messages), app_event_status_id__in=[status.value for status in RETOLD]
-    )
-    known.update(is_published=False)
+    known = those(WriterEvent.objects.all(), events_of(messages))
+    known.filter(app_event_status_id__in=[status.value for status in RETOLD]).update(is_published=False)
     headers = {message.event: message.header for message in messages if message.header is not None}
-    WriterEvent.objects.bulk_create(
-        (
-            WriterEvent(
-                pk=pk,
-                position=header.position,
-                date=parse_moment(header.date),
-                correlation_id=header.correlation_id,
-                app_event_type_id=header.type,
-                payload_count=header.payloads,
-                is_undone=header.is_undone,
-                again_at=at + AGAIN,
-                steps=times(at, "3"),
-            )
-            for pk, header in sorted(headers.items())
-        ),
-        ignore_conflicts=True,
+    headers = dict(sorted(headers.items()))
+    insert_rows(
+        WriterEvent,
+        columns_of_headers(headers) | {"is_undone": [header.is_undone for header in headers.values()]},
+        same={"again_at": at + AGAIN, "steps": times(at, "3")},
+        unless_there=True,
     )
     return []
 
 
 def keep_payloads(messages: list[Message], at: datetime) -> list[Letter]:
     """Steps 8 and 11: keep what is not kept yet; an event whose payloads are all here is saved."""
-    rows = those(WriterEvent.objects.all(), events_of(messages)).filter(app_event_status_id=EventStatus.CREATED.value)
-    saving = dict(rows.order_by().values_list("pk", "payload_count"))
+    events = those(WriterEvent.objects.all(), events_of(messages))
+    created = events.filter(app_event_status_id=EventStatus.CREATED.value)
+    saving = dict(created.order_by().values_list("pk", "payload_count"))
     come: dict[int, dict[int, str]] = {event: {} for event in saving}
     for message in messages:
         if message.event in come:
             come[message.event] |= {payload.id: payload.content for payload in message.payloads}
-    WriterEventPayload.objects.bulk_create(
-        (
-            WriterEventPayload(pk=pk, writer_event_id=event, date=at, content=content)
-            for event, payloads in come.items()
-            for pk, content in payloads.items()
-        ),
-        ignore_conflicts=True,
+    insert_rows(
+        WriterEventPayload,
+        {
+            "id": [pk for payloads in come.values() for pk in payloads],
+            "writer_event_id": [event for event, payloads in come.items() for _ in payloads],
+            "content": [content for payloads in come.values() for content in payloads.values()],
+        },
+        same={"date": at},
+        unless_there=True,
     )
     partial = [event for event, count in saving.items() if len(come[event]) < count]
     come |= _read_kept(partial)

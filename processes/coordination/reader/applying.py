@@ -14,8 +14,9 @@ from config.common.sql import among_numbers
 from config.common.wording import fill
 from processes.coordination.content import RowChange, fold
 from processes.coordination.entities import ENTITIES, IN_ORDER, Entity, Key
+from processes.coordination.inserting import insert_rows
 from processes.coordination.reader.models import COMMITS, TABLES
-from processes.coordination.tables import columns_of, values_of
+from processes.coordination.tables import columns_by_name
 
 NO_ROW = gettext_noop("%(entity)s %(id)s is not here")
 IS_THERE = gettext_noop("%(entity)s %(id)s is here already")
@@ -82,14 +83,15 @@ def apply_changes(changes: list[RowChange], *, alias: str) -> None:
 
 def read_commits(*events: int, alias: str) -> list[RowChange]:
     """Return what the commit rows of events make of the tables; of a row that several change, the last."""
-    return fold(
-        RowChange(entity, row.entity_id, None, values_of(entity, row))
-        for entity in ENTITIES
-        for row in COMMITS[entity.name]
-        .objects.using(alias)
-        .filter(app_event_id__in=among_numbers(events, alias=alias))
-        .order_by("number")
-    )
+    changes: list[RowChange] = []
+    for entity in ENTITIES:
+        rows = COMMITS[entity.name].objects.using(alias).filter(app_event_id__in=among_numbers(events, alias=alias))
+        names = [column.name for column in entity.columns]
+        columns = rows.order_by("number").values_list("entity_id", *(column.attribute for column in entity.columns))
+        for pk, *values in columns:
+            is_there = any(value is not None for value in values)
+            changes.append(RowChange(entity, pk, None, dict(zip(names, values, strict=True)) if is_there else None))
+    return fold(changes)
 
 
 def _are_apart(sets: Iterable[list[RowChange]]) -> bool:
@@ -119,13 +121,9 @@ def _check_at_once(alias: str) -> None:
 def _store(entity: Entity, changes: list[RowChange], *, alias: str) -> None:
     if not changes:
         return
-    table = TABLES[entity.name]
-    table.objects.using(alias).bulk_create(
-        [table(id=each.id, **columns_of(entity, each.after)) for each in changes],
-        update_conflicts=True,
-        update_fields=[column.attribute for column in entity.columns],
-        unique_fields=["id"],
-    )
+    columns = columns_by_name(entity, [each.after for each in changes])
+    ids = [each.id for each in changes]
+    insert_rows(TABLES[entity.name], {"id": ids, **columns}, alias=alias, update=tuple(columns))
 
 
 def _delete(entity: Entity, ids: list[Any], *, alias: str) -> None:

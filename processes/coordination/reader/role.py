@@ -8,11 +8,12 @@ import structlog
 from django.db import DataError, IntegrityError, transaction
 from django.db.models import Count, QuerySet
 
-from config.common.moments import parse_moment
 from config.common.sql import among_numbers
 from processes.coordination.bus import Bus
 from processes.coordination.content import RowChange, Unreadable, fold, read_content
 from processes.coordination.entities import ENTITIES
+from processes.coordination.headers import columns_of_headers
+from processes.coordination.inserting import insert_rows
 from processes.coordination.messages import COORDINATOR, Letter, Message, Told, pages, queue_of_reader
 from processes.coordination.reader.applying import Refused, apply_changes, judge, read_commits
 from processes.coordination.reader.models import COMMITS, ROLLBACKS, AppEvent, AppEventPayload, ReaderState
@@ -20,7 +21,7 @@ from processes.coordination.role import MOST, Handler, Role, events_of
 from processes.coordination.routing import alias_of
 from processes.coordination.statuses import FINAL, EventStatus, PayloadStatus
 from processes.coordination.steps import mark_told, note_only, take, those, times
-from processes.coordination.tables import columns_of
+from processes.coordination.tables import columns_by_name
 from processes.coordination.transitions import BY_NUMBER, TELLING, RoleKind
 
 PAYLOADS_MOST = 10 * MOST
@@ -95,20 +96,22 @@ class Reader(Role):
         known = self._add(messages, at)
         past = {pk for pk, status in known.items() if status != EventStatus.CREATED}
         payloads = {
-            payload.id: AppEventPayload(pk=payload.id, app_event_id=message.event, date=at, content=payload.content)
-            for message in messages
-            for payload in message.payloads
+            payload.id: (message.event, payload.content) for message in messages for payload in message.payloads
         }
-        # Of those that are here it is said again.
-        self.payloads.bulk_create(
-            (payload for payload in payloads.values() if payload.app_event_id not in past),
-            update_conflicts=True,
-            update_fields=["is_published"],
-            unique_fields=["id"],
+        new = {pk: payload for pk, payload in payloads.items() if payload[0] not in past}
+        insert_rows(
+            AppEventPayload,
+            {
+                "id": list(new),
+                "app_event_id": [event for event, _ in new.values()],
+                "content": [content for _, content in new.values()],
+            },
+            same={"date": at},
+            alias=self.alias,
+            update=("is_published",),  # those that are here are told of again
         )
-        again = [pk for pk, payload in payloads.items() if payload.app_event_id in past]
-        if again:
-            those(self.payloads, again).update(is_published=False)
+        if len(new) < len(payloads):
+            those(self.payloads, payloads.keys() - new.keys()).update(is_published=False)
         note_only("20", self.events, sorted(set(events_of(messages)) - past), at=at)
         return []
 
@@ -161,22 +164,9 @@ class Reader(Role):
             for pk, status in those(self.events, events_of(messages)).values_list("pk", "app_event_status_id")
         }
         headers = {message.event: message.header for message in messages if message.header is not None}
-        self.events.bulk_create(
-            (
-                AppEvent(
-                    pk=pk,
-                    position=header.position,
-                    date=parse_moment(header.date),
-                    correlation_id=header.correlation_id,
-                    app_event_type_id=header.type,
-                    payload_count=header.payloads,
-                    steps=times(at, "16"),
-                )
-                for pk, header in sorted(headers.items())
-                if pk not in known
-            ),
-            ignore_conflicts=True,
-        )
+        new = {pk: header for pk, header in sorted(headers.items()) if pk not in known}
+        steps = times(at, "16")
+        insert_rows(AppEvent, columns_of_headers(new), same={"steps": steps}, alias=self.alias, unless_there=True)
         return known
 
     def _tell_again(self, ids: Collection[int]) -> None:
@@ -231,14 +221,11 @@ class Reader(Role):
             of_it = [(event, each) for event, changes in sets.items() for each in changes if each.entity is entity]
             if not of_it:
                 continue
-            for table, side in ((COMMITS[entity.name], "after"), (ROLLBACKS[entity.name], "before")):
-                table.objects.using(self.alias).bulk_create(
-                    (
-                        table(app_event_id=event, entity_id=each.id, **columns_of(entity, getattr(each, side)))
-                        for event, each in of_it
-                    ),
-                    ignore_conflicts=True,
-                )
+            keys = {"app_event_id": [event for event, _ in of_it], "entity_id": [each.id for _, each in of_it]}
+            after = columns_by_name(entity, [each.after for _, each in of_it])
+            before = columns_by_name(entity, [each.before for _, each in of_it])
+            insert_rows(COMMITS[entity.name], keys | after, alias=self.alias, unless_there=True)
+            insert_rows(ROLLBACKS[entity.name], keys | before, alias=self.alias, unless_there=True)
 
     def _commit(self, events: list[int], at: datetime) -> list[Letter]:
         """Step 34.3: together, else in halves. One that fails is told; it stays, and is told to be committed again."""

@@ -19,9 +19,10 @@ from config.common.ring import ring
 from config.common.sql import among_numbers
 from processes.coordination.content import RowChange
 from processes.coordination.entities import Entity, Op, Values, type_number
+from processes.coordination.inserting import insert_rows
 from processes.coordination.models import AppEventType
 from processes.coordination.models.writer import TABLES
-from processes.coordination.tables import columns_of, values_of
+from processes.coordination.tables import columns_by_name, values_of
 from processes.coordination.works import WRITER
 from processes.coordination.writer.recording import Recorded, record_event_of
 from processes.coordination.writer.tree import Tree, hold_rows
@@ -138,9 +139,8 @@ def _write(planned: Sequence[RowChange], event: int) -> list[RowChange]:
 
 
 def _insert(entity: Entity, changes: Sequence[RowChange], event: int) -> list[int]:
-    table = TABLES[entity.name]
-    rows = [table(**columns_of(entity, each.after), last_event_id=event) for each in changes]
-    return [row.pk for row in table.objects.bulk_create(rows)]
+    after = columns_by_name(entity, [each.after for each in changes])
+    return insert_rows(TABLES[entity.name], after, same={"last_event_id": event})
 
 
 def _store(entity: Entity, changes: Sequence[RowChange], event: int) -> None:
@@ -151,14 +151,8 @@ def _store(entity: Entity, changes: Sequence[RowChange], event: int) -> None:
 
 
 def store_rows(entity: Entity, rows: dict[Any, Values], last_events: dict[Any, int]) -> None:
-    table = TABLES[entity.name]
-    names = [column.attribute for column in entity.columns]
-    table.objects.bulk_create(
-        [table(id=pk, **columns_of(entity, values), last_event_id=last_events[pk]) for pk, values in rows.items()],
-        update_conflicts=True,
-        update_fields=[*names, "last_event_id"],
-        unique_fields=["id"],
-    )
+    columns = columns_by_name(entity, list(rows.values())) | {"last_event_id": [last_events[pk] for pk in rows]}
+    insert_rows(TABLES[entity.name], {"id": list(rows), **columns}, update=tuple(columns))
 
 
 def delete_rows(entity: Entity, ids: Sequence[Any]) -> None:

@@ -4,8 +4,9 @@ Events that depend on each other are committed in the order of their ids, so who
 before it. Ids themselves have gaps, and a later one may be committed first.
 """
 
-from django.db import transaction
+from django.db import connection, transaction
 
+from config.common.sql import load
 from processes.coordination.models import AppEvent, WriterState
 
 BATCH = 1000
@@ -19,9 +20,8 @@ def number_once() -> bool:
     with transaction.atomic():
         # The lock comes first: what is read behind it includes all that was committed before it was held.
         state = WriterState.objects.select_for_update().get(pk=1)
-        events = list(unnumbered.order_by("pk").only("pk")[:BATCH])
-        for position, event in enumerate(events, start=state.position + 1):
-            event.position = position
-        AppEvent.objects.bulk_update(events, ["position"])
-        WriterState.objects.filter(pk=1).update(position=state.position + len(events))
+        with connection.cursor() as cursor:
+            cursor.execute(load("processes.coordination", "number"), [state.position, BATCH])
+            state.position += cursor.rowcount
+        state.save(update_fields=["position"])
     return True

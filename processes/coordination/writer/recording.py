@@ -6,19 +6,30 @@ from datetime import datetime
 from typing import Any
 
 from config.common.correlation import correlation_id
-from config.common.moments import format_moment
 from processes.coordination.content import RowChange, fold, write_content
-from processes.coordination.entities import BY_NAME
+from processes.coordination.entities import BY_NAME, Entity
+from processes.coordination.inserting import insert_rows
 from processes.coordination.models import AppEvent, AppEventPayload
 from processes.coordination.models.writer import COMMITS, ROLLBACKS
-from processes.coordination.steps import AGAIN
-from processes.coordination.tables import columns_of
+from processes.coordination.steps import AGAIN, times
+from processes.coordination.tables import columns_by_name
+
+_RECORDED = (
+    "date",
+    "correlation_id",
+    "app_event_type_id",
+    "is_undone",
+    "payload_count",
+    "changes",
+    "again_at",
+    "steps",
+)
 
 
 def record_event_of(
     type: int, *, is_undone: bool, at: datetime, payloads: int = 0, changes: list[int] | None = None
 ) -> AppEvent:
-    return AppEvent.objects.create(
+    event = AppEvent(
         date=at,
         correlation_id=correlation_id(),
         app_event_type_id=type,
@@ -26,8 +37,10 @@ def record_event_of(
         payload_count=payloads,
         changes=changes,
         again_at=at + AGAIN,
-        steps={"1": format_moment(at)},
+        steps=times(at, "1"),
     )
+    (event.pk,) = insert_rows(AppEvent, {name: [getattr(event, name)] for name in _RECORDED})
+    return event
 
 
 @dataclass(frozen=True)
@@ -41,24 +54,23 @@ class Recorded:
 
     def write(self, *, at: datetime) -> None:
         sources = self.sources or [(None, 0)] * len(self.changes)
-        AppEventPayload.objects.bulk_create(
-            AppEventPayload(app_event=self.event, date=at, content=write_content(each), change_id=change_id, part=part)
-            for each, (change_id, part) in zip(self.changes, sources, strict=True)
+        insert_rows(
+            AppEventPayload,
+            {
+                "content": [write_content(each) for each in self.changes],
+                "change_id": [change_id for change_id, _ in sources],
+                "part": [part for _, part in sources],
+            },
+            same={"app_event_id": self.event.pk, "date": at},
         )
         folded = fold(self.changes)
-        for name in {each.entity.name for each in folded}:
-            entity, of_it = BY_NAME[name], [each for each in folded if each.entity.name == name]
-            commit, rollback = COMMITS[name], ROLLBACKS[name]
-            commit.objects.bulk_create(
-                commit(app_event_id=self.event.pk, entity_id=each.id, **columns_of(entity, each.after))
-                for each in of_it
-            )
-            rollback.objects.bulk_create(
-                rollback(
-                    app_event_id=self.event.pk,
-                    entity_id=each.id,
-                    previous_event_id=self.last_events.get((name, each.id)),
-                    **columns_of(entity, each.before),
-                )
-                for each in of_it
-            )
+        for name in {each.entity.name: ... for each in folded}:
+            self._write_rows(BY_NAME[name], [each for each in folded if each.entity.name == name])
+
+    def _write_rows(self, entity: Entity, changes: list[RowChange]) -> None:
+        ids, same = [each.id for each in changes], {"app_event_id": self.event.pk}
+        after = columns_by_name(entity, [each.after for each in changes])
+        insert_rows(COMMITS[entity.name], {"entity_id": ids, **after}, same=same)
+        before = columns_by_name(entity, [each.before for each in changes])
+        previous = [self.last_events.get((entity.name, pk)) for pk in ids]
+        insert_rows(ROLLBACKS[entity.name], {"entity_id": ids, "previous_event_id": previous, **before}, same=same)

@@ -1,6 +1,6 @@
 """The Writer's check of references and trees, over the rows as they are and as the change set has left them so far."""
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Any
 
 from django.db import connection
@@ -77,7 +77,9 @@ class Tree:
                     self._parents.setdefault(row, parent)
 
 
-def hold_rows(entity: Entity, ids: Iterable[int]) -> dict[int, Any]:
+def hold_rows(entity: Entity, ids: Collection[int]) -> dict[int, Any]:
     """Lock rows until the end of the transaction, in the order of their ids."""
+    if not ids:
+        return {}
     rows = TABLES[entity.name].objects.select_for_update()
     return {row.pk: row for row in rows.filter(pk__in=among_numbers(sorted(set(ids)))).order_by("pk")}

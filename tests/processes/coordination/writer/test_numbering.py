@@ -50,13 +50,12 @@ class TestNumberOnce:
     def test_gives_no_position_without_keeping_the_mark(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """It dies between the two."""
         item("a")
-        writes = AppEvent.objects.bulk_update
 
-        def write_and_die(*args: Any) -> None:
-            writes(*args)
+        def die(*args: Any, **kwargs: Any) -> None:
+            assert positions() == [1]
             raise RuntimeError
 
-        monkeypatch.setattr(AppEvent.objects, "bulk_update", write_and_die)
+        monkeypatch.setattr(WriterState, "save", die)
         with pytest.raises(RuntimeError):
             number_once()
         assert positions() == [None]
