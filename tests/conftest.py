@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 from django.db import connections
+from django.test import TransactionTestCase
 from django.utils import translation
 
 from config.common.ring import answer_rings
 from config.records import refusals
+from tests.emptying import empty_databases
 from tests.settings import DATABASES
 
 
@@ -73,6 +75,13 @@ def in_threads() -> Callable[[Callable[[int], Any], int], list[Any]]:
             return list(pool.map(body, range(threads)))
 
     return run
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _quickly_emptied() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", empty_databases)
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")

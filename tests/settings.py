@@ -35,11 +35,11 @@ from config.settings import DATA_DIR, DATABASES, STORAGES  # noqa: E402
 if DATABASES["default"]["ENGINE"] == "config.engines.sqlite":
     # In memory, threads would share one connection's cache and its table locks: nothing like the product.
     DATABASES["default"]["TEST"] = {"NAME": str(DATA_DIR / "test.sqlite3")}
-    DATABASES["reader_main"]["TEST"] = {"NAME": str(DATA_DIR / "test_reader.sqlite3")}
+    DATABASES["reader_main"]["TEST"] = {"NAME": str(DATA_DIR / "test_reader.sqlite3"), "MIGRATE": False}
 else:
     # Two runs may share a server.
     DATABASES["default"]["TEST"] = {"NAME": f"test_postern_{os.getpid()}"}
-    DATABASES["reader_main"]["TEST"] = {"NAME": f"test_reader_{os.getpid()}"}
+    DATABASES["reader_main"]["TEST"] = {"NAME": f"test_reader_{os.getpid()}", "MIGRATE": False}
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 # The hashed names need `collectstatic`; the browser tests run it and serve by them.
 STORAGES = {**STORAGES, "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}

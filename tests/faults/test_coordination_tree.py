@@ -3,6 +3,7 @@ any order and many events are under way at once: both sides have the same tree i
 
 import os
 import random
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -13,12 +14,13 @@ from config.common.errors import Invalid
 from processes.coordination.models import AppEvent
 from processes.coordination.models.writer import DummyNode
 from processes.coordination.reader import models as reader
+from processes.coordination.rebuilding import rebuild_reader
 from processes.coordination.statuses import EventStatus
 from processes.coordination.writer.changing import Wanted
 from tests.processes.coordination.cast import DATABASES, Cast, ShuffledBus, make, rows_of, wanted
 
 SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
-NODES = max(60, int(1000 * SCALE))
+NODES = max(30, int(1000 * SCALE))
 WRITERS = 2
 pytestmark = [pytest.mark.django_db(transaction=True, databases=DATABASES), pytest.mark.timeout(1800)]
 
@@ -26,13 +28,13 @@ pytestmark = [pytest.mark.django_db(transaction=True, databases=DATABASES), pyte
 class TreeWriter:
     """Makes change sets until its share of the nodes has been created, with moves and deletions between."""
 
-    def __init__(self, seed: int) -> None:
-        self._random = random.Random(seed)
+    def __init__(self, seed: int, nodes: int) -> None:
+        self._random, self._nodes = random.Random(seed), nodes
         self.made = self.refused = 0
 
     def run(self) -> None:
         try:
-            while self.made < NODES // WRITERS:
+            while self.made < self._nodes:
                 self._change()
         finally:
             connections.close_all()
@@ -60,8 +62,30 @@ class TreeWriter:
 @pytest.mark.embedded
 def test_both_sides_have_the_same_tree(settings: Any) -> None:
     settings.COORDINATION_PARALLEL = 8
-    cast = Cast(bus=ShuffledBus(seed=9))
-    writers = [TreeWriter(seed) for seed in range(WRITERS)]
+    writers = write_all(Cast(bus=ShuffledBus(seed=9)), NODES)
+    print(f"{AppEvent.objects.count()} events, {sum(writer.made for writer in writers)} nodes made")
+    check_sides()
+
+
+def test_a_reader_is_rebuilt_while_they_write(settings: Any) -> None:
+    settings.COORDINATION_PARALLEL = 8
+    rebuilt: list[int] = []
+    over = threading.Event()
+    with ThreadPoolExecutor(1) as threads:
+        rebuilding = threads.submit(rebuild_until, over, rebuilt)
+        try:
+            write_all(Cast(), NODES)
+        finally:
+            over.set()
+        rebuilding.result()
+    print(f"rebuilt {len(rebuilt)} times, with up to {max(rebuilt)} rows")
+    check_sides()
+    assert len(rebuilt) > 1
+
+
+def write_all(cast: Cast, nodes: int) -> list[TreeWriter]:
+    """Let the writers write and the roles take turns until every event has ended."""
+    writers = [TreeWriter(seed, nodes // WRITERS) for seed in range(WRITERS)]
     with ThreadPoolExecutor(WRITERS) as threads:
         running = [threads.submit(writer.run) for writer in writers]
         while not all(each.done() for each in running):
@@ -70,10 +94,20 @@ def test_both_sides_have_the_same_tree(settings: Any) -> None:
         for each in running:
             each.result()
     cast.settle_by_repeats()
-    statuses = {event.status for event in AppEvent.objects.all()}
-    assert statuses == {EventStatus.COMMITTED}
+    return writers
+
+
+def rebuild_until(over: threading.Event, rebuilt: list[int]) -> None:
+    try:
+        while not over.wait(0.2):
+            rebuilt.append(rebuild_reader("main")["DummyNode"])
+    finally:
+        connections.close_all()
+
+
+def check_sides() -> None:
+    assert {event.status for event in AppEvent.objects.all()} == {EventStatus.COMMITTED}
     ours, theirs = rows_of(DummyNode, using="default"), rows_of(reader.TABLES["DummyNode"], using="reader_main")
-    print(f"{AppEvent.objects.count()} events, {sum(writer.made for writer in writers)} nodes made, {len(ours)} left")
     assert ours == theirs
     assert is_tree({pk: row["parent_id"] for pk, row in theirs.items()})
 

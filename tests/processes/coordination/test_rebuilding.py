@@ -12,7 +12,7 @@ from sensors.services.clients import create_client
 from sensors.services.sensors import create_sensor, update_sensor
 from tests.processes.coordination.cast import DATABASES, Cast, make, rows_of, status_of, wanted
 
-pytestmark = [pytest.mark.django_db(databases=DATABASES), pytest.mark.embedded]
+pytestmark = pytest.mark.django_db(databases=DATABASES)
 
 
 def theirs(name: str) -> dict[int, dict[str, object]]:
@@ -41,6 +41,7 @@ class TestRebuildReader:
         assert rebuild_reader("main")["DummyNode"] == 6
         assert theirs("DummyNode") == ours("DummyNode")
 
+    @pytest.mark.embedded
     def test_leaves_out_what_is_under_way_and_has_it_in_the_end(self) -> None:
         cast = Cast()
         row = make(wanted("DummyItem", "insert", name="old")).ids[0]
@@ -87,6 +88,7 @@ class TestRebuildReader:
         rebuild_reader("main")
         assert {pk: row["name"] for pk, row in theirs("DummyItem").items()} == {made.ids[0]: "c"}
 
+    @pytest.mark.embedded
     def test_has_the_registry_as_it_was_committed(self) -> None:
         cast = Cast()
         client = create_client(actor="test", name="c", url="https://example.com/").client_id
@@ -125,6 +127,7 @@ class TestBuildNewReader:
         assert said == ["Reader main has 1 rows."]
 
 
+@pytest.mark.embedded
 class TestCommand:
     def test_says_what_the_reader_has(self, capsys: pytest.CaptureFixture[str]) -> None:
         make(wanted("DummyItem", "insert", name="a"))

@@ -91,7 +91,7 @@ class TestImportSensors:
     def test_costs_few_statements(self, django_assert_max_num_queries: Any) -> None:
         client = make_client()
         content = table(*(f"s{n},Here,,,,{client.pk}" for n in range(1000)))
-        with django_assert_max_num_queries(14):
+        with django_assert_max_num_queries(15):
             import_sensors(content=content, actor="anna")
 
 

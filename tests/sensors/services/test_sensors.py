@@ -131,7 +131,7 @@ class TestUpdateSensor:
 
     def test_costs_few_statements(self, django_assert_max_num_queries: Any) -> None:
         make_sensor("0xA")
-        with django_assert_max_num_queries(8):
+        with django_assert_max_num_queries(10):
             update_sensor(sensor_id="0xA", address="2 Gate Street", actor="anna")
 
 

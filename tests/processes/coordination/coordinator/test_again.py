@@ -14,7 +14,7 @@ from processes.coordination.writer.changing import Changed
 from tests.processes.coordination.cast import DATABASES, Cast, let_time_pass, make, wanted
 from tests.processes.coordination.walk import items_of_reader, items_of_writer, look
 
-pytestmark = [pytest.mark.django_db(databases=DATABASES), pytest.mark.embedded]
+pytestmark = pytest.mark.django_db(databases=DATABASES)
 COMMITTED = ("Committed, 12 Saved", "Committed+, 12 Processed", "Committed+, 12 Processed+")
 TO_CANCEL = (Told.CANCEL, Told.CANCELED, Told.EVENT_CANCELED)
 FORWARD = [told for told in Told if told not in (*TO_CANCEL, Told.UNKNOWN, Told.ALIVE)]
@@ -95,6 +95,7 @@ class TestLostOnce:
         assert items_of_writer() == {}
 
 
+@pytest.mark.embedded
 class TestLostAtRandom:
     @pytest.mark.parametrize("seed", range(2))
     def test_whatever_is_lost_all_ends_equal(self, seed: int) -> None:
@@ -109,6 +110,7 @@ class TestLostAtRandom:
         assert items_of_reader() == items_of_writer()
 
 
+@pytest.mark.embedded
 class TestAgain:
     def test_nothing_is_told_again_before_its_time(self) -> None:
         cast = Cast()
