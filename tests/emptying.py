@@ -5,9 +5,11 @@ Django's own way truncates every table and makes all permissions and groups anew
 
 from typing import Any
 
+from django.contrib.auth.models import Group
 from django.db import connections, router, transaction
 from django.test import TransactionTestCase
 
+from config.records.groups import GROUPS
 from processes.coordination.keeping import NUMBERS, STATES
 
 KEPT = {
@@ -34,6 +36,8 @@ def empty(alias: str) -> None:
             cursor.execute("SET LOCAL session_replication_role = replica")  # in any order, whoever refers to whom
         for table in tables:
             cursor.execute(f'DELETE FROM "{table}"')
+        if router.allow_migrate_model(alias, Group):
+            Group.objects.using(alias).exclude(name__in=GROUPS).delete()
         for model in STATES:
             if router.allow_migrate_model(alias, model):
                 model._default_manager.using(alias).bulk_create([model(pk=1)])
