@@ -51,7 +51,7 @@ test: packages dev ## Install what is missing, start private servers, check the 
 	@$(SERVERS) --no-fsync -- $(MAKE) --no-print-directory suite
 
 suite: # The suite on PostgreSQL, where drills wait more than they work; then on SQLite what claims to work embedded
-	@SUITE=1 $(PYTEST) -q -n 3 --dist loadgroup
+	@SUITE=1 $(PYTEST) -q -n 4 --dist loadgroup
 	@SUITE=1 TEST_PROFILE=embedded $(PYTEST) -q -n 3 --dist loadgroup -m embedded
 
 check: dev ## Lint, format, types, import contracts, deployment, migrations, translations

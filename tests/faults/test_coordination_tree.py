@@ -74,7 +74,7 @@ def test_a_reader_is_rebuilt_while_they_write(settings: Any) -> None:
     with ThreadPoolExecutor(1) as threads:
         rebuilding = threads.submit(rebuild_until, over, rebuilt)
         try:
-            write_all(Cast(), NODES)
+            write_all(Cast(), NODES // 2)
         finally:
             over.set()
         rebuilding.result()
@@ -99,7 +99,7 @@ def write_all(cast: Cast, nodes: int) -> list[TreeWriter]:
 
 def rebuild_until(over: threading.Event, rebuilt: list[int]) -> None:
     try:
-        while not over.wait(0.2):
+        while not over.wait(0.1):
             rebuilt.append(rebuild_reader("main")["DummyNode"])
     finally:
         connections.close_all()

@@ -19,7 +19,7 @@ from sensors.services.clients import create_client, update_client
 from sensors.services.sensors import create_sensor, update_sensor
 from tests.processes.coordination.cast import DATABASES, Cast, ShuffledBus, make, rows_of, wanted
 
-pytestmark = [pytest.mark.django_db(databases=DATABASES), pytest.mark.embedded]
+pytestmark = pytest.mark.django_db(databases=DATABASES)
 READER = "reader_main"
 
 

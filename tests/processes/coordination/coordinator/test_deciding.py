@@ -25,7 +25,7 @@ from tests.processes.coordination.cast import (
     wanted,
 )
 
-pytestmark = [pytest.mark.django_db(databases=DATABASES), pytest.mark.embedded]
+pytestmark = pytest.mark.django_db(databases=DATABASES)
 READER = "reader_main"
 
 
