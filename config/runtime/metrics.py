@@ -8,6 +8,7 @@ from typing import Any
 from asgiref.sync import iscoroutinefunction
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from django.utils import timezone
 from django.utils.decorators import sync_and_async_middleware
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
@@ -16,6 +17,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from config.counters import FOLDER_VARIABLE
 from config.runtime.health import engine_states
 from notifications.selectors import follower_lags
+from processes.coordination.selectors import lags
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
@@ -49,6 +51,7 @@ class _Now:
         yield engines
         if states["database"] == "ok":
             yield _backlogs()
+            yield _reader_lags()
 
 
 def _backlogs() -> Metric:
@@ -56,6 +59,16 @@ def _backlogs() -> Metric:
     for follower in follower_lags():
         backlogs.add_metric([follower.name], follower.lag)
     return backlogs
+
+
+def _reader_lags() -> Metric:
+    behind = GaugeMetricFamily(
+        "postern_reader_lag_seconds", "Age of the oldest change set that a reader has not ended", labels=["reader"]
+    )
+    now = timezone.now()
+    for lag in lags():
+        behind.add_metric([lag.reader], 0.0 if lag.since is None else (now - lag.since).total_seconds())
+    return behind
 
 
 @sync_and_async_middleware

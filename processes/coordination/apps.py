@@ -17,11 +17,13 @@ class CoordinationConfig(AppConfig):
         from processes.coordination import works
         from processes.coordination.keeping import keep_rows
         from processes.coordination.tracing import trace_events
+        from processes.coordination.watching import look_for_absences
         from processes.coordination.writer.registry import note_changes
 
         post_migrate.connect(keep_rows, dispatch_uid="coordination.keep_rows")
         on_changes(note_changes)
         register_tracing(Tracing("coordination.view_appevent", trace_events))
+        register_work(Work(name=works.ABSENCES, run_once=look_for_absences, every=10.0))
         if settings.AMQP_URL:  # `run_coordination` does it; what is rung for is found by its next look
             register_work(Work(name=works.WRITER, run_once=lambda: False, every=10.0))
         else:

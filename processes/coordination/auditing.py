@@ -15,15 +15,17 @@ from django.db.models import Count, Exists, F, Max, Min, OuterRef
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
+from config.records.models import ChangeRecord
 from notifications.services.alerts import heal, raise_alert
 from processes.coordination.entities import ENTITIES, Entity
-from processes.coordination.models import AppEvent, WriterEvent, WriterEventPayload
+from processes.coordination.models import AppEvent, AppEventPayload, WriterEvent, WriterEventPayload
 from processes.coordination.models.writer import COMMITS, ROLLBACKS, TABLES
 from processes.coordination.reader import models as reader
 from processes.coordination.routing import alias_of, reader_names
-from processes.coordination.snapshot import Snapshot, one_state
+from processes.coordination.snapshot import Snapshot, chunks, one_state
 from processes.coordination.statuses import EventStatus
 from processes.coordination.tables import values_of
+from processes.coordination.writer.registry import KINDS
 
 ALERT = "coordination.audit"
 SUBJECT = "coordination"
@@ -63,6 +65,7 @@ def find_faults(*, at: datetime) -> list[Finding]:
         _events_without_payloads,
         _events_without_rows,
         _rows_without_events,
+        _changes_without_events,
         _gaps_of_the_writer,
         _gaps_of_the_coordinator,
         _payloads_of_the_coordinator,
@@ -102,6 +105,20 @@ def _rows_without_events(at: datetime) -> Iterator[Finding]:
         rows = table.objects.filter(~Exists(known), last_event_id__gte=oldest)
         for pk, event in rows.order_by("pk").values_list("pk", "last_event_id")[:1000]:
             yield Finding("row without its event", f"{name} {pk}, event {event}")
+
+
+def _changes_without_events(at: datetime) -> Iterator[Finding]:
+    """Look for lines of the registry's change log, behind the first that has one, of which no event was made."""
+    made = AppEventPayload.objects.filter(app_event__in=_recent(at))
+    first = made.aggregate(first=Min("change_id"))["first"]
+    if first is None:
+        return
+    unfilled = AppEvent.objects.filter(changes__isnull=False).values_list("changes", flat=True)
+    waiting = {pk for ids in unfilled for pk in ids or ()}
+    lines = ChangeRecord.objects.filter(pk__gte=first, kind__in=KINDS, at__lt=at - GRACE)
+    lines = lines.filter(~Exists(AppEventPayload.objects.filter(change_id=OuterRef("pk"))))
+    for pk in lines.exclude(pk__in=waiting).order_by("pk").values_list("pk", flat=True):
+        yield Finding("change of the registry without an event", str(pk))
 
 
 def _gaps_of_the_writer(at: datetime) -> Iterator[Finding]:
@@ -194,12 +211,18 @@ def _differing_rows(name: str) -> Iterator[Finding]:
 
 
 def _compare(entity: Entity, snapshot: Snapshot, name: str) -> Iterator[Finding]:
+    """Compare chunk by chunk, for a registry may be large; ids are collected only if the reader has too many rows."""
     rows = reader.TABLES[entity.name].objects.using(alias_of(name))
-    theirs = {row.pk: values_of(entity, row) for row in rows.iterator(2000)}
-    for pk, values in snapshot.rows(entity):
-        if pk not in theirs:
-            yield Finding("row that a reader lacks", f"{name}: {entity.name} {pk}")
-        elif theirs.pop(pk) != values:
-            yield Finding("row that differs", f"{name}: {entity.name} {pk}")
-    for pk in theirs:
-        yield Finding("row that only a reader has", f"{name}: {entity.name} {pk}")
+    count = 0
+    for chunk in chunks(snapshot.rows(entity)):
+        theirs = {row.pk: values_of(entity, row) for row in rows.filter(pk__in=[pk for pk, _ in chunk])}
+        count += len(theirs)
+        for pk, values in chunk:
+            if pk not in theirs:
+                yield Finding("row that a reader lacks", f"{name}: {entity.name} {pk}")
+            elif theirs[pk] != values:
+                yield Finding("row that differs", f"{name}: {entity.name} {pk}")
+    if count < rows.count():
+        ours = {pk for pk, _ in snapshot.rows(entity)}
+        for pk in sorted(set(rows.values_list("pk", flat=True)) - ours):
+            yield Finding("row that only a reader has", f"{name}: {entity.name} {pk}")

@@ -75,11 +75,12 @@ Letter = tuple[str, Message]
 _decoder = msgspec.json.Decoder(list[Message])
 
 
-def encode(messages: list[Message]) -> bytes:
-    return msgspec.json.encode(messages)
+def encode(message: Message) -> bytes:
+    return msgspec.json.encode(message)
 
 
 def decode(body: bytes) -> list[Message]:
+    """Read the messages of an envelope, which is a list of them."""
     return _decoder.decode(body)
 
 

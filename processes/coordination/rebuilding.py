@@ -6,25 +6,23 @@ so when it is told of them, and is told everything anew. Events that were being 
 Whoever reads the database meanwhile sees the old rows until all of the new ones are there.
 """
 
-from collections.abc import Callable, Iterator
-from itertools import islice
+from collections.abc import Callable
 from typing import Any
 
 import structlog
 from django.db import transaction
 from django.utils import timezone
 
-from processes.coordination.entities import IN_ORDER, Entity, Values
+from processes.coordination.entities import IN_ORDER, Entity
 from processes.coordination.gateway.reading import get_alias
 from processes.coordination.models import AppEvent
 from processes.coordination.reader.models import COMMITS, ROLLBACKS, TABLES, AppEventPayload, ReaderState
 from processes.coordination.reader.models import AppEvent as ReaderEvent
 from processes.coordination.routing import alias_of
-from processes.coordination.snapshot import Snapshot, one_state
+from processes.coordination.snapshot import Snapshot, chunks, one_state
 from processes.coordination.statuses import EventStatus
 from processes.coordination.tables import columns_of
 
-CHUNK = 2000
 log = structlog.get_logger(__name__)
 Progress = Callable[[str, int], Any]
 
@@ -60,16 +58,11 @@ def _wipe(alias: str) -> None:
 
 def _fill(entity: Entity, snapshot: Snapshot, alias: str, progress: Progress) -> int:
     table, done = TABLES[entity.name], 0
-    for chunk in _chunks(snapshot.rows(entity)):
+    for chunk in chunks(snapshot.rows(entity)):
         table.objects.using(alias).bulk_create(table(id=pk, **columns_of(entity, values)) for pk, values in chunk)
         done += len(chunk)
         progress(entity.name, done)
     return done
-
-
-def _chunks(rows: Iterator[tuple[Any, Values]]) -> Iterator[list[tuple[Any, Values]]]:
-    while chunk := list(islice(rows, CHUNK)):
-        yield chunk
 
 
 def _mark_committed(events: list[AppEvent], alias: str) -> None:

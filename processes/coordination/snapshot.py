@@ -8,6 +8,7 @@ event that was committed has left it. What is decided to be committed counts as 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from django.db import connection, transaction
@@ -55,6 +56,11 @@ class Snapshot:
         for pk, instead in own.values():
             if instead is not None:
                 yield pk, instead
+
+
+def chunks(rows: Iterator[tuple[Any, Values]]) -> Iterator[list[tuple[Any, Values]]]:
+    while chunk := list(islice(rows, CHUNK)):
+        yield chunk
 
 
 @contextmanager

@@ -1,6 +1,8 @@
 """Who plays in the demonstration: registered once, with new keys at every start."""
 
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
 from django.utils import timezone
 
@@ -11,6 +13,9 @@ from messaging.services.databases import create_database, rotate_database_key
 from messaging.services.devices import create_device, rotate_device_key
 from messaging.services.enterprises import create_enterprise
 from messaging.services.subsystems import create_subsystem
+from processes.coordination.entities import DUMMY_NODE, Op
+from processes.coordination.models import DummyNode
+from processes.coordination.writer.changing import Wanted, change
 from processes.workflows.examples import publish_examples
 from sensors.models import Client, Sensor
 from sensors.services.clients import create_client, update_client
@@ -34,6 +39,7 @@ class Cast:
 def engage(hook_url: str) -> Cast:
     """Register what is missing and give everybody a key."""
     _register_fleet(_register_client(hook_url))
+    _build_tree()
     publish_examples(actor=ACTOR, at=timezone.now())
     if not Enterprise.objects.filter(pk=ENTERPRISE).exists():
         create_enterprise(enterprise_id=ENTERPRISE, name="Demo Trading", actor=ACTOR)
@@ -59,6 +65,21 @@ def _register_fleet(client_id: int) -> None:
             address = f"{number % 12 + 1} Demo Street, door {number // 12 + 1}"
             clients = [client_id] if number % 3 == 0 else []
             create_sensor(sensor_id=sensor_id, address=address, heartbeat_timeout=120, clients=clients, actor=ACTOR)
+
+
+def _build_tree() -> None:
+    """Let the Writer have a small tree, whose change sets go to the reader when the product serves."""
+    if DummyNode.objects.exists():
+        return
+    now = timezone.now()
+    (house,) = _insert([{"name": "Demo house", "parent": None}], at=now)
+    floors = _insert([{"name": f"Floor {floor}", "parent": house} for floor in range(1, 4)], at=now)
+    _insert([{"name": f"Door {door}", "parent": floor} for floor in floors for door in range(1, 5)], at=now)
+    change([Wanted(DUMMY_NODE, Op.UPDATE, house, {"name": "Demo house, 1 Demo Street"})], at=now)
+
+
+def _insert(rows: list[dict[str, Any]], *, at: datetime) -> list[int]:
+    return change([Wanted(DUMMY_NODE, Op.INSERT, fields=fields) for fields in rows], at=at).ids
 
 
 def _signals_key() -> str:

@@ -7,7 +7,9 @@ from django.utils.translation import gettext
 
 from notifications.naming import Named, Names, register_names
 from processes.coordination.admin.filters import PREFIX
+from processes.coordination.admin.words import ROLES
 from processes.coordination.coordinator.answers import subject_of_reader
+from processes.coordination.transitions import RoleKind
 from processes.coordination.writer.compensating import subject_of
 
 READER_PREFIX = subject_of_reader("")
@@ -20,6 +22,8 @@ def name_subject(subject: str) -> Named | None:
     if subject.startswith(READER_PREFIX):
         page = reverse("admin:coordination_appevent_changelist")
         return Named(gettext("reader %(name)s") % {"name": subject.removeprefix(READER_PREFIX)}, page)
+    if subject in (RoleKind.WRITER, RoleKind.COORDINATOR):
+        return Named(str(ROLES[RoleKind(subject)]), reverse("admin:coordination_appevent_changelist"))
     return None
 
 

@@ -4,11 +4,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 
-from processes.coordination.admin.words import say_age
+from processes.coordination.admin.words import ROLES, say_age
 from processes.coordination.coordinator.life import BELIEVED
 from processes.coordination.models import AppEvent, RoleLife
-from processes.coordination.selectors import UNDER_WAY, lags
+from processes.coordination.selectors import UNDER_WAY, Lag, lags
+from processes.coordination.transitions import RoleKind
 
 MOST = 10_000
 """Counted no further: beyond it nobody asks for the exact number."""
@@ -16,11 +18,11 @@ MOST = 10_000
 
 @dataclass(frozen=True)
 class RoleRow:
-    name: str
-    """Empty: the Writer; else the reader's."""
+    title: str
     is_alive: bool
     heard: SafeString | None
     """How long ago; None: never."""
+    is_reader: bool = False
     waiting: int = 0
     behind: SafeString | None = None
     """The age of the oldest change set that the reader has not ended; None: it has all."""
@@ -31,21 +33,25 @@ class ReadersCard:
     rows: list[RoleRow]
     under_way: int
     is_more: bool
-
-    @property
-    def is_coordinator_away(self) -> bool:
-        """It is the Coordinator who hears of the others: where it has heard of nobody, it may itself be away."""
-        return not any(row.is_alive for row in self.rows)
+    is_coordinator_away: bool
+    """It is the Coordinator who hears of the others: nothing is known of them either."""
 
 
 def build_readers_card(now: datetime) -> ReadersCard:
     seen = dict(RoleLife.objects.values_list("name", "seen_at"))
     counted = AppEvent.objects.filter(app_event_status_id__in=UNDER_WAY).order_by()[: MOST + 1].count()
-    rows = [RoleRow("", *_life(seen.get("writer"), now))]
-    for lag in lags():
-        behind = None if lag.since is None else say_age(lag.since, now)
-        rows.append(RoleRow(lag.reader, *_life(seen.get(f"reader/{lag.reader}"), now), lag.waiting, behind))
-    return ReadersCard(rows, min(counted, MOST), counted > MOST)
+    writer, coordinator = (
+        RoleRow(str(ROLES[role]), *_life(seen.get(role), now)) for role in (RoleKind.WRITER, RoleKind.COORDINATOR)
+    )
+    readers = [_reader_row(lag, seen.get(f"reader/{lag.reader}"), now) for lag in lags()]
+    rows = [writer, coordinator, *readers]
+    return ReadersCard(rows, min(counted, MOST), counted > MOST, is_coordinator_away=not coordinator.is_alive)
+
+
+def _reader_row(lag: Lag, seen_at: datetime | None, now: datetime) -> RoleRow:
+    title = gettext("Reader %(name)s") % {"name": lag.reader}
+    behind = None if lag.since is None else say_age(lag.since, now)
+    return RoleRow(title, *_life(seen_at, now), is_reader=True, waiting=lag.waiting, behind=behind)
 
 
 def _life(seen_at: datetime | None, now: datetime) -> tuple[bool, SafeString | None]:

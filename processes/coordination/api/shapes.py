@@ -20,6 +20,9 @@ class AcceptedRowsSerializer(serializers.Serializer[Any]):
 
 
 class AcceptedSetSerializer(serializers.Serializer[Any]):
+    """The ids of the rows in the order of the changes, and the event."""
+
+    id = serializers.ListField(child=serializers.JSONField())
     event = serializers.IntegerField(allow_null=True)
 
 

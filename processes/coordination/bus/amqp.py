@@ -1,10 +1,12 @@
 """Queues of RabbitMQ: durable, confirmed when written, acknowledged when what they said has been committed.
 
 One AMQP message is an envelope of many: a role answers a hundred events in one turn, and each envelope costs as much as
-a single one would.
+a single one would. It is kept for ten minutes: whatever matters is told again every ten seconds, so behind a role that
+is away for a day nothing would pile up but repeats.
 """
 
 from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +31,10 @@ from processes.coordination.routing import reader_names
 
 ENVELOPE = 100
 """So many messages in one; each may hold a page of payloads."""
+LARGEST = 1 << 20
+"""So many bytes in one, unless a single message has more."""
 UNREAD = 20
+KEPT_MILLISECONDS = 600_000
 
 log = structlog.get_logger(__name__)
 _publisher = Publisher()
@@ -49,8 +54,8 @@ class AmqpBus:
         for queue, message in letters:
             by_queue[queue].append(message)
         for queue, messages in by_queue.items():
-            for start in range(0, len(messages), ENVELOPE):
-                self._publish(queue, encode(messages[start : start + ENVELOPE]))
+            for envelope in _envelopes(map(encode, messages)):
+                self._publish(queue, envelope)
 
     def receive(self, queue: str, *, most: int, wait: float) -> "_Taken":
         connection, channel = self._open(queue)
@@ -69,7 +74,9 @@ class AmqpBus:
             connection.close()
 
     def _publish(self, queue: str, body: bytes) -> None:
-        properties = BasicProperties(content_type="application/json", delivery_mode=2, app_id="postern")
+        properties = BasicProperties(
+            content_type="application/json", delivery_mode=2, app_id="postern", expiration=str(KEPT_MILLISECONDS)
+        )
         try:
             _publisher.publish(body, exchange="", routing_key=queue, properties=properties)
         except NotRouted:
@@ -124,6 +131,19 @@ class _Taken:
 def _delivers(channel: BlockingChannel) -> bool:
     """Without a tag the broker has ended the delivery: the queue was deleted, and may be there again."""
     return bool(channel.is_open and channel.consumer_tags)
+
+
+def _envelopes(messages: Iterable[bytes]) -> Iterator[bytes]:
+    """Put messages together into lists of so many, and so many bytes, at most."""
+    inside: list[bytes] = []
+    size = 0
+    for message in messages:
+        if inside and (len(inside) == ENVELOPE or size + len(message) > LARGEST):
+            yield b"[" + b",".join(inside) + b"]"
+            inside, size = [], 0
+        inside.append(message)
+        size += len(message)
+    yield b"[" + b",".join(inside) + b"]"
 
 
 def _read(body: bytes) -> list[Message]:

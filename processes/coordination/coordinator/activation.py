@@ -4,6 +4,7 @@ At most `COORDINATION_PARALLEL` are under way at once, and those that share a ro
 at only when every one before it is known and saved: otherwise nobody knows what it would overtake.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
@@ -16,7 +17,7 @@ from django.db.models.functions import Cast
 from processes.coordination.inserting import insert_rows
 from processes.coordination.models import CoordinatorState, WriterEvent, WriterEventReader
 from processes.coordination.routing import reader_names
-from processes.coordination.statuses import FINAL, EventStatus
+from processes.coordination.statuses import FINAL, UNDECIDED, EventStatus
 from processes.coordination.steps import AGAIN, take
 
 WINDOW = 1000
@@ -47,6 +48,19 @@ def activate(state: CoordinatorState, *, at: datetime) -> bool:
         same = {"name": name, "bit": 1 << place}
         insert_rows(WriterEventReader, {"writer_event_id": begun}, same=same, unless_there=True)
     return bool(begun)
+
+
+def include_new_readers() -> None:
+    """Ask readers that are new also about what is under way: their tables were filled without it (`snapshot.py`)."""
+    undecided = WriterEvent.objects.filter(app_event_status_id__in=[status.value for status in UNDECIDED])
+    asked: defaultdict[int, set[str]] = defaultdict(set)
+    rows = WriterEventReader.objects.filter(writer_event__in=undecided)
+    for event, name in rows.values_list("writer_event_id", "name"):
+        asked[event].add(name)
+    for event, names in asked.items():
+        new = [name for name in reader_names() if name not in names]
+        bits = [1 << place for place in range(len(names), len(names) + len(new))]
+        insert_rows(WriterEventReader, {"name": new, "bit": bits}, same={"writer_event_id": event})
 
 
 class UnderWay(NamedTuple):

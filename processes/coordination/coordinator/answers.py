@@ -53,6 +53,11 @@ def hear_answers(messages: list[Message], at: datetime) -> list[Letter]:
     return []
 
 
+def look_anew(events: Collection[int], at: datetime) -> None:
+    """Move events on that wait for nobody any longer: a reader may have been taken out of the configuration."""
+    _move([], Standings(list(events)), at)
+
+
 def hear_of_unknown(messages: list[Message], at: datetime) -> list[Letter]:
     """A reader knows nothing of events it should know: forget what it has answered, and tell it all of them anew."""
     letters: list[Letter] = []

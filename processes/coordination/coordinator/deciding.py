@@ -72,7 +72,8 @@ def ask_again(event: WriterEvent, *, at: datetime) -> None:
 
 def _silent(event: WriterEvent) -> list[WriterEventReader]:
     """Return the readers that owe an answer to what all were told last."""
-    rows = list(event.readers.all())
+    configured = set(reader_names())
+    rows = [row for row in event.readers.all() if row.name in configured]
     if event.status == EventStatus.ACTIVATED:
         return [row for row in rows if row.progress < Progress.PREPARING]
     if event.status == EventStatus.PREPARING:

@@ -7,6 +7,7 @@ from config.common.moments import format_moment
 from config.common.sql import among_numbers
 from processes.coordination.messages import WRITER, Header, Letter, Message, Payload, Told, pages, queue_of_reader
 from processes.coordination.models import Progress, WriterEvent, WriterEventPayload, WriterEventReader
+from processes.coordination.routing import reader_names
 from processes.coordination.statuses import EventStatus
 
 TO_WRITER = {
@@ -66,7 +67,9 @@ def _letters_to_readers(events: Sequence[WriterEvent], *, again: bool) -> list[L
     if not events:
         return []
     readers: defaultdict[int, list[tuple[str, int, int]]] = defaultdict(list)
-    rows = WriterEventReader.objects.filter(writer_event__in=among_numbers([event.pk for event in events]))
+    rows = WriterEventReader.objects.filter(
+        writer_event__in=among_numbers([event.pk for event in events]), name__in=reader_names()
+    )
     for pk, name, bit, progress in rows.values_list("writer_event_id", "name", "bit", "progress"):
         readers[pk].append((name, bit, progress))
     letters: list[Letter] = []

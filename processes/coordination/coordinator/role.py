@@ -5,8 +5,9 @@ from datetime import datetime
 
 from django.db import transaction
 
-from processes.coordination.coordinator.activation import activate, learn_positions
-from processes.coordination.coordinator.answers import hear_answers, hear_of_unknown
+from processes.coordination.bus import Bus
+from processes.coordination.coordinator.activation import activate, include_new_readers, learn_positions
+from processes.coordination.coordinator.answers import hear_answers, hear_of_unknown, look_anew
 from processes.coordination.coordinator.deciding import ask_again, decide, meet_deadlines
 from processes.coordination.coordinator.letters import letters_of
 from processes.coordination.coordinator.life import hear_of_life, tick
@@ -19,6 +20,7 @@ from processes.coordination.coordinator.saving import (
 from processes.coordination.messages import COORDINATOR, Told
 from processes.coordination.models import CoordinatorState, WriterEvent, WriterEventPayload
 from processes.coordination.role import MOST, Handler, Role
+from processes.coordination.routing import reader_names
 from processes.coordination.statuses import FINAL, EventStatus, PayloadStatus
 from processes.coordination.steps import AGAIN, mark_told, note_only, take, those
 from processes.coordination.transitions import TELLING, RoleKind
@@ -30,6 +32,11 @@ class Coordinator(Role):
     name = "coordinator"
     queue = COORDINATOR
     alias = "default"
+
+    def __init__(self, bus: Bus) -> None:
+        super().__init__(bus)
+        self._has_all_readers = False
+        """Readers are configured when a process starts: each looks once whether there are new ones."""
 
     def hold(self) -> None:
         CoordinatorState.objects.select_for_update().get(pk=1)
@@ -55,11 +62,15 @@ class Coordinator(Role):
             return False
         with transaction.atomic():
             state = CoordinatorState.objects.select_for_update().get(pk=1)
+            if not self._has_all_readers:
+                include_new_readers()
             tick(state, at=at)
             learn_positions(state)
             meet_deadlines(state, at=at)
             found = decide(at=at)
-            return activate(state, at=at) or found
+            found |= activate(state, at=at)
+        self._has_all_readers = True
+        return found
 
     def tell(self, at: datetime) -> bool:
         """Say what the events' statuses call for, and once more what has stayed in one for long."""
@@ -97,17 +108,25 @@ class Coordinator(Role):
         for it any longer, though it is told until it answers.
         """
         due = WriterEvent.objects.filter(again_at__lte=at).order_by("again_at")
-        late = list(due[:AGAIN_MOST])
-        for event in late:
-            if event.status == EventStatus.PROCESSED and event.is_waiting:
-                ask_again(event, at=at)
-        canceling = [event.pk for event in late if event.status == EventStatus.CANCELING]
-        take("35.5", WriterEvent.objects.all(), canceling, at=at, ended_at=at)
-        done = [event.pk for event in late if event.status == EventStatus.CANCELED and _is_confirmed(event)]
-        WriterEvent.objects.filter(pk__in=[event.pk for event in late]).update(again_at=at + AGAIN)
-        WriterEvent.objects.filter(pk__in=done).update(again_at=None)
+        if not due.exists():
+            return []
+        with transaction.atomic():
+            self.hold()
+            late = list(due[:AGAIN_MOST])
+            ids = [event.pk for event in late]
+            rows = WriterEvent.objects.filter(pk__in=ids)
+            rows.update(again_at=at + AGAIN)
+            for event in late:
+                if event.status == EventStatus.PROCESSED and event.is_waiting:
+                    ask_again(event, at=at)
+            look_anew(ids, at)
+            canceling = [event.pk for event in late if event.status == EventStatus.CANCELING]
+            take("35.5", rows, canceling, at=at, ended_at=at)
+            done = [event.pk for event in late if event.status == EventStatus.CANCELED and _is_confirmed(event)]
+            rows.filter(pk__in=done).update(again_at=None)
         return [event for event in late if event.pk not in done]
 
 
 def _is_confirmed(event: WriterEvent) -> bool:
-    return not event.readers.filter(ended_at__isnull=True).exists()
+    """Say whether every reader has; one that is not configured any more never will."""
+    return not event.readers.filter(name__in=reader_names(), ended_at__isnull=True).exists()

@@ -6,10 +6,13 @@ The Coordinator's state is held all the while, so nobody else moves them.
 from collections import defaultdict
 from dataclasses import dataclass
 
+from django.db.models import F
+from django.db.models.lookups import Exact
+
 from config.common.sql import among_numbers
 from processes.coordination.models import Progress, WriterEvent, WriterEventPayload, WriterEventReader
 from processes.coordination.routing import reader_names
-from processes.coordination.statuses import EventStatus, PayloadStatus
+from processes.coordination.statuses import EventStatus
 from processes.coordination.steps import those
 from processes.coordination.transitions import BY_NUMBER
 
@@ -69,15 +72,20 @@ class Standings:
         return path
 
     def _find_unprepared(self) -> set[int]:
-        """Return the events with a payload that a reader does not have; asked only of those that wait for it."""
-        before = (EventStatus.ACTIVATED, EventStatus.PREPARING)
-        waiting = [pk for pk, status in self.statuses.items() if status in before]
-        if not waiting:
-            return set()
-        rows = WriterEventPayload.objects.filter(
-            writer_event__in=among_numbers(waiting), app_event_payload_status_id=PayloadStatus.CREATED.value
-        )
-        return set(rows.values_list("writer_event_id", flat=True))
+        """Return the events with a payload that a reader does not have; asked only of those that wait for it.
+
+        Not by the payloads' statuses: those were written when other readers may have counted.
+        """
+        waiting: defaultdict[int, list[int]] = defaultdict(list)
+        for pk, status in self.statuses.items():
+            if status in (EventStatus.ACTIVATED, EventStatus.PREPARING):
+                waiting[self.mask(pk)].append(pk)
+        found: set[int] = set()
+        for mask, events in waiting.items():
+            rows = WriterEventPayload.objects.filter(writer_event__in=among_numbers(events))
+            lacking = rows.exclude(Exact(F("prepared_by").bitand(mask), mask))
+            found.update(lacking.values_list("writer_event_id", flat=True))
+        return found
 
     def _counted(self, event: int) -> list[Standing]:
         return [each for name, each in self.readers[event].items() if name in self._configured]

@@ -117,6 +117,10 @@ class TestMetrics:
         settings.METRICS_ALLOWED_NETWORKS = (ip_network("127.0.0.1"),)
         assert "# TYPE postern_follower_lag gauge" in self.get(client).text
 
+    def test_tells_how_far_each_reader_is_behind(self, client: Client, settings: Any) -> None:
+        settings.METRICS_ALLOWED_NETWORKS = (ip_network("127.0.0.1"),)
+        assert 'postern_reader_lag_seconds{reader="main"} 0.0' in self.get(client).text
+
 
 @pytest.mark.django_db(transaction=True)
 class TestMetricsByAddress:

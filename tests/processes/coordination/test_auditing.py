@@ -11,6 +11,8 @@ from processes.coordination.models import AppEvent, AppEventPayload, WriterEvent
 from processes.coordination.models.writer import COMMITS, ROLLBACKS, DummyItem
 from processes.coordination.reader import models as reader
 from processes.coordination.reader.models import TABLES
+from processes.coordination.writer.registry import fill_once
+from sensors.services.sensors import create_sensor
 from tests.processes.coordination.cast import DATABASES, Cast, make, wanted
 
 pytestmark = pytest.mark.django_db(databases=DATABASES)
@@ -30,6 +32,14 @@ def three(settings: Any) -> list[int]:
     return made
 
 
+def forget_last_change() -> None:
+    """Register two sensors, and lose the event of the second."""
+    for number in (1, 2):
+        create_sensor(sensor_id=f"0xA{number}", address="1 Main Street", actor="test")
+        fill_once(at=timezone.now())
+    AppEventPayload.objects.filter(change_id__isnull=False).latest("pk").delete()
+
+
 FAULTS: dict[str, Callable[[int], object]] = {
     "event without its payloads": lambda pk: AppEventPayload.objects.filter(app_event=pk).delete(),
     "event without commit rows": lambda pk: COMMITS["DummyItem"].objects.filter(app_event=pk).delete(),
@@ -42,6 +52,7 @@ FAULTS: dict[str, Callable[[int], object]] = {
     "event that a reader lacks": lambda pk: reader.AppEvent.objects.using("reader_main").filter(pk=pk).delete(),
     "row that a reader lacks": lambda pk: TABLES["DummyItem"].objects.using("reader_main").all().delete(),
     "row that differs": lambda pk: TABLES["DummyItem"].objects.using("reader_main").update(name="other"),
+    "change of the registry without an event": lambda pk: forget_last_change(),
     "row that only a reader has": lambda pk: (
         TABLES["DummyItem"]
         .objects.using("reader_main")

@@ -18,6 +18,10 @@ class TestNameSubject:
         named = name_subject("reader/main")
         assert (named.text, named.page) == ("reader main", "/admin/coordination/appevent/")
 
+    def test_leads_from_a_role_to_the_list(self) -> None:
+        named = name_subject("coordinator")
+        assert (named.text, named.page) == ("Coordinator", "/admin/coordination/appevent/")
+
     @pytest.mark.parametrize("subject", ["coordination/x", "other/12", "coordination"])
     def test_knows_no_others(self, subject: str) -> None:
         assert name_subject(subject) is None

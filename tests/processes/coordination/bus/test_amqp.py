@@ -11,6 +11,7 @@ from processes.coordination.bus import amqp, open_bus
 from processes.coordination.bus.amqp import ENVELOPE, AmqpBus
 from processes.coordination.messages import COORDINATOR, WRITER, Letter, Message, Told, decode, queue_of_reader
 from tests.conftest import ServerAddresses
+from tests.faults.patience import eventually
 
 pytestmark = pytest.mark.xdist_group("amqp")
 QUEUES = (WRITER, COORDINATOR, queue_of_reader("main"))
@@ -72,6 +73,23 @@ class TestSend:
         assert properties.delivery_mode == 2
         assert [message.event for message in decode(body)] == list(range(ENVELOPE))
         assert waiting(channel) == 1
+
+    def test_an_envelope_holds_few_large_messages(
+        self, bus: AmqpBus, channel: BlockingChannel, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(amqp, "LARGEST", 1000)
+        long = [(WRITER, Message(Told.EVENT_CANCELED, event=number, reason="x" * 400)) for number in range(5)]
+        huge = [(WRITER, Message(Told.EVENT_CANCELED, event=5, reason="x" * 4000))]
+        bus.send([*long, *huge])
+        bodies = [channel.basic_get(WRITER, auto_ack=True)[2] for _ in range(waiting(channel))]
+        assert [[message.event for message in decode(body)] for body in bodies] == [[0, 1], [2, 3], [4], [5]]
+
+    def test_what_nobody_takes_is_not_kept_for_ever(
+        self, bus: AmqpBus, channel: BlockingChannel, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(amqp, "KEPT_MILLISECONDS", 50)
+        bus.send(letters(1))
+        assert eventually(lambda: waiting(channel) == 0, WAIT)
 
     def test_makes_the_queue_that_is_missing(self, bus: AmqpBus, channel: BlockingChannel) -> None:
         channel.queue_delete(WRITER)
