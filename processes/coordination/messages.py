@@ -49,6 +49,8 @@ class Header(msgspec.Struct, frozen=True, omit_defaults=True):
     correlation_id: str
     payloads: int
     is_undone: bool = True
+    is_saved: bool = False
+    """The Writer knows that the Coordinator has the payloads: it asks again only how the event has ended."""
 
 
 class Payload(msgspec.Struct, frozen=True):

@@ -32,12 +32,18 @@ class Role:
 
     def __init__(self, bus: Bus) -> None:
         self.bus = bus
+        self._is_at_rest = True
 
     def run_once(self, wait: float = 0.0) -> bool:
-        """Take one turn; return whether there was something to do."""
-        found = self.receive(wait)
+        """Take one turn; return whether there was something to do.
+
+        Nobody waits for a message behind a turn that did something: what it told may be what the next one acts upon.
+        """
+        found = self.receive(wait if self._is_at_rest else 0.0)
         found |= self.act(timezone.now())
-        return self.tell(timezone.now()) or found
+        found |= self.tell(timezone.now())
+        self._is_at_rest = not found
+        return found
 
     def receive(self, wait: float = 0.0) -> bool:
         """Let the messages that have come take effect."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 from django.conf import settings
-from django.db.models import TextField
+from django.db.models import Count, Q, TextField
 from django.db.models.functions import Cast
 
 from processes.coordination.inserting import insert_rows
@@ -40,7 +40,11 @@ def learn_positions(state: CoordinatorState) -> None:
 def activate(state: CoordinatorState, *, at: datetime) -> bool:
     """Begin what may begin; return whether there was anything."""
     rows = WriterEvent.objects.filter(position__lte=state.known_position).exclude(app_event_status_id__in=list(FINAL))
-    under_way = rows.order_by("position").annotate(keys=Cast("touched", TextField()))
+    in_order = rows.order_by("position")
+    active = Count("pk", filter=Q(app_event_status_id__in=[status.value for status in ACTIVE], is_waiting=False))
+    if in_order[:WINDOW].aggregate(active=active)["active"] >= settings.COORDINATION_PARALLEL:
+        return False  # what the line behind them touches is not read for nothing
+    under_way = in_order.annotate(keys=Cast("touched", TextField()))
     lines = under_way.values_list("pk", "app_event_status_id", "is_published", "is_waiting", "keys")[:WINDOW]
     chosen = choose([UnderWay(*line) for line in lines], parallel=settings.COORDINATION_PARALLEL)
     begun = take("14", WriterEvent.objects.all(), chosen, at=at, clock=state.clock, again_at=at + AGAIN)

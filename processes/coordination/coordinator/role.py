@@ -85,7 +85,7 @@ class Coordinator(Role):
         if letters:
             self.bus.send(letters)
         self._mark(payloads, events, at)
-        return len(events) == MOST or len(payloads) == MOST
+        return bool(events or payloads)
 
     def _mark(self, payloads: list[WriterEventPayload], events: list[WriterEvent], at: datetime) -> None:
         rows = WriterEvent.objects.all()

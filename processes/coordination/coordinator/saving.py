@@ -1,7 +1,7 @@
 """Steps 3 to 11: hear of the Writer's events, fetch and keep their payloads."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
 from config.common.sql import among_numbers
@@ -11,19 +11,20 @@ from processes.coordination.inserting import insert_rows
 from processes.coordination.messages import WRITER, Letter, Message, Told, pages
 from processes.coordination.models import WriterEvent, WriterEventPayload
 from processes.coordination.role import events_of
-from processes.coordination.statuses import EventStatus, PayloadStatus
+from processes.coordination.statuses import FINAL, EventStatus, PayloadStatus
 from processes.coordination.steps import AGAIN, each_its_own, note_only, take, those, times
 
-RETOLD = (EventStatus.CREATED, EventStatus.SAVED, EventStatus.COMMITTED, EventStatus.CANCELED)
-"""Statuses that the Writer is told of: it asks again when it has missed something."""
+SAVING = (EventStatus.CREATED, EventStatus.SAVED)
+"""With how an event has ended, the statuses that the Writer is told of: it asks again when it has missed something."""
 
 
 def hear_of_events(messages: list[Message], at: datetime) -> list[Letter]:
     """Step 3: add the events that are not there; of the others the Writer wants to know what became of them."""
-    known = those(WriterEvent.objects.all(), events_of(messages))
-    known.filter(app_event_status_id__in=[status.value for status in RETOLD]).update(is_published=False)
     headers = {message.event: message.header for message in messages if message.header is not None}
     headers = dict(sorted(headers.items()))
+    saved = [event for event, header in headers.items() if header.is_saved]
+    _tell_again(saved, FINAL)
+    _tell_again(headers.keys() - saved, SAVING + FINAL)
     insert_rows(
         WriterEvent,
         columns_of_headers(headers) | {"is_undone": [header.is_undone for header in headers.values()]},
@@ -31,6 +32,12 @@ def hear_of_events(messages: list[Message], at: datetime) -> list[Letter]:
         unless_there=True,
     )
     return []
+
+
+def _tell_again(events: Collection[int], statuses: Sequence[EventStatus]) -> None:
+    if events:
+        known = those(WriterEvent.objects.all(), events)
+        known.filter(app_event_status_id__in=[status.value for status in statuses]).update(is_published=False)
 
 
 def keep_payloads(messages: list[Message], at: datetime) -> list[Letter]:

@@ -49,14 +49,14 @@ class Writer(Role):
         known = AppEvent.objects.filter(position__isnull=False, changes__isnull=True)
         new = known.filter(is_published=False, app_event_status_id=EventStatus.CREATED.value)
         events = list(new.order_by("position").defer("steps")[:MOST])
-        late = list(known.filter(again_at__lte=at).order_by("again_at")[:AGAIN_MOST])
+        late = list(known.filter(again_at__lte=at).order_by("again_at").defer("steps")[:AGAIN_MOST])
         if events or late:
             self.bus.send([(COORDINATOR, _created(event)) for event in (*events, *late)])
             mark_told(step, AppEvent.objects.all(), [event.pk for event in events], at=at, again_at=at + AGAIN)
             AppEvent.objects.filter(pk__in=[event.pk for event in late], again_at__isnull=False).update(
                 again_at=at + AGAIN
             )
-        return len(events) == MOST
+        return bool(events)
 
     def _steps_5_and_7(self, messages: list[Message], at: datetime) -> list[Letter]:
         """Begin to save, and answer with all payloads of the events that are asked for."""
@@ -138,5 +138,6 @@ def _created(event: AppEvent) -> Message:
         correlation_id=event.correlation_id,
         payloads=event.payload_count,
         is_undone=event.is_undone,
+        is_saved=event.status == EventStatus.SAVED,
     )
     return Message(Told.EVENT_CREATED, event=event.pk, header=header)

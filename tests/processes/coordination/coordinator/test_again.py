@@ -6,12 +6,12 @@ import pytest
 from django.utils import timezone
 
 from processes.coordination.bus.memory import MemoryBus
-from processes.coordination.messages import Letter, Told
+from processes.coordination.messages import COORDINATOR, WRITER, Letter, Told
 from processes.coordination.models import AppEvent, WriterEvent
 from processes.coordination.reader.models import TABLES
 from processes.coordination.steps import AGAIN
 from processes.coordination.writer.changing import Changed
-from tests.processes.coordination.cast import DATABASES, Cast, let_time_pass, make, wanted
+from tests.processes.coordination.cast import DATABASES, Cast, let_time_pass, make, told, wanted
 from tests.processes.coordination.walk import items_of_reader, items_of_writer, look
 
 pytestmark = pytest.mark.django_db(databases=DATABASES)
@@ -134,6 +134,20 @@ class TestAgain:
             cast.coordinator.tell(at)
         counted = {queue: len(messages) for queue, messages in cast.bus._queues.items()}
         assert counted == {"coordination.coordinator": 1, "coordination.reader.main": 1}
+
+    def test_those_in_line_cost_one_question_and_no_answer(self) -> None:
+        """A line of thousands is asked about every ten seconds while one is under way."""
+        cast = Cast()
+        for _ in range(3):
+            make_set()
+        cast.rest_without_reader()
+        cast.bus._queues.clear()
+        let_time_pass()
+        cast.writer.tell(timezone.now())
+        assert len(told(cast.bus, COORDINATOR)) == 3
+        cast.coordinator.receive()
+        cast.coordinator.tell(timezone.now() - AGAIN)
+        assert told(cast.bus, WRITER) == []
 
     def test_what_has_ended_is_never_told_again(self) -> None:
         cast = Cast()
