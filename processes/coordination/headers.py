@@ -1,10 +1,24 @@
-"""What the roles tell each other of an event, as columns of the rows that they make of it."""
+"""What the roles tell each other of an event, from the row of one and as columns of the rows that the others make."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from config.common.moments import parse_moment
+from config.common.moments import format_moment, parse_moment
 from processes.coordination.messages import Header
+from processes.coordination.models import AppEvent, WriterEvent
+
+
+def header_of(event: AppEvent | WriterEvent, *, is_saved: bool = False) -> Header:
+    assert event.position is not None
+    return Header(
+        position=event.position,
+        type=event.app_event_type_id,
+        date=format_moment(event.date),
+        correlation_id=event.correlation_id,
+        payloads=event.payload_count,
+        is_undone=event.is_undone,
+        is_saved=is_saved,
+    )
 
 
 def columns_of_headers(headers: Mapping[int, Header]) -> dict[str, list[Any]]:

@@ -65,13 +65,20 @@ def chunks(rows: Iterator[tuple[Any, Values]]) -> Iterator[list[tuple[Any, Value
 
 @contextmanager
 def one_state() -> Iterator[None]:
-    """Let the block see one state of the database, whatever others commit meanwhile."""
-    is_outermost = not connection.in_atomic_block
-    with transaction.atomic():
-        if connection.vendor == "postgresql" and is_outermost:
-            with connection.cursor() as cursor:
-                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+    """Let the block, which only reads, see one state of the database, whatever others commit meanwhile."""
+    if connection.in_atomic_block:
         yield
+    elif connection.vendor == "postgresql":
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            yield
+    else:
+        with connection.cursor() as cursor:
+            cursor.execute("BEGIN DEFERRED")  # not `atomic`, which would keep all others from writing
+            try:
+                yield
+            finally:
+                cursor.execute("ROLLBACK")
 
 
 def _ended() -> list[int]:

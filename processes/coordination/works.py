@@ -1,7 +1,5 @@
 """The names of the works of this app, as they are rung where the roles run beside the server."""
 
 WRITER = "coordination.writer"
-COORDINATOR = "coordination.coordinator"
-READER = "coordination.reader."
 ALIVE = "coordination.alive"
 ABSENCES = "coordination.absences"

@@ -3,9 +3,9 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from config.common.moments import format_moment
 from config.common.sql import among_numbers
-from processes.coordination.messages import WRITER, Header, Letter, Message, Payload, Told, pages, queue_of_reader
+from processes.coordination.headers import header_of
+from processes.coordination.messages import WRITER, Letter, Message, Payload, Told, pages, queue_of_reader
 from processes.coordination.models import Progress, WriterEvent, WriterEventPayload, WriterEventReader
 from processes.coordination.routing import reader_names
 from processes.coordination.statuses import EventStatus
@@ -50,17 +50,6 @@ def everything_for(reader: str, events: Sequence[WriterEvent]) -> list[Letter]:
     for event, page in _pages_of(events, bit=0):
         letters.append((queue, Message(Told.PREPARE_PAYLOADS, event=event.pk, header=header_of(event), payloads=page)))
     return letters + [(queue, Message(Told.PROCESS, event=event.pk)) for event in events]
-
-
-def header_of(event: WriterEvent) -> Header:
-    return Header(
-        position=event.position,
-        type=event.app_event_type_id,
-        date=format_moment(event.date),
-        correlation_id=event.correlation_id,
-        payloads=event.payload_count,
-        is_undone=event.is_undone,
-    )
 
 
 def _letters_to_readers(events: Sequence[WriterEvent], *, again: bool) -> list[Letter]:

@@ -5,9 +5,9 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
-from config.common.moments import format_moment
 from config.common.sql import among_numbers
-from processes.coordination.messages import COORDINATOR, WRITER, Header, Letter, Message, Payload, Told, pages
+from processes.coordination.headers import header_of
+from processes.coordination.messages import COORDINATOR, WRITER, Letter, Message, Payload, Told, pages
 from processes.coordination.models import AppEvent, AppEventPayload, WriterState
 from processes.coordination.role import MOST, Handler, Role, events_of
 from processes.coordination.statuses import EventStatus, PayloadStatus
@@ -130,14 +130,5 @@ def _mark_saved(payloads: "QuerySet[AppEventPayload]") -> None:
 
 
 def _created(event: AppEvent) -> Message:
-    assert event.position is not None
-    header = Header(
-        position=event.position,
-        type=event.app_event_type_id,
-        date=format_moment(event.date),
-        correlation_id=event.correlation_id,
-        payloads=event.payload_count,
-        is_undone=event.is_undone,
-        is_saved=event.status == EventStatus.SAVED,
-    )
+    header = header_of(event, is_saved=event.status == EventStatus.SAVED)
     return Message(Told.EVENT_CREATED, event=event.pk, header=header)

@@ -9,8 +9,10 @@ import pytest
 from django.apps import apps
 from django.db import connections
 
-from processes.coordination.reader.models import ReaderState
+from processes.coordination.models.writer import DummyItem
+from processes.coordination.reader.models import TABLES, ReaderState
 from processes.coordination.routing import READER_APP
+from tests.processes.coordination.cast import Cast, rows_of
 
 SECOND = "reader_second"
 
@@ -28,6 +30,22 @@ def second_reader(django_db_setup: None, django_db_blocker: Any) -> Iterator[Non
         if connections[SECOND].vendor == "postgresql":
             connections[SECOND].close_pool()  # type: ignore[attr-defined]
         del connections[SECOND], connections.settings[SECOND]
+
+
+@pytest.fixture
+def cast() -> Cast:
+    """All roles, with both readers."""
+    cast = Cast("main", "second")
+    cast.live()
+    return cast
+
+
+def items(alias: str) -> dict[int, Any]:
+    return rows_of(DummyItem if alias == "default" else TABLES["DummyItem"], using=alias)
+
+
+def rest_without_second(cast: Cast) -> None:
+    cast.rest(of=[cast.writer, cast.coordinator, cast.reader])
 
 
 def _beside(first: Any) -> dict[str, Any]:

@@ -1,5 +1,8 @@
 """A reader filled from nothing: what was committed is there, what is under way comes again, nothing comes twice."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 from django.core.management import CommandError, call_command
 
@@ -7,6 +10,7 @@ from processes.coordination.models import WriterEvent
 from processes.coordination.models.writer import TABLES
 from processes.coordination.reader import models as reader
 from processes.coordination.rebuilding import build_new_reader, rebuild_reader
+from processes.coordination.snapshot import one_state
 from processes.coordination.statuses import EventStatus
 from sensors.services.clients import create_client
 from sensors.services.sensors import create_sensor, update_sensor
@@ -113,6 +117,18 @@ class TestRebuildReader:
         cast.settle()
         assert status_of(made.event) == EventStatus.COMMITTED
         assert theirs("DummyItem") == ours("DummyItem")
+
+
+@pytest.mark.embedded
+@pytest.mark.django_db(databases=DATABASES, transaction=True)
+class TestOneState:
+    def test_others_write_meanwhile_and_are_not_seen(self, in_threads: Callable[..., list[Any]]) -> None:
+        make(wanted("DummyItem", "insert", name="seen"))
+        with one_state():
+            before = list(ours("DummyItem").values())
+            in_threads(lambda number: make(wanted("DummyItem", "insert", name="unseen")), 1)
+            assert list(ours("DummyItem").values()) == before
+        assert len(ours("DummyItem")) == 2
 
 
 class TestBuildNewReader:
