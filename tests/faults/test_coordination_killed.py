@@ -27,6 +27,7 @@ SETS = max(30, int(1500 * SCALE))
 ROLES = ("writer", "coordinator", "reader/main")
 pytestmark = [pytest.mark.xdist_group("amqp"), pytest.mark.timeout(1800)]
 ROWS = "SELECT id, name, correlation_id FROM {} ORDER BY id"
+UNENDED = "SELECT id, app_event_status_id, is_published, reason, steps FROM {} WHERE app_event_status_id NOT IN (9, 11)"
 UNDER_WAY = "SELECT count(*) FROM coordination_appevent WHERE app_event_status_id NOT IN (9, 11)"
 
 
@@ -158,4 +159,9 @@ def watch(crowd: Crowd, over: threading.Event, torn: list[tuple[Any, ...]]) -> i
 
 
 def logs(crowd: Crowd) -> str:
-    return "\n".join(log.read_text()[-3000:] for log in sorted(crowd.product.folder.glob("*.log")))
+    """Say what has not ended and how far each side is with it, and what the processes said last."""
+    of_writer = crowd.rows(crowd.database, UNENDED.format("coordination_appevent"))
+    of_coordinator = crowd.rows(crowd.database, UNENDED.format("coordination_writerevent"))
+    of_reader = crowd.rows(crowd.reader, UNENDED.format("coordination_reader_appevent"))
+    said = [log.read_text()[-3000:] for log in sorted(crowd.product.folder.glob("*.log"))]
+    return "\n".join([*map(str, (of_writer, of_coordinator, of_reader)), *said])

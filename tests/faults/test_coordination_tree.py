@@ -22,6 +22,8 @@ from tests.processes.coordination.cast import DATABASES, Cast, ShuffledBus, make
 SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
 NODES = max(30, int(1000 * SCALE))
 WRITERS = 2
+PAUSE = 0.1 + SCALE
+"""Between two times that a reader is rebuilt: what is under way then begins anew, and many events need time."""
 pytestmark = [pytest.mark.django_db(transaction=True, databases=DATABASES), pytest.mark.timeout(1800)]
 
 
@@ -62,29 +64,34 @@ class TreeWriter:
 @pytest.mark.embedded
 def test_both_sides_have_the_same_tree(settings: Any) -> None:
     settings.COORDINATION_PARALLEL = 8
-    writers = write_all(Cast(bus=ShuffledBus(seed=9)), NODES)
+    cast = Cast(bus=ShuffledBus(seed=9))
+    writers = write_all(cast, NODES)
+    cast.settle_by_repeats()
     print(f"{AppEvent.objects.count()} events, {sum(writer.made for writer in writers)} nodes made")
     check_sides()
 
 
 def test_a_reader_is_rebuilt_while_they_write(settings: Any) -> None:
     settings.COORDINATION_PARALLEL = 8
+    cast = Cast()
     rebuilt: list[int] = []
     over = threading.Event()
     with ThreadPoolExecutor(1) as threads:
         rebuilding = threads.submit(rebuild_until, over, rebuilt)
         try:
-            write_all(Cast(), NODES // 2)
+            write_all(cast, NODES // 2)
+            cast.settle_by_repeats()
         finally:
             over.set()
         rebuilding.result()
     print(f"rebuilt {len(rebuilt)} times, with up to {max(rebuilt)} rows")
     check_sides()
     assert len(rebuilt) > 1
+    assert max(rebuilt) > 0
 
 
 def write_all(cast: Cast, nodes: int) -> list[TreeWriter]:
-    """Let the writers write and the roles take turns until every event has ended."""
+    """Let the writers write, and the roles take turns all the while."""
     writers = [TreeWriter(seed, nodes // WRITERS) for seed in range(WRITERS)]
     with ThreadPoolExecutor(WRITERS) as threads:
         running = [threads.submit(writer.run) for writer in writers]
@@ -93,13 +100,12 @@ def write_all(cast: Cast, nodes: int) -> list[TreeWriter]:
                 role.run_once()
         for each in running:
             each.result()
-    cast.settle_by_repeats()
     return writers
 
 
 def rebuild_until(over: threading.Event, rebuilt: list[int]) -> None:
     try:
-        while not over.wait(0.1):
+        while not over.wait(PAUSE):
             rebuilt.append(rebuild_reader("main")["DummyNode"])
     finally:
         connections.close_all()

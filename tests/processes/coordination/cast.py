@@ -23,7 +23,8 @@ from processes.coordination.writer.changing import Changed, Wanted, change
 from processes.coordination.writer.role import Writer
 
 DATABASES = ["default", "reader_main"]
-PATIENCE = 200
+PATIENCE = 5000
+"""Turns that a drill of hundreds of events may take, one after the other."""
 
 
 class Cast:
