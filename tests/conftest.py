@@ -15,6 +15,7 @@ from django.utils import translation
 from config.common.ring import answer_rings
 from config.records import refusals
 from tests.emptying import empty_databases
+from tests.faults.product import ensure_migrated
 from tests.settings import DATABASES
 
 
@@ -48,6 +49,13 @@ def servers() -> ServerAddresses:
     if missing:
         pytest.fail(f"{', '.join(missing)} not set: run the suite by `make test`, or under tests.servers.bench")
     return ServerAddresses(*(os.environ[name] for name in names))
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
+    """Migrate once what the workers copy: side by side, each for itself, they would take a minute."""
+    if DATABASES["default"]["ENGINE"] != "config.engines.sqlite":
+        ensure_migrated(os.environ["TEST_DATABASE_URL"])
 
 
 @pytest.fixture(autouse=True)

@@ -19,6 +19,7 @@ _PRODUCT_VARIABLES = (
     "SMS_URL",
     "PUBLIC_URL",
 )
+MIGRATED = "migrated"
 _folder = tempfile.mkdtemp(prefix="postern-tests-")
 atexit.register(shutil.rmtree, _folder, ignore_errors=True)
 
@@ -37,8 +38,8 @@ if DATABASES["default"]["ENGINE"] == "config.engines.sqlite":
     DATABASES["default"]["TEST"] = {"NAME": str(DATA_DIR / "test.sqlite3")}
     DATABASES["reader_main"]["TEST"] = {"NAME": str(DATA_DIR / "test_reader.sqlite3"), "MIGRATE": False}
 else:
-    # Two runs may share a server.
-    DATABASES["default"]["TEST"] = {"NAME": f"test_postern_{os.getpid()}"}
+    # Two runs may share a server. Every worker copies one database; what the copy lacks is migrated.
+    DATABASES["default"]["TEST"] = {"NAME": f"test_postern_{os.getpid()}", "TEMPLATE": MIGRATED}
     DATABASES["reader_main"]["TEST"] = {"NAME": f"test_reader_{os.getpid()}", "MIGRATE": False}
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 # The hashed names need `collectstatic`; the browser tests run it and serve by them.

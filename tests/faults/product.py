@@ -21,9 +21,9 @@ from config.common.orphans import die_with_parent
 from tests.faults.nursery import Child, Nursery
 from tests.faults.patience import eventually
 from tests.servers.private import HOST, PrivateServer, find_free_port
+from tests.settings import MIGRATED
 
 ROOT = Path(__file__).resolve().parents[2]
-MIGRATED = "migrated"
 
 
 class Product:
@@ -169,13 +169,18 @@ def own_database(url: str) -> Iterator[str]:
         yield database
 
 
-@contextmanager
-def migrated_database(url: str) -> Iterator[str]:
-    """The same with all tables: a copy of one that is migrated once for the whole run."""
+def ensure_migrated(url: str) -> None:
+    """Have a database to copy from that is migrated once for the whole run."""
     with psycopg.connect(url, autocommit=True) as server:
         server.execute("SELECT pg_advisory_lock(1)")  # ends with the connection
         if server.execute("SELECT FROM pg_database WHERE datname = %s", [MIGRATED]).fetchone() is None:
             _migrate(server, url)
+
+
+@contextmanager
+def migrated_database(url: str) -> Iterator[str]:
+    """The same with all tables."""
+    ensure_migrated(url)
     with _database(url, template=MIGRATED) as database:
         yield database
 
