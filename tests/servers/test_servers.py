@@ -261,7 +261,7 @@ class TestMain:
 
         bench.send_signal(number)
 
-        assert bench.wait(10) == 128 + command_ends_by
+        assert bench.wait(60) == 128 + command_ends_by
         assert remains_of(folder) == []
 
     @needs("postgresql", "rabbitmq-server", "redis-server", "clickhouse-server")
