@@ -17,11 +17,12 @@ from processes.coordination.coordinator.life import BELIEVED
 from processes.coordination.models import AppEvent, RoleLife
 from processes.coordination.roles import role_names
 from processes.coordination.selectors import UNDER_WAY
+from processes.coordination.transitions import RoleKind
 
 AWAY = "coordination.away"
 TITLE = gettext_noop("Change sets wait: %(role)s of coordination has not been heard of for a minute")
 PATIENCE_SECONDS = 60.0
-COORDINATOR = "coordinator"
+COORDINATOR = RoleKind.COORDINATOR.value
 
 
 class Absences:
@@ -40,8 +41,9 @@ class Absences:
         known = set(told.values_list("subject", flat=True))
         for name in sorted(absent - known):
             raise_alert(AWAY, name, TITLE, {"role": name})
-        for name in sorted(known.difference(unheard)):
-            heal(AWAY, name, gettext_noop("It answers again."))
+        if COORDINATOR not in unheard:  # else nobody knows whether the others are back
+            for name in sorted(known.difference(unheard)):
+                heal(AWAY, name)
 
 
 def find_unheard(*, at: datetime) -> set[str]:

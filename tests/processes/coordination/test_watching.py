@@ -96,3 +96,10 @@ class TestAbsences:
         first.look(0)
         first.look(PATIENCE_SECONDS)
         assert Watch().look(100) == ["coordinator"]
+
+    def test_a_reader_is_not_taken_for_back_while_the_coordinator_is_away(self) -> None:
+        watch = Watch()
+        for seconds in (0, 30, PATIENCE_SECONDS):
+            hear(["writer", "coordinator"], at=START + timedelta(seconds=seconds))
+            told = watch.look(seconds)
+        assert told == watch.look(PATIENCE_SECONDS + BELIEVED.total_seconds()) == ["reader/main"]
