@@ -31,6 +31,7 @@ VARIABLES = {
     ClickHouseServer.name: "TEST_CLICKHOUSE_URL",
 }
 LAST_SECONDS_OF_THE_COMMAND = 30.0
+ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 
 @dataclass(frozen=True)
@@ -113,8 +114,16 @@ def main(arguments: Sequence[str]) -> int:
 
 def run(command: Sequence[str], environment: Mapping[str, str]) -> int:
     """Run the command to its end, or to the end of this process; return the exit code."""
-    child = subprocess.Popen(command, env={**os.environ, **environment}, preexec_fn=die_with_the_parent)
+    # A signal waits until there is a child to see off: raised while it starts, it would leave it to its fate.
+    previous = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+
+    def begin() -> None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
+        die_with_the_parent()
+
+    child = subprocess.Popen(command, env={**os.environ, **environment}, preexec_fn=begin)
     try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
         code = child.wait()
     except KeyboardInterrupt:
         # A terminal has sent Ctrl-C to the command as well, and twice would cut its clean-up short.

@@ -264,6 +264,16 @@ class TestMain:
         assert bench.wait(60) == 128 + command_ends_by
         assert remains_of(folder) == []
 
+    def test_a_signal_at_the_very_start_ends_the_command_as_later(self) -> None:
+        at_once = [*BENCH, "--", "sh", "-c", "kill -HUP $PPID; exec sleep 600"]
+
+        # The moment between the command's start and its being known is short: one try alone may miss it.
+        codes = {
+            subprocess.run(at_once, cwd=ROOT, env={**os.environ, **ELSEWHERE}, check=False).returncode for _ in range(5)
+        }
+
+        assert codes == {128 + signal.SIGTERM}
+
     @needs("postgresql", "rabbitmq-server", "redis-server", "clickhouse-server")
     def test_nothing_outlives_a_killed_bench(self, folder: Path) -> None:
         bench = start_bench(folder, {})
