@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check -qq install --no-deps --no-input
 
+# Whoever has Python keep no bytecode would have each of our processes compile everything anew.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := run
 .PHONY: run demo venv
 
@@ -44,10 +47,10 @@ endef
 SERVERS := $(VENV)/bin/python -m tests.servers.bench
 PYTEST := $(VENV)/bin/python -m pytest
 
-.PHONY: test check suite dev packages bench drill
+.PHONY: test check bytecode suite dev packages bench drill
 
 test: packages dev ## Install what is missing, start private servers, check the code and run the whole suite
-	@$(MAKE) --no-print-directory check
+	@$(MAKE) --no-print-directory -j2 check bytecode
 	@$(SERVERS) --no-fsync -- $(MAKE) --no-print-directory suite
 
 suite: # The suite on PostgreSQL, where drills wait more than they work; then on SQLite what claims to work embedded
@@ -62,6 +65,9 @@ check: dev ## Lint, format, types, import contracts, deployment, migrations, tra
 	@PUBLIC_URL=https://postern.example DATA_DIR=$$(mktemp -d) $(VENV)/bin/python -W error manage.py check --deploy --fail-level INFO
 	@DATA_DIR=$$(mktemp -d) $(VENV)/bin/python manage.py makemigrations --check --dry-run
 	@$(VENV)/bin/python -m tests.translations
+
+bytecode: dev # Compiled once, beside the checks, for all workers; what cannot be, the suite tells
+	@-$(PYTEST) -q --collect-only > $(VENV)/collected.log 2>&1
 
 packages:
 	@$(PYTHON) tests/servers/packages.py

@@ -114,16 +114,17 @@ def main(arguments: Sequence[str]) -> int:
 
 def run(command: Sequence[str], environment: Mapping[str, str]) -> int:
     """Run the command to its end, or to the end of this process; return the exit code."""
-    # A signal waits until there is a child to see off: raised while it starts, it would leave it to its fate.
-    previous = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
-
-    def begin() -> None:
-        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
-        die_with_the_parent()
-
-    child = subprocess.Popen(command, env={**os.environ, **environment}, preexec_fn=begin)
+    # Until there is a child to see off, a signal is kept: raised while it starts, it would leave it to its fate.
+    # A mask would not do: a thread that is about to end takes the signal instead.
+    kept: list[int] = []
+    heard = [number for number in ENDING if signal.getsignal(number) != signal.SIG_IGN]
+    usual = {number: signal.signal(number, lambda came, _frame: kept.append(came)) for number in heard}
+    child = subprocess.Popen(command, env={**os.environ, **environment}, preexec_fn=die_with_the_parent)
     try:
-        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
+        for number, handler in usual.items():
+            signal.signal(number, handler)
+        for came in kept:
+            signal.raise_signal(came)
         code = child.wait()
     except KeyboardInterrupt:
         # A terminal has sent Ctrl-C to the command as well, and twice would cut its clean-up short.
