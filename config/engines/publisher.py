@@ -34,12 +34,26 @@ class ChannelClosed(NotPublished):
 
 
 @dataclass(frozen=True, eq=False)
-class _Message:
+class Sent:
+    """A message on its way to the broker."""
+
     exchange: str
     routing_key: str
     body: bytes
     properties: BasicProperties | None
     outcome: "Future[None]" = field(default_factory=Future)
+
+    def await_confirmation(self, seconds: float) -> None:
+        """Return when the broker has confirmed; raise `NotPublished` unless it does so in time."""
+        try:
+            self.outcome.result(seconds)
+        except TimeoutError:
+            self.cancel()
+            raise NotPublished(f"RabbitMQ has not confirmed within {seconds:g} s.") from None
+
+    def cancel(self) -> None:
+        """Let it stay here if it has not left yet."""
+        self.outcome.cancel()
 
     def fail(self, error: NotPublished) -> None:
         if not self.outcome.done():
@@ -67,13 +81,16 @@ class Publisher:
         deadline: float = 5.0,
     ) -> None:
         """Publish a message that must reach a queue; raise `NotPublished` unless confirmed within `deadline` s."""
-        message = _Message(exchange, routing_key, body, properties)
+        sent = self.send(body, exchange=exchange, routing_key=routing_key, properties=properties)
+        sent.await_confirmation(deadline)
+
+    def send(
+        self, body: bytes, *, exchange: str, routing_key: str, properties: BasicProperties | None = None
+    ) -> "Sent":
+        """Hand a message over: whoever sends several waits for all of them at once."""
+        message = Sent(exchange, routing_key, body, properties)
         self._get_link().send(message)
-        try:
-            message.outcome.result(deadline)
-        except TimeoutError:
-            message.outcome.cancel()
-            raise NotPublished(f"RabbitMQ has not confirmed within {deadline:g} s.") from None
+        return message
 
     def close(self) -> None:
         with self._lock:
@@ -95,8 +112,8 @@ class _Link:
     def __init__(self) -> None:
         self.process = os.getpid()
         self._lock = threading.Lock()
-        self._waiting: deque[_Message] = deque()
-        self._unconfirmed: dict[int, _Message] = {}
+        self._waiting: deque[Sent] = deque()
+        self._unconfirmed: dict[int, Sent] = {}
         self._connection: SelectConnection | None = None
         self._channel: Channel | None = None
         self._last_tag = 0
@@ -106,7 +123,7 @@ class _Link:
         self._thread = threading.Thread(target=self._run, name="amqp-publisher", daemon=True)
         self._thread.start()
 
-    def send(self, message: _Message) -> None:
+    def send(self, message: Sent) -> None:
         with self._lock:
             is_away, connection = self._is_away, self._connection
             if not is_away:
@@ -178,7 +195,7 @@ class _Link:
                 message.exchange, message.routing_key, message.body, message.properties, mandatory=True
             )
 
-    def _next_waiting(self) -> _Message | None:
+    def _next_waiting(self) -> Sent | None:
         """Take the next message whose caller still waits; from then on the caller cannot cancel it."""
         with self._lock:
             while self._waiting:

@@ -6,8 +6,9 @@ repeated.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
+from typing import Protocol
 
 import structlog
 from django.db import InterfaceError, OperationalError, transaction
@@ -15,12 +16,21 @@ from django.utils import timezone
 
 from processes.coordination.bus import Bus
 from processes.coordination.messages import Letter, Message, Told
+from processes.coordination.statuses import EventStatus
+from processes.coordination.transitions import LEADING_ON, RoleKind
 
 MOST = 500
 """Messages of one turn, and rows that one turn tells of."""
 
 log = structlog.get_logger(__name__)
 Handler = Callable[[list[Message], datetime], list[Letter]]
+
+
+class HasStatus(Protocol):
+    """A row of an event, of any role."""
+
+    @property
+    def status(self) -> EventStatus: ...
 
 
 class Role:
@@ -32,21 +42,27 @@ class Role:
 
     def __init__(self, bus: Bus) -> None:
         self.bus = bus
-        self._is_at_rest = True
+        self.leads_on = False
+        """Whether what was done last has made something due that needs no message; acting and telling say so."""
 
     def run_once(self, wait: float = 0.0) -> bool:
         """Take one turn; return whether there was something to do.
 
-        Nobody waits for a message behind a turn that did something: what it told may be what the next one acts upon.
+        Nobody waits for a message behind a turn whose work leads on by itself; behind any other one the next thing to
+        happen is a message, and looking for more before it comes would only be in its way.
         """
-        found = self.receive(wait if self._is_at_rest else 0.0)
-        found |= self.act(timezone.now())
-        found |= self.tell(timezone.now())
-        self._is_at_rest = not found
-        return found
+        heard = self._hear(0.0 if self.leads_on else wait)
+        self.leads_on = False
+        at = timezone.now()
+        acted = self.may_act(heard, at) and self.act(at)
+        told = self.tell(timezone.now())
+        return bool(heard) or acted or told
 
     def receive(self, wait: float = 0.0) -> bool:
-        """Let the messages that have come take effect."""
+        """Let the messages that have come take effect; return whether there were any."""
+        return bool(self._hear(wait))
+
+    def _hear(self, wait: float) -> set[Told]:
         received = self.bus.receive(self.queue, most=MOST, wait=wait)
         try:
             answers = self._take(received.messages)
@@ -56,7 +72,11 @@ class Role:
             received.give_back()
             raise
         received.done()
-        return bool(received.messages)
+        return {message.told for message in received.messages}
+
+    def may_act(self, heard: set[Told], at: datetime) -> bool:
+        """Say whether something may be due now that these messages have been heard."""
+        return True
 
     def act(self, at: datetime) -> bool:
         """Do what is due without a message; return whether there was anything."""
@@ -115,3 +135,10 @@ class Role:
 def events_of(messages: Iterable[Message], *kinds: Told) -> list[int]:
     """Return the events that these messages are about, or those of them that are of one of the kinds."""
     return sorted({message.event for message in messages if not kinds or message.told in kinds})
+
+
+def does_lead_on(role: RoleKind, events: Collection[HasStatus], payloads: Collection[object] = ()) -> bool:
+    """Say whether what was just told is what the role acts upon next, or may not be all that it has to tell."""
+    if len(events) >= MOST or len(payloads) >= MOST:
+        return True
+    return any(event.status in LEADING_ON[role] for event in events)

@@ -89,3 +89,8 @@ TELLING = {
     for role in RoleKind
 }
 """Of each role: by the status of a row that is not published, the step that publishes it."""
+LEADING_ON = {
+    role: {step.when[0] for step in STEPS if step.role == role and not step.tells and step.when and step.when[1]}
+    for role in RoleKind
+}
+"""Of each role: the statuses that it acts upon by itself once it has published them."""

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pika
@@ -25,8 +25,18 @@ class Broker:
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
         self.channel.basic_publish(EXCHANGE, "", raw, BasicProperties(**properties), mandatory=True)
 
+    def send_all(self, bodies: Iterable[Any]) -> None:
+        """Send many durable messages, one after the other, and wait once until the broker has all of them."""
+        channel = self.channel.connection.channel()
+        for body in bodies:
+            channel.basic_publish(EXCHANGE, "", json.dumps(body).encode(), BasicProperties(delivery_mode=2))
+        channel.close()
+
     def waiting(self, queue: str = QUEUE) -> int:
         return int(self.channel.queue_declare(queue, passive=True).method.message_count)
+
+    def listeners(self, queue: str = QUEUE) -> int:
+        return int(self.channel.queue_declare(queue, passive=True).method.consumer_count)
 
     def history(self) -> list[Signal]:
         """Take everything that was passed on to history."""

@@ -17,7 +17,7 @@ from pika.exceptions import AMQPError
 from pika.spec import BasicProperties
 
 from config.engines.amqp import connect
-from config.engines.publisher import NotPublished, NotRouted, Publisher
+from config.engines.publisher import NotPublished, NotRouted, Publisher, Sent
 from processes.coordination.messages import (
     COORDINATOR,
     WRITER,
@@ -35,6 +35,8 @@ LARGEST = 1 << 20
 """So many bytes in one, unless a single message has more."""
 UNREAD = 20
 KEPT_MILLISECONDS = 600_000
+CONFIRMED_WITHIN = 5.0
+"""Seconds that the broker has for a message."""
 
 log = structlog.get_logger(__name__)
 _publisher = Publisher()
@@ -53,9 +55,17 @@ class AmqpBus:
         by_queue: defaultdict[str, list[Message]] = defaultdict(list)
         for queue, message in letters:
             by_queue[queue].append(message)
-        for queue, messages in by_queue.items():
-            for envelope in _envelopes(map(encode, messages)):
-                self._publish(queue, envelope)
+        on_their_way = [
+            (queue, envelope, _send(queue, envelope))
+            for queue, messages in by_queue.items()
+            for envelope in _envelopes(map(encode, messages))
+        ]
+        try:
+            for queue, envelope, sent in on_their_way:
+                self._see_through(queue, envelope, sent)
+        finally:
+            for _, _, sent in on_their_way:
+                sent.cancel()  # what has not left by now is told again from its row
 
     def receive(self, queue: str, *, most: int, wait: float) -> "_Taken":
         connection, channel = self._open(queue)
@@ -73,15 +83,12 @@ class AmqpBus:
         if connection is not None and connection.is_open:
             connection.close()
 
-    def _publish(self, queue: str, body: bytes) -> None:
-        properties = BasicProperties(
-            content_type="application/json", delivery_mode=2, app_id="postern", expiration=str(KEPT_MILLISECONDS)
-        )
+    def _see_through(self, queue: str, envelope: bytes, sent: Sent) -> None:
         try:
-            _publisher.publish(body, exchange="", routing_key=queue, properties=properties)
+            sent.await_confirmation(CONFIRMED_WITHIN)
         except NotRouted:
             self._declare(queue)
-            _publisher.publish(body, exchange="", routing_key=queue, properties=properties)
+            _send(queue, envelope).await_confirmation(CONFIRMED_WITHIN)
 
     def _declare(self, queue: str) -> None:
         """The queue is not there yet: whoever comes first makes it."""
@@ -126,6 +133,13 @@ class _Taken:
     def give_back(self) -> None:
         """Close the line: the broker gives whatever is not acknowledged to the next who asks."""
         self.bus.close()
+
+
+def _send(queue: str, body: bytes) -> Sent:
+    properties = BasicProperties(
+        content_type="application/json", delivery_mode=2, app_id="postern", expiration=str(KEPT_MILLISECONDS)
+    )
+    return _publisher.send(body, exchange="", routing_key=queue, properties=properties)
 
 
 def _delivers(channel: BlockingChannel) -> bool:

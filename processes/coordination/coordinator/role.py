@@ -1,7 +1,7 @@
 """The Coordinator as a participant: leads each event from the Writer through all readers to its end."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import transaction
 
@@ -19,13 +19,17 @@ from processes.coordination.coordinator.saving import (
 )
 from processes.coordination.messages import COORDINATOR, Told
 from processes.coordination.models import CoordinatorState, WriterEvent, WriterEventPayload
-from processes.coordination.role import MOST, Handler, Role
+from processes.coordination.role import MOST, Handler, Role, does_lead_on
 from processes.coordination.routing import reader_names
 from processes.coordination.statuses import FINAL, EventStatus, PayloadStatus
 from processes.coordination.steps import AGAIN, mark_told, note_only, take, those
 from processes.coordination.transitions import TELLING, RoleKind
 
 AGAIN_MOST = 100
+ACTED_UPON = {Told.EVENT_CREATED, Told.PAYLOADS, Told.PROCESSED, Told.COMMITTED, Told.CANCELED}
+"""Messages that may make something due by themselves: a decision, or a place for the next event."""
+MOMENT = timedelta(seconds=0.2)
+"""What is due without a message waits no longer than this behind messages of other kinds."""
 
 
 class Coordinator(Role):
@@ -37,6 +41,7 @@ class Coordinator(Role):
         super().__init__(bus)
         self._has_all_readers = False
         """Readers are configured when a process starts: each looks once whether there are new ones."""
+        self._acted_at: datetime | None = None
 
     def hold(self) -> None:
         CoordinatorState.objects.select_for_update().get(pk=1)
@@ -57,7 +62,13 @@ class Coordinator(Role):
             Told.CANCELED: hear_answers,
         }
 
+    def may_act(self, heard: set[Told], at: datetime) -> bool:
+        """Most answers only move an event on, and the next letter about it is not to wait for a look at all others."""
+        is_due = not heard or not heard.isdisjoint(ACTED_UPON)
+        return is_due or self._acted_at is None or abs(at - self._acted_at) > MOMENT
+
     def act(self, at: datetime) -> bool:
+        self._acted_at = at
         if not WriterEvent.objects.exclude(app_event_status_id__in=list(FINAL)).exists():
             return False
         with transaction.atomic():
@@ -85,6 +96,7 @@ class Coordinator(Role):
         if letters:
             self.bus.send(letters)
         self._mark(payloads, events, at)
+        self.leads_on |= does_lead_on(RoleKind.COORDINATOR, events, payloads)
         return bool(events or payloads)
 
     def _mark(self, payloads: list[WriterEventPayload], events: list[WriterEvent], at: datetime) -> None:

@@ -17,7 +17,7 @@ from processes.coordination.inserting import insert_rows
 from processes.coordination.messages import COORDINATOR, Letter, Message, Told, pages, queue_of_reader
 from processes.coordination.reader.applying import Refused, apply_changes, judge, read_commits
 from processes.coordination.reader.models import COMMITS, ROLLBACKS, AppEvent, AppEventPayload, ReaderState
-from processes.coordination.role import MOST, Handler, Role, events_of
+from processes.coordination.role import MOST, Handler, Role, does_lead_on, events_of
 from processes.coordination.routing import alias_of
 from processes.coordination.statuses import FINAL, EventStatus, PayloadStatus
 from processes.coordination.steps import mark_told, note_only, take, those, times
@@ -74,6 +74,7 @@ class Reader(Role):
             due_now = due.order_by("position").values_list("pk", "payload_count")
             events = next(_portions(due_now[:MOST]), [])
             self._process(events, at)
+        self.leads_on = True  # there may be more than one portion
         return bool(events)
 
     def tell(self, at: datetime) -> bool:
@@ -85,6 +86,7 @@ class Reader(Role):
         if letters:
             self.bus.send(letters)
         self._mark(payloads, events, at)
+        self.leads_on |= does_lead_on(RoleKind.READER, events, payloads)
         return bool(events or payloads)
 
     def _step_16(self, messages: list[Message], at: datetime) -> list[Letter]:

@@ -9,7 +9,7 @@ from config.common.sql import among_numbers
 from processes.coordination.headers import header_of
 from processes.coordination.messages import COORDINATOR, WRITER, Letter, Message, Payload, Told, pages
 from processes.coordination.models import AppEvent, AppEventPayload, WriterState
-from processes.coordination.role import MOST, Handler, Role, events_of
+from processes.coordination.role import MOST, Handler, Role, does_lead_on, events_of
 from processes.coordination.statuses import EventStatus, PayloadStatus
 from processes.coordination.steps import AGAIN, mark_told, note_only, take, those
 from processes.coordination.transitions import BY_NUMBER, TELLING, RoleKind
@@ -41,7 +41,9 @@ class Writer(Role):
 
     def act(self, at: datetime) -> bool:
         found = fill_once(at=at)
-        return number_once() or found
+        found |= number_once()
+        self.leads_on = found  # each does so many at once
+        return found
 
     def tell(self, at: datetime) -> bool:
         """Step 2, in the order of the positions; and once more for what has stayed in one status for long."""
@@ -56,6 +58,7 @@ class Writer(Role):
             AppEvent.objects.filter(pk__in=[event.pk for event in late], again_at__isnull=False).update(
                 again_at=at + AGAIN
             )
+        self.leads_on |= does_lead_on(RoleKind.WRITER, events)
         return bool(events)
 
     def _steps_5_and_7(self, messages: list[Message], at: datetime) -> list[Letter]:

@@ -1,9 +1,14 @@
+from datetime import timedelta
+
 import pytest
 from django.utils import timezone
 
 from processes.coordination.bus.memory import MemoryBus, _Taken
+from processes.coordination.messages import Told
 from processes.coordination.reader.models import AppEvent
+from processes.coordination.role import MOST, does_lead_on
 from processes.coordination.statuses import EventStatus
+from processes.coordination.transitions import RoleKind
 from tests.processes.coordination.cast import DATABASES, Cast, item
 
 pytestmark = [pytest.mark.django_db(databases=DATABASES), pytest.mark.embedded]
@@ -35,7 +40,17 @@ class TestRunOnce:
             assert not cast.reader.run_once(0.2)
         assert bus.waited == [0.2, 0.2, 0.2]
 
-    def test_nobody_waits_behind_a_turn_that_told_something(self) -> None:
+    def test_waits_behind_a_turn_that_leads_nowhere_by_itself(self) -> None:
+        """The answer that step 17 told is what the next message comes for."""
+        cast, bus = cast_over_waiting_bus()
+        item("a")
+        events = AppEvent.objects.using("reader_main")
+        cast.settle(lambda: events.filter(app_event_status_id=EventStatus.CREATED, is_published=True).exists())
+        bus.waited.clear()
+        cast.reader.run_once(0.2)
+        assert bus.waited == [0.2]
+
+    def test_nobody_waits_behind_a_turn_that_told_what_it_acts_upon(self) -> None:
         """What was told in step 26 is processed in step 28, without a message."""
         cast, bus = cast_over_waiting_bus()
         item("a")
@@ -45,6 +60,54 @@ class TestRunOnce:
         cast.reader.run_once(0.2)
         assert bus.waited == [0.0]
         assert events.get().status == EventStatus.PROCESSED
+
+
+class TestDoesLeadOn:
+    @pytest.mark.parametrize(
+        ("role", "status", "leads_on"),
+        [
+            (RoleKind.WRITER, EventStatus.CREATED, False),
+            (RoleKind.COORDINATOR, EventStatus.CREATED, False),
+            (RoleKind.COORDINATOR, EventStatus.SAVED, True),  # 14
+            (RoleKind.COORDINATOR, EventStatus.COMMITTING, False),
+            (RoleKind.READER, EventStatus.CREATED, False),
+            (RoleKind.READER, EventStatus.PROCESSING, True),  # 28
+            (RoleKind.READER, EventStatus.PROCESSED, False),
+        ],
+    )
+    def test_only_by_what_the_role_acts_upon_itself(self, role: RoleKind, status: EventStatus, leads_on: bool) -> None:
+        assert does_lead_on(role, [AppEvent(app_event_status_id=status.value)]) is leads_on
+
+    def test_there_may_be_more_behind_a_full_turn(self) -> None:
+        told = AppEvent(app_event_status_id=EventStatus.CREATED.value)
+        assert not does_lead_on(RoleKind.READER, [told] * (MOST - 1))
+        assert does_lead_on(RoleKind.READER, [told] * MOST)
+        assert does_lead_on(RoleKind.READER, [], [told] * MOST)
+
+
+class TestMayAct:
+    @pytest.mark.parametrize("heard", [Told.PREPARING_BEGINS, Told.PAYLOADS_PREPARED, Told.PROCESSING_BEGINS])
+    def test_what_only_moves_an_event_on_makes_nothing_due(self, heard: Told) -> None:
+        coordinator, at = Cast().coordinator, timezone.now()
+        coordinator.act(at)
+        assert not coordinator.may_act({heard}, at)
+
+    @pytest.mark.parametrize("heard", [Told.PAYLOADS, Told.PROCESSED, Told.COMMITTED, Told.CANCELED])
+    def test_what_makes_something_due_does(self, heard: Told) -> None:
+        coordinator, at = Cast().coordinator, timezone.now()
+        coordinator.act(at)
+        assert coordinator.may_act({heard, Told.PREPARING_BEGINS}, at)
+
+    @pytest.mark.parametrize("passed", [timedelta(seconds=0.3), timedelta(hours=-1)])
+    def test_what_is_due_by_the_time_waits_for_no_message(self, passed: timedelta) -> None:
+        coordinator, at = Cast().coordinator, timezone.now()
+        coordinator.act(at)
+        assert coordinator.may_act({Told.PREPARING_BEGINS}, at + passed)
+
+    def test_without_a_message_it_looks(self) -> None:
+        coordinator, at = Cast().coordinator, timezone.now()
+        coordinator.act(at)
+        assert coordinator.may_act(set(), at)
 
 
 class TestTell:
