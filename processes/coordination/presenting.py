@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Any
 
+from processes.coordination.reasons import say
 from processes.coordination.selectors import EventView
 
 
@@ -16,7 +17,7 @@ def present_event(view: EventView, *, at: datetime) -> dict[str, Any]:
             {
                 "name": reader.name,
                 "verdict": reader.verdict,
-                "reason": reader.reason,
+                "reason": say(reader.reason),
                 "lag_seconds": round(reader.lag(view.event.date, at), 3),
             }
             for reader in view.readers
@@ -24,5 +25,5 @@ def present_event(view: EventView, *, at: datetime) -> dict[str, Any]:
         "steps": [{"step": number, "at": moment} for number, moment in view.steps],
         "correlation_id": view.event.correlation_id,
         "date": view.event.date,
-        "reason": view.event.reason,
+        "reason": say(view.event.reason),
     }

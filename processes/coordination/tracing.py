@@ -10,6 +10,7 @@ from config.common.moments import parse_moment
 from config.records.tracing import Step
 from processes.coordination.entities import type_names
 from processes.coordination.models import AppEvent
+from processes.coordination.reasons import say
 from processes.coordination.statuses import EventStatus
 
 TYPES = type_names()
@@ -34,6 +35,6 @@ def _ended_at(event: AppEvent) -> datetime | None:
 
 def _step(event: AppEvent, at: datetime, words: str, *, outcome: str | None = None) -> Step:
     type = TYPES.get(event.app_event_type_id, str(event.app_event_type_id))
-    data = {"type": type, "payloads": event.payload_count, "reason": event.reason}
+    data = {"type": type, "payloads": event.payload_count, "reason": say(event.reason)}
     page = reverse("admin:coordination_appevent_change", args=[event.pk])
     return Step(at, "coordination", event.pk, f"{type}: {words}", outcome, data, page)

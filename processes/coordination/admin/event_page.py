@@ -27,6 +27,7 @@ from processes.coordination.admin.words import (
 )
 from processes.coordination.content import RowChange, read_content
 from processes.coordination.models import AppEvent, AppEventPayload
+from processes.coordination.reasons import say
 from processes.coordination.selectors import EventView, ReaderView, view_events
 from processes.coordination.statuses import EventStatus
 from processes.coordination.transitions import BY_NUMBER, RoleKind
@@ -66,6 +67,7 @@ class PayloadRow:
 class ReaderRow:
     reader: ReaderView
     badge: SafeString
+    reason: str
     lag: str
 
 
@@ -96,8 +98,8 @@ class EventPage:
     def why_cancelled(self) -> str:
         """The Coordinator's word; the Writer's own reason may by now say what stands in the way, or who resolved it."""
         if self.view.coordinated is not None and self.view.coordinated.reason:
-            return self.view.coordinated.reason
-        return self.view.event.reason if self.view.status == EventStatus.CANCELED else ""
+            return say(self.view.coordinated.reason)
+        return say(self.view.event.reason) if self.view.status == EventStatus.CANCELED else ""
 
 
 def build_event_page(request: HttpRequest, event: AppEvent, *, may_resolve: bool, now: datetime) -> EventPage:
@@ -146,7 +148,7 @@ def _text(value: Any, side: Any) -> str | None:
 
 
 def _reader(reader: ReaderView, since: datetime, now: datetime) -> ReaderRow:
-    return ReaderRow(reader, verdict_badge(reader), say_seconds(reader.lag(since, now)))
+    return ReaderRow(reader, verdict_badge(reader), say(reader.reason), say_seconds(reader.lag(since, now)))
 
 
 def _steps(steps: list[tuple[str, str]]) -> Iterator[StepRow]:

@@ -8,6 +8,7 @@ from processes.coordination.admin.words import say_entity
 from processes.coordination.entities import BY_NAME, Entity
 from processes.coordination.models import AppEvent
 from processes.coordination.models.writer import COMMITS, TABLES
+from processes.coordination.reasons import say
 from processes.coordination.tables import values_of
 
 SHOWN = 20
@@ -23,14 +24,15 @@ class TouchedRow:
 
 @dataclass(frozen=True)
 class Obstacles:
+    reason: str
     rows: list[TouchedRow]
     more: int
 
 
 def find_obstacles(event: AppEvent) -> Obstacles:
-    """Find the rows that something newer has touched; what else is in the way the reason of the failure says."""
+    """Tell why it failed, and find the rows that something newer has touched."""
     found = [row for name in TABLES for row in _touched(BY_NAME[name], event.pk)]
-    return Obstacles(found[:SHOWN], max(0, len(found) - SHOWN))
+    return Obstacles(say(event.reason), found[:SHOWN], max(0, len(found) - SHOWN))
 
 
 def _touched(entity: Entity, event: int) -> Iterator[TouchedRow]:

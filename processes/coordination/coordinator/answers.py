@@ -21,6 +21,7 @@ from processes.coordination.coordinator.letters import everything_for
 from processes.coordination.coordinator.standings import Standings, Verdict
 from processes.coordination.messages import Letter, Message, Told
 from processes.coordination.models import Progress, RoleLife, WriterEvent, WriterEventPayload, WriterEventReader
+from processes.coordination.reasons import read
 from processes.coordination.role import events_of
 from processes.coordination.statuses import FINAL, EventStatus, PayloadStatus
 from processes.coordination.steps import AGAIN, follow, note_only, those
@@ -170,7 +171,7 @@ def _see_to_committing(processed: list[Message], standings: Standings) -> None:
                 WAITS,
                 f"coordination/{message.event}",
                 gettext_noop("Reader %(reader)s cannot apply change set %(event)s: %(reason)s"),
-                {"reader": message.role, "event": message.event, "reason": message.reason[:500]},
+                {"reader": message.role, "event": message.event, "reason": read(message.reason[:500])},
             )
     again = sorted({message.event for message in committing if not message.reason})
     if again:

@@ -15,6 +15,7 @@ from notifications.services.alerts import raise_alert
 from processes.coordination.coordinator.answers import SILENT, WAITS, subject_of_reader
 from processes.coordination.coordinator.standings import Verdict
 from processes.coordination.models import CoordinatorState, Progress, RoleLife, WriterEvent, WriterEventReader
+from processes.coordination.reasons import read, write
 from processes.coordination.routing import reader_names
 from processes.coordination.statuses import UNDECIDED, EventStatus
 from processes.coordination.steps import AGAIN, note, take
@@ -54,11 +55,11 @@ def meet_deadlines(state: CoordinatorState, *, at: datetime) -> None:
             continue
         for row in silent:
             _warn_of_silence(event, row)
-        reason = NO_ANSWER % {"reader": ", ".join(row.name for row in silent), "event": event.pk}
+        names = ", ".join(row.name for row in silent)
         if event.is_undone:
-            _cancel(event, reason, at=at)
+            _cancel(event, write(NO_ANSWER, reader=names, event=event.pk), at=at)
         else:
-            _let_wait(event, NO_ANSWER, {"reader": ", ".join(row.name for row in silent)}, at=at)
+            _let_wait(event, NO_ANSWER, {"reader": names}, at=at)
 
 
 def ask_again(event: WriterEvent, *, at: datetime) -> None:
@@ -93,13 +94,13 @@ def _verdicts(events: list[int]) -> dict[int, set[str]]:
 
 
 def _refuse(event: WriterEvent, refusal: WriterEventReader, *, at: datetime) -> None:
-    detail = {"reader": refusal.name, "event": event.pk, "reason": refusal.reason}
+    detail = {"reader": refusal.name, "event": event.pk, "reason": read(refusal.reason)}
     if not event.is_undone:
         if not event.is_waiting:
             _let_wait(event, REFUSES, detail, at=at)
         return
     raise_alert(REFUSED, subject_of_reader(refusal.name), REFUSES, detail)
-    _cancel(event, f"{refusal.name}: {refusal.reason}", at=at)
+    _cancel(event, write("%(reader)s: %(reason)s", reader=refusal.name, reason=read(refusal.reason)), at=at)
 
 
 def _cancel(event: WriterEvent, reason: str, *, at: datetime) -> None:

@@ -11,11 +11,11 @@ from django.db import DataError, IntegrityError, connections, transaction
 from django.utils.translation import gettext_noop
 
 from config.common.sql import among_numbers
-from config.common.wording import fill
 from processes.coordination.content import RowChange, fold
 from processes.coordination.entities import ENTITIES, IN_ORDER, Entity, Key
 from processes.coordination.inserting import insert_rows
 from processes.coordination.reader.models import COMMITS, TABLES
+from processes.coordination.reasons import write
 from processes.coordination.tables import columns_by_name
 
 NO_ROW = gettext_noop("%(entity)s %(id)s is not here")
@@ -29,7 +29,7 @@ class Refused(Exception):
     """Applying would break a constraint of this reader."""
 
     def __init__(self, text: str, **detail: Any) -> None:
-        super().__init__(fill(text, detail))
+        super().__init__(write(text, **detail))
 
 
 def judge(sets: Mapping[int, list[RowChange]], *, alias: str) -> dict[int, str]:

@@ -97,7 +97,7 @@ class _Working:
         fault = tree.fault(wanted.id, planned.before, planned.after)
         if fault:
             assert wanted.entity.parent is not None
-            self._fault(wanted, "id" if planned.after is None else wanted.entity.parent.name, fault)
+            self._fault(wanted, "id" if planned.after is None else wanted.entity.parent.name, gettext(fault))
         else:
             tree.change(wanted.id, planned.after)
 

@@ -12,12 +12,13 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext_noop
 
-from config.common.wording import fill
+from config.common.wording import text_within
 from notifications.services.alerts import heal, raise_alert
 from notifications.services.events import Fact, record_events
 from processes.coordination.entities import BY_NAME, Entity, Values, type_names
 from processes.coordination.models import AppEvent
 from processes.coordination.models.writer import COMMITS, ROLLBACKS, TABLES
+from processes.coordination.reasons import in_english, read, write
 from processes.coordination.statuses import EventStatus
 from processes.coordination.steps import note
 from processes.coordination.tables import values_of
@@ -35,7 +36,7 @@ class Obstacle(Exception):
     """Why a row cannot be taken back."""
 
     def __init__(self, text: str, **detail: Any) -> None:
-        super().__init__(fill(text, detail))
+        super().__init__(write(text, **detail))
 
 
 def subject_of(event: int) -> str:
@@ -59,12 +60,12 @@ def cancel(event: AppEvent, *, reason: str, at: datetime) -> bool:
             ALERT,
             subject_of(event.pk),
             gettext_noop("Change set %(event)s was cancelled but could not be taken back: %(reason)s"),
-            {"event": event.pk, "reason": obstacle},
+            {"event": event.pk, "reason": read(obstacle)},
         )
     else:
         heal(ALERT, subject_of(event.pk))
     verb = "compensation_failed" if obstacle else "canceled"
-    record_events([_fact(event, verb, {"reason": obstacle or reason}, at)])
+    record_events([_fact(event, verb, {"reason": in_english(obstacle or reason)}, at)])
     return not obstacle
 
 
@@ -132,4 +133,4 @@ def _check_tree(entity: Entity, rows: dict[Any, Values | None]) -> None:
     for pk, values in rows.items():
         fault = tree.fault(pk, None, values)
         if fault:
-            raise Obstacle(IN_THE_WAY, entity=entity.name, id=pk, rule=fault)
+            raise Obstacle(IN_THE_WAY, entity=entity.name, id=pk, rule=text_within(fault, {}))

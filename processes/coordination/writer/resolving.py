@@ -15,6 +15,7 @@ from processes.coordination.entities import BY_NAME, Entity
 from processes.coordination.errors import EventNotFound, NotFailed, StillFailing
 from processes.coordination.models import AppEvent
 from processes.coordination.models.writer import COMMITS, ROLLBACKS, TABLES
+from processes.coordination.reasons import say
 from processes.coordination.statuses import EventStatus
 from processes.coordination.tables import values_of
 from processes.coordination.works import WRITER
@@ -37,7 +38,7 @@ def resolve(event_id: int, *, action: Action, reason: str, actor: str, at: datet
             _accept(event, at=at)
         elif not cancel(event, reason=reason, at=at):
             obstacle = AppEvent.objects.get(pk=event.pk).reason
-            raise StillFailing(reason=obstacle)
+            raise StillFailing(reason=say(obstacle))
         told = {"event": event.pk, "action": action.value, "by": actor, "reason": reason}
         record_events([Fact("coordination.resolved", subject_of(event.pk), at, told, event.correlation_id)])
 

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import Any
 
 from django.db import connection
-from django.utils.translation import gettext
+from django.utils.translation import gettext_noop
 
 from config.common.sql import among_numbers, load
 from processes.coordination.entities import Entity, Values
@@ -24,16 +24,17 @@ class Tree:
         self._parents_of_new: set[int | None] = set()
 
     def fault(self, id: int | None, before: Values | None, after: Values | None) -> str:
-        """Say why a change would break the tree; nothing if it would not. `id` is none for a row that is new."""
+        """Say why a change would break the tree, to be translated; nothing if it would not. A new row has no `id`."""
         if after is None:
-            return gettext("Has children: delete or move them first.") if id is not None and self._has_child(id) else ""
+            has_child = id is not None and self._has_child(id)
+            return gettext_noop("Has children: delete or move them first.") if has_child else ""
         parent = after[self._column.name]
         if parent is None or (before is not None and before[self._column.name] == parent):
             return ""
         if not self._is_there(parent):
-            return gettext("There is no row with this id.")
+            return gettext_noop("There is no row with this id.")
         if id is not None and id in self._line_up(parent):
-            return gettext("Is below the row itself: that would be a circle.")
+            return gettext_noop("Is below the row itself: that would be a circle.")
         return ""
 
     def change(self, id: int | None, after: Values | None) -> None:

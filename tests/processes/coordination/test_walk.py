@@ -13,6 +13,7 @@ from django.utils import timezone
 from processes.coordination import role
 from processes.coordination.models import AppEvent, WriterEventReader
 from processes.coordination.reader.models import TABLES
+from processes.coordination.reasons import say
 from processes.coordination.transitions import STEPS
 from processes.coordination.writer.changing import Changed
 from tests.processes.coordination.cast import DATABASES, Cast, make, wanted
@@ -248,7 +249,7 @@ class TestVerdict:
         assert _verdict(cast, made.event, *FORWARD) == "refused"
         assert _verdict(cast, made.event, *ROLLBACK) == "canceled"
         assert WriterEventReader.objects.get(writer_event=made.event).ended_at is not None
-        assert AppEvent.objects.get(pk=made.event).reason == f"main: DummyItem {made.ids[0]} is here already"
+        assert say(AppEvent.objects.get(pk=made.event).reason) == f"main: DummyItem {made.ids[0]} is here already"
 
 
 def _verdict(cast: Cast, event: int, *lines: Line) -> str:

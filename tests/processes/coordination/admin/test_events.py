@@ -187,6 +187,15 @@ class TestResolve:
         assert address(failed, "retry") in page
         assert address(failed, "accept") in page
 
+    def test_in_russian_every_reason_is_russian(self, failed: int, operator: Client) -> None:
+        """What stands in the way, and why the reader had refused: both were told by others than the reader of this."""
+        newer = AppEvent.objects.latest("pk")
+        page = operator.get(address(failed), headers={"Accept-Language": "ru"}).content.decode()
+        assert f"с тех пор изменило событие {newer.pk}" in page
+        assert "здесь уже есть" in page
+        assert "is here already" not in page
+        assert "has been changed since" not in page
+
     def test_a_row_that_is_gone_stands_in_the_way(self, failed: int, operator: Client) -> None:
         DummyItem.objects.all().delete()
         assert shown(operator, address(failed)).count("deleted since") == 2

@@ -8,6 +8,7 @@ from processes.coordination.coordinator.deciding import REFUSED
 from processes.coordination.messages import COORDINATOR, Message, Told
 from processes.coordination.models import AppEvent, CoordinatorState, DummyItem, WriterEvent, WriterEventReader
 from processes.coordination.reader import models as of_reader
+from processes.coordination.reasons import say
 from processes.coordination.statuses import EventStatus
 from processes.coordination.writer.changing import Changed
 from sensors.services.sensors import create_sensor, update_sensor
@@ -76,11 +77,9 @@ class TestRefusal:
         reason = f"DummyItem {made.ids[0]} is here already"
         alert = open_alert(REFUSED)
         assert alert is not None
-        assert (alert.subject, alert.detail) == (
-            "reader/main",
-            {"reader": "main", "event": made.event, "reason": reason},
-        )
-        assert AppEvent.objects.get().reason == WriterEvent.objects.get().reason == f"main: {reason}"
+        assert (alert.subject, str(alert)) == ("reader/main", f"Reader main refuses change set {made.event}: {reason}")
+        assert AppEvent.objects.get().reason == WriterEvent.objects.get().reason
+        assert say(AppEvent.objects.get().reason) == f"main: {reason}"
         assert Event.objects.get(type="coordination.canceled").payload["reason"] == f"main: {reason}"
 
     def test_leaves_the_next_event_alone(self, cast: Cast) -> None:
@@ -105,7 +104,8 @@ class TestDeadline:
     def test_nobody_waits_for_a_silent_reader_to_confirm(self, cast: Cast) -> None:
         made = self._cancel_without_reader(cast)
         assert status_of(made.event) == EventStatus.CANCELED
-        assert AppEvent.objects.get().reason == f"Reader main has not answered about change set {made.event} in time"
+        why = f"Reader main has not answered about change set {made.event} in time"
+        assert say(AppEvent.objects.get().reason) == why
         assert not DummyItem.objects.exists()
 
     def test_the_alert_heals_when_the_reader_answers(self, cast: Cast) -> None:

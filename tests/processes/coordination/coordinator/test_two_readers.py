@@ -8,6 +8,7 @@ from processes.coordination.messages import Told
 from processes.coordination.models import AppEvent, WriterEvent, WriterEventPayload, WriterEventReader
 from processes.coordination.models import writer as of_writer
 from processes.coordination.reader import models as of_reader
+from processes.coordination.reasons import say
 from processes.coordination.statuses import EventStatus, PayloadStatus
 from tests.processes.coordination.cast import (
     DATABASES,
@@ -96,7 +97,7 @@ class TestCancel:
         assert status_of(made.event) == EventStatus.CANCELED
         assert items("default") == items("reader_main") == {}
         assert verdicts() == {"main": "canceled", "second": "canceled"}
-        assert AppEvent.objects.get().reason.startswith("second: ")
+        assert say(AppEvent.objects.get().reason).startswith("second: ")
 
     @pytest.mark.parametrize("since", [EventStatus.ACTIVATED, EventStatus.PREPARING, EventStatus.PREPARED])
     def test_one_that_is_silent_is_named_alone(self, cast: Cast, since: EventStatus) -> None:

@@ -9,6 +9,7 @@ from processes.coordination.entities import BY_NAME, Values
 from processes.coordination.reader import applying
 from processes.coordination.reader.applying import Refused, apply_changes, read_commits, try_changes
 from processes.coordination.reader.models import COMMITS, TABLES, AppEvent
+from processes.coordination.reasons import say
 from tests.processes.coordination.cast import DATABASES, rows_of
 
 pytestmark = [pytest.mark.django_db(databases=DATABASES), pytest.mark.embedded]
@@ -53,7 +54,7 @@ def have(*changes: RowChange) -> None:
 
 
 def attempt(*changes: RowChange) -> str:
-    return try_changes(list(changes), alias=ALIAS)
+    return say(try_changes(list(changes), alias=ALIAS))
 
 
 def ids(entity: str) -> list[Any]:

@@ -10,6 +10,7 @@ from processes.coordination.entities import BY_NAME
 from processes.coordination.messages import COORDINATOR, Header, Message, Payload, Told
 from processes.coordination.reader.models import COMMITS, ROLLBACKS, TABLES, AppEvent, AppEventPayload
 from processes.coordination.reader.role import Reader
+from processes.coordination.reasons import say
 from processes.coordination.statuses import EventStatus
 from tests.processes.coordination.cast import DATABASES, rows_of, told
 
@@ -167,7 +168,7 @@ class TestRefusal:
         while scene.reader.run_once():
             pass
         answer = next(message for message in told(scene.bus) if message.told == Told.PROCESSED)
-        assert (answer.event, answer.role, answer.reason) == (EVENT, "main", "DummyItem 2 is here already")
+        assert (answer.event, answer.role, say(answer.reason)) == (EVENT, "main", "DummyItem 2 is here already")
         assert items() == ["foreign"]
 
     def test_is_judged_once_more_when_it_is_asked_again(self, scene: Scene) -> None:

@@ -1,3 +1,4 @@
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -5,11 +6,13 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from django.utils.translation import override
 
 from notifications.models import Alert, Event
 from processes.coordination.messages import WRITER, Message, Told
 from processes.coordination.models import AppEvent, DummyItem, DummyNode
 from processes.coordination.models.writer import TABLES
+from processes.coordination.reasons import say
 from processes.coordination.statuses import EventStatus
 from processes.coordination.writer.compensating import ALERT, cancel
 from processes.coordination.writer.role import Writer
@@ -127,6 +130,7 @@ def new_children() -> Obstructed:
     )
 
 
+LATIN = re.compile(r"[A-Za-z]+")
 OBSTACLES = [touched_since, deleted_since, parent_gone, parent_of_deleted_gone, circle, new_children]
 
 
@@ -136,7 +140,7 @@ class TestFailure:
         obstructed = arrange()
         assert not take_back(obstructed.event)
         event = AppEvent.objects.get(pk=obstructed.event)
-        assert (event.status, event.reason) == (EventStatus.COMPENSATION_FAILED, obstructed.why)
+        assert (event.status, say(event.reason)) == (EventStatus.COMPENSATION_FAILED, obstructed.why)
         assert (event.ended_at, event.again_at) == (None, None)
         assert Event.objects.get(type="coordination.compensation_failed").payload["reason"] == obstructed.why
 
@@ -151,7 +155,19 @@ class TestFailure:
         take_back(obstructed.event)
         alert = Alert.objects.get(kind=ALERT)
         assert (alert.subject, alert.status) == (f"coordination/{obstructed.event}", Alert.Status.OPEN)
-        assert alert.detail == {"event": obstructed.event, "reason": obstructed.why}
+        assert str(alert).endswith(f"could not be taken back: {obstructed.why}")
+
+    def test_is_kept_for_readers_of_any_language(self, arrange: Callable[[], Obstructed]) -> None:
+        """Whoever tries again may read another language than those who look at it later."""
+        obstructed = arrange()
+        with override("ru"):
+            take_back(obstructed.event)
+        kept = AppEvent.objects.get(pk=obstructed.event).reason
+        assert say(kept) == obstructed.why
+        assert Event.objects.get(type="coordination.compensation_failed").payload["reason"] == obstructed.why
+        with override("ru"):
+            assert not set(LATIN.findall(say(kept))) - {"DummyItem", "DummyNode"}
+            assert not set(LATIN.findall(str(Alert.objects.get(kind=ALERT)))) - {"DummyItem", "DummyNode"}
 
 
 class TestRepeat:
