@@ -40,26 +40,24 @@ class TestRunOnce:
             assert not cast.reader.run_once(0.2)
         assert bus.waited == [0.2, 0.2, 0.2]
 
-    def test_waits_behind_a_turn_that_leads_nowhere_by_itself(self) -> None:
-        """The answer that step 17 told is what the next message comes for."""
+    @pytest.mark.parametrize(
+        ("told", "waited", "then"),
+        [
+            (EventStatus.CREATED, 0.2, EventStatus.CREATED),  # 17: what comes next, a message brings
+            (EventStatus.PROCESSING, 0.0, EventStatus.PROCESSED),  # 26: 28 follows without one
+        ],
+    )
+    def test_nobody_waits_behind_a_turn_that_leads_on(
+        self, told: EventStatus, waited: float, then: EventStatus
+    ) -> None:
         cast, bus = cast_over_waiting_bus()
         item("a")
         events = AppEvent.objects.using("reader_main")
-        cast.settle(lambda: events.filter(app_event_status_id=EventStatus.CREATED, is_published=True).exists())
+        cast.settle(lambda: events.filter(app_event_status_id=told, is_published=True).exists())
         bus.waited.clear()
         cast.reader.run_once(0.2)
-        assert bus.waited == [0.2]
-
-    def test_nobody_waits_behind_a_turn_that_told_what_it_acts_upon(self) -> None:
-        """What was told in step 26 is processed in step 28, without a message."""
-        cast, bus = cast_over_waiting_bus()
-        item("a")
-        events = AppEvent.objects.using("reader_main")
-        cast.settle(lambda: events.filter(app_event_status_id=EventStatus.PROCESSING, is_published=True).exists())
-        bus.waited.clear()
-        cast.reader.run_once(0.2)
-        assert bus.waited == [0.0]
-        assert events.get().status == EventStatus.PROCESSED
+        assert bus.waited == [waited]
+        assert events.get().status == then
 
 
 class TestDoesLeadOn:
