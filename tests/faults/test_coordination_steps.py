@@ -45,5 +45,6 @@ def test_both_sides_end_equal(mode: Mode) -> None:
             raise
         done += sabotage.is_done
     print(f"{done} faults over {steps} steps, {looks} looks at the reader")
-    assert done >= max(1, len(plans) - 2)  # how many turns find something is not the same in every run
+    # How many turns find something depends on the time as well: the last steps of one run are not there in another.
+    assert done >= len(plans) - len(plans) // 20
     assert looks > len(plans)

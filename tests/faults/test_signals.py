@@ -99,7 +99,7 @@ def test_consumers_killed_at_random_lose_and_double_nothing(line: Line, broker: 
         line.start(name, "run_history")
     for wave in range(KILLS):
         assert eventually(lambda: broker.listeners() == 2, 30), line.logs()
-        broker.send_all(sent[wave::KILLS])
+        broker.send_all(sent[wave::KILLS], delivery_mode=2)
         time.sleep(chance.random() * 0.3)
         victim, command = chance.choice([("ingest-1", "run_ingest"), ("ingest-2", "run_ingest")])
         line.kill(victim)
@@ -122,7 +122,7 @@ def test_without_clickhouse_states_are_complete_and_history_follows_when_it_retu
             line.register(fleet.sensor_ids)
             line.start("ingest", "run_ingest")
             line.start("history", "run_history")
-            broker.send_all(sent)
+            broker.send_all(sent, delivery_mode=2)
             seen = "SELECT count(*) FROM sensors_sensorstate WHERE seen_at IS NOT NULL"
             assert eventually(lambda: broker.waiting() == 0 and line.rows(seen)[0][0] > 0, PATIENCE), line.logs()
             time.sleep(1)

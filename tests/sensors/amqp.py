@@ -25,12 +25,14 @@ class Broker:
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
         self.channel.basic_publish(EXCHANGE, "", raw, BasicProperties(**properties), mandatory=True)
 
-    def send_all(self, bodies: Iterable[Any]) -> None:
-        """Send many durable messages, one after the other, and wait once until the broker has all of them."""
-        channel = self.channel.connection.channel()
+    def send_all(self, bodies: Iterable[Any], **properties: Any) -> int:
+        """Send without a confirmation for each, and wait once; return how many signals there are."""
+        channel, sent = self.channel.connection.channel(), 0
         for body in bodies:
-            channel.basic_publish(EXCHANGE, "", json.dumps(body).encode(), BasicProperties(delivery_mode=2))
+            channel.basic_publish(EXCHANGE, "", json.dumps(body).encode(), BasicProperties(**properties))
+            sent += len(body) if isinstance(body, list) else 1
         channel.close()
+        return sent
 
     def waiting(self, queue: str = QUEUE) -> int:
         return int(self.channel.queue_declare(queue, passive=True).method.message_count)

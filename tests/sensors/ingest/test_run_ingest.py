@@ -1,6 +1,5 @@
 """`run_ingest` as an operator runs it: in a process of its own, with a large backlog before it."""
 
-import json
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -11,7 +10,6 @@ import psycopg
 import pytest
 
 from sensors.ingest.signals import MAX_BODY
-from sensors.ingest.topology import EXCHANGE
 from tests.faults.line import Line
 from tests.faults.nursery import Child
 from tests.faults.patience import eventually
@@ -60,17 +58,6 @@ def largest_bodies() -> Iterator[Any]:
         yield each | {"note": "x" * (MAX_BODY - 300)}
 
 
-def put_into_queue(broker: Broker, bodies: Iterator[Any]) -> int:
-    """Publish without waiting for each confirm; return how many signals there are."""
-    channel = broker.channel.connection.channel()
-    sent = 0
-    for body in bodies:
-        channel.basic_publish(EXCHANGE, "", json.dumps(body).encode())
-        sent += len(body) if isinstance(body, list) else 1
-    channel.close()
-    return sent
-
-
 def peak_memory(process: Child) -> int:
     lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
     [peak] = [line for line in lines if line.startswith("VmHWM")]
@@ -93,14 +80,14 @@ def take_history(broker: Broker, count: int) -> set[str]:
 def test_works_off_any_backlog_in_bounded_memory(
     line: Line, broker: Broker, backlog: Callable[[], Iterator[Any]]
 ) -> None:
-    sent = put_into_queue(broker, backlog())
+    sent = broker.send_all(backlog())
     line.start("ingest", "run_ingest")
     assert len(take_history(broker, sent)) == sent, line.logs()
     assert peak_memory(line.processes["ingest"]) < 200 * MB
 
 
 def test_while_the_database_stalls_it_takes_no_more_than_it_can_hold(line: Line, broker: Broker) -> None:
-    sent = put_into_queue(broker, lists())
+    sent = broker.send_all(lists())
     with psycopg.connect(line.database) as connection:
         connection.execute("LOCK TABLE sensors_sensorstate IN ACCESS EXCLUSIVE MODE")
         line.start("ingest", "run_ingest")
