@@ -8,7 +8,6 @@ repeated.
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
-from typing import Protocol
 
 import structlog
 from django.db import InterfaceError, OperationalError, transaction
@@ -16,7 +15,7 @@ from django.utils import timezone
 
 from processes.coordination.bus import Bus
 from processes.coordination.messages import Letter, Message, Told
-from processes.coordination.statuses import EventStatus
+from processes.coordination.models.shared import EventRow
 from processes.coordination.transitions import LEADING_ON, RoleKind
 
 MOST = 500
@@ -24,13 +23,6 @@ MOST = 500
 
 log = structlog.get_logger(__name__)
 Handler = Callable[[list[Message], datetime], list[Letter]]
-
-
-class HasStatus(Protocol):
-    """A row of an event, of any role."""
-
-    @property
-    def status(self) -> EventStatus: ...
 
 
 class Role:
@@ -137,7 +129,7 @@ def events_of(messages: Iterable[Message], *kinds: Told) -> list[int]:
     return sorted({message.event for message in messages if not kinds or message.told in kinds})
 
 
-def does_lead_on(role: RoleKind, events: Collection[HasStatus], payloads: Collection[object] = ()) -> bool:
+def does_lead_on(role: RoleKind, events: Collection[EventRow], payloads: Collection[object] = ()) -> bool:
     """Say whether what was just told is what the role acts upon next, or may not be all that it has to tell."""
     if len(events) >= MOST or len(payloads) >= MOST:
         return True
