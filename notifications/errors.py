@@ -89,6 +89,24 @@ class ThemeTaken(SessionError):
     status = 409
 
 
+class ThemeInUse(SessionError):
+    """This theme has sessions, or belongs to the product itself. Delete its sessions first."""
+
+    status = 409
+
+
+class NothingToSign(SessionError):
+    """This theme has a handler and no URL, so there is no secret to replace."""
+
+    status = 409
+
+
+class WrongStatus(SessionError):
+    """The session is not in a status for that; the one it is in is in the data."""
+
+    status = 409
+
+
 class StaleChange(SessionError):
     """The session has changed since. Read it again; its newest change is in the data."""
 

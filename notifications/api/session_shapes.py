@@ -74,18 +74,12 @@ class _Records(serializers.ListField):
         return data
 
 
-class NewSessionSerializer(StrictSerializer):
-    theme = serializers.IntegerField(min_value=0, max_value=2**31 - 1)
-    records = _Records()
-
-
 class RecordsSerializer(StrictSerializer):
     change = serializers.IntegerField(min_value=0, max_value=LARGEST)
     records = _Records()
 
 
-class SaveSerializer(StrictSerializer):
-    change = serializers.IntegerField(min_value=0, max_value=LARGEST)
+class RepeatTimeSerializer(StrictSerializer):
     repeat_at = MomentField(required=False)
     delay = SecondsField(min_value=0, max_value=LONGEST_DELAY, required=False, help_text=_("seconds"))
 
@@ -93,6 +87,25 @@ class SaveSerializer(StrictSerializer):
         if "repeat_at" in attrs and "delay" in attrs:
             raise serializers.ValidationError({"delay": [gettext("Give either repeat_at or delay.")]})
         return attrs
+
+
+class SaveSerializer(RepeatTimeSerializer):
+    change = serializers.IntegerField(min_value=0, max_value=LARGEST)
+
+
+class NewSessionSerializer(RepeatTimeSerializer):
+    """With `repeat_at` or `delay` it is saved at once."""
+
+    theme = serializers.IntegerField(min_value=0, max_value=2**31 - 1)
+    records = _Records()
+
+
+class ShiftSerializer(StrictSerializer):
+    seconds = SecondsField(min_value=-LONGEST_DELAY, max_value=LONGEST_DELAY, help_text=_("later; below zero: earlier"))
+
+
+class SecretSerializer(serializers.Serializer[Any]):
+    secret = serializers.CharField()
 
 
 class SessionSerializer(serializers.Serializer[Any]):

@@ -16,10 +16,12 @@ from notifications.api.session_shapes import (
     NewThemeSerializer,
     RecordsSerializer,
     SaveSerializer,
+    SecretSerializer,
     SessionListSerializer,
     SessionQuery,
     SessionSerializer,
     SessionWithTimelineSerializer,
+    ShiftSerializer,
     ThemeEditSerializer,
     ThemeListSerializer,
     ThemeSerializer,
@@ -34,8 +36,9 @@ from notifications.sessions.lifecycle import (
     rewrite_records,
     save_session,
 )
+from notifications.sessions.operating import repeat_now, require_moved, revive_sessions, shift_sessions
 from notifications.sessions.presentation import get_session, present_session, present_with_timelines
-from notifications.sessions.themes import create_theme, update_theme
+from notifications.sessions.themes import create_theme, delete_theme, rotate_secret, update_theme
 
 LARGEST_PAGE = 4 * 1_048_576
 """A page ends before its records are longer than this, if it has one session."""
@@ -82,7 +85,11 @@ class ThemesView(SessionApiView):
 
 
 class ThemeView(SessionApiView):
-    scopes = {"PATCH": Scope.SESSIONS}
+    scopes = {"GET": Scope.SESSIONS, "PATCH": Scope.SESSIONS, "DELETE": Scope.SESSIONS}
+
+    @extend_schema(operation_id="session_themes_get", tags=["sessions"], responses=ThemeSerializer)
+    def get(self, request: Request, theme: int) -> Response:
+        return Response(_theme(theme, None))
 
     @extend_schema(
         operation_id="session_themes_change",
@@ -95,9 +102,24 @@ class ThemeView(SessionApiView):
         asked = ThemeEditSerializer(data=request.data, partial=True, context={"theme": theme})
         asked.is_valid(raise_exception=True)
         values = {name: value for name, value in asked.validated_data.items() if name != "theme"}
-        if not theme < 2**31:
-            raise ThemeNotFound
         return Response(_theme(theme, update_theme(number=theme, actor=actor_of(request), **values)))
+
+    @extend_schema(operation_id="session_themes_delete", tags=["sessions"], responses={204: None})
+    def delete(self, request: Request, theme: int) -> Response:
+        """Delete a theme that has no sessions."""
+        delete_theme(number=theme, actor=actor_of(request))
+        return Response(status=204)
+
+
+class RotateThemeSecretView(SessionApiView):
+    scopes = {"POST": Scope.SESSIONS}
+
+    @extend_schema(
+        operation_id="session_themes_rotate_secret", tags=["sessions"], request=None, responses=SecretSerializer
+    )
+    def post(self, request: Request, theme: int) -> Response:
+        """Replace the secret that signs the calls; the old one signs beside it for 24 hours."""
+        return Response({"secret": rotate_secret(number=theme, actor=actor_of(request))})
 
 
 class SessionsView(SessionApiView):
@@ -123,7 +145,7 @@ class SessionsView(SessionApiView):
         responses={201: SessionSerializer},
     )
     def post(self, request: Request) -> Response:
-        """Begin a session. Untouched for its theme's timeout it is saved by itself."""
+        """Begin a session. Untouched for its theme's timeout it is saved by itself; with a time or a delay, at once."""
         asked = NewSessionSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         return Response(present_session(create_session(**asked.validated_data)), status=201)
@@ -183,11 +205,53 @@ class SaveView(SessionApiView):
         return Response(present_session(session_id))
 
 
+class RepeatNowView(SessionApiView):
+    scopes = {"POST": Scope.SESSIONS}
+
+    @extend_schema(operation_id="sessions_repeat_now", tags=["sessions"], request=None, responses=SessionSerializer)
+    def post(self, request: Request, session_id: int) -> Response:
+        """Let a saved session be due at once."""
+        require_moved(session_id, repeat_now(session_ids=_known(session_id), actor=actor_of(request)))
+        return Response(present_session(session_id))
+
+
+class ShiftView(SessionApiView):
+    scopes = {"POST": Scope.SESSIONS}
+
+    @extend_schema(
+        operation_id="sessions_shift", tags=["sessions"], request=ShiftSerializer, responses=SessionSerializer
+    )
+    def post(self, request: Request, session_id: int) -> Response:
+        """Move the repeat time of a saved session, later or earlier."""
+        asked = ShiftSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        moved = shift_sessions(session_ids=_known(session_id), actor=actor_of(request), **asked.validated_data)
+        require_moved(session_id, moved)
+        return Response(present_session(session_id))
+
+
+class ReviveView(SessionApiView):
+    scopes = {"POST": Scope.SESSIONS}
+
+    @extend_schema(operation_id="sessions_revive", tags=["sessions"], request=None, responses=SessionSerializer)
+    def post(self, request: Request, session_id: int) -> Response:
+        """Let an exhausted session begin anew, due at once."""
+        require_moved(session_id, revive_sessions(session_ids=_known(session_id), actor=actor_of(request)))
+        return Response(present_session(session_id))
+
+
 ORDER = ["-id"]
 
 
+def _known(session_id: int) -> list[int]:
+    return [get_session(session_id).pk]
+
+
 def _theme(number: int, secret: str | None) -> dict[str, Any]:
-    shown = present_theme(Theme.objects.get(pk=number))
+    theme = Theme.objects.filter(pk=number).first() if number < 2**31 else None
+    if theme is None:
+        raise ThemeNotFound
+    shown = present_theme(theme)
     return shown if secret is None else {**shown, "secret": secret}
 
 

@@ -32,7 +32,9 @@ class Theme(models.Model):
     handler = models.CharField(_("handler"), max_length=80, blank=True, help_text=_("A name registered in the code."))
     url = models.CharField(_("URL"), max_length=500, blank=True)
     secret = models.BinaryField(null=True)
-    """What signs the calls of the URL, encrypted."""
+    """What signs the calls of the URL, encrypted; after a rotation the old one signs too."""
+    old_secret = models.BinaryField(null=True)
+    old_secret_until = models.DateTimeField(null=True)
 
     class Meta:
         verbose_name = _("theme")
@@ -46,6 +48,11 @@ class Theme(models.Model):
             models.CheckConstraint(
                 name="theme_url_has_a_secret",
                 condition=Q(url="", secret__isnull=True) | (~Q(url="") & Q(secret__isnull=False)),
+            ),
+            models.CheckConstraint(
+                name="theme_old_secret_has_an_end",
+                condition=Q(old_secret__isnull=True, old_secret_until__isnull=True)
+                | Q(secret__isnull=False, old_secret__isnull=False, old_secret_until__isnull=False),
             ),
             models.CheckConstraint(
                 name="theme_numbers_make_sense",

@@ -10,6 +10,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from notifications.models import Delivery, Endpoint, ListedSubject
+from notifications.sending.secret_rotation import find_old_secret
 
 PENDING = Delivery.Status.PENDING
 HOP = """
@@ -88,10 +89,9 @@ def _claim_one(row: Delivery, endpoint: Endpoint, is_probe: bool, lease: timedel
         under_way_until=now + lease,
         fence=F("fence") + 1,
     )
-    old_secret = endpoint.old_secret if endpoint.old_secret_until and endpoint.old_secret_until > now else None
     body = msgspec.json.encode(row.body).decode()
     attempts = row.attempts + (0 if is_probe else 1)
     sent = (row.pk, row.fence + 1, endpoint.pk, row.type, row.family, row.subject, body)
     state = (attempts, row.superseded_by_id, row.correlation_id, is_probe)
     was_failing = endpoint.failures > 0 or endpoint.opened_at is not None
-    return (*sent, *state, endpoint.url, endpoint.secret, old_secret, was_failing)
+    return (*sent, *state, endpoint.url, endpoint.secret, find_old_secret(endpoint, at=now), was_failing)

@@ -12,6 +12,7 @@ from config.common.moments import format_moment
 from notifications.errors import ClientInactive, PingUnderWay
 from notifications.models import Attempt, Delivery, Endpoint
 from notifications.sending.claims import LEASE, Claim
+from notifications.sending.secret_rotation import find_old_secret
 
 if TYPE_CHECKING:
     from notifications.sending.webhook import Answer
@@ -61,7 +62,6 @@ def _attempt(ping_id: int) -> None:
 
 def _claim_of(ping: Delivery) -> Claim:
     endpoint = ping.endpoint
-    overlaps = endpoint.old_secret_until is not None and endpoint.old_secret_until > timezone.now()
     return Claim(
         id=ping.pk,
         fence=ping.fence,
@@ -76,7 +76,7 @@ def _claim_of(ping: Delivery) -> Claim:
         is_probe=False,
         url=endpoint.url,
         secret=bytes(endpoint.secret),
-        old_secret=bytes(endpoint.old_secret) if endpoint.old_secret and overlaps else None,
+        old_secret=find_old_secret(endpoint, at=timezone.now()),
         was_failing=endpoint.failures > 0 or endpoint.opened_at is not None,
     )
 

@@ -27,8 +27,13 @@ Status = RepeatSession.Status
 What = SessionStep.What
 
 
-def create_session(*, theme: int, records: Sequence[Any]) -> int:
-    """Begin a session; return its id. Untouched for the theme's timeout, it is saved by itself."""
+def create_session(
+    *, theme: int, records: Sequence[Any], repeat_at: datetime | None = None, delay: float | None = None
+) -> int:
+    """Begin a session; return its id. Untouched for the theme's timeout, it is saved by itself.
+
+    With a time or a delay it is saved at once: a caller who has nothing to add need not call twice.
+    """
     bodies = encode_records(records)
     with transaction.atomic():
         found = _get_theme(theme)
@@ -38,11 +43,10 @@ def create_session(*, theme: int, records: Sequence[Any]) -> int:
             theme=found,
             length=length,
             record_count=len(bodies),
-            due_at=in_seconds(found.timeout),
             correlation_id=correlation_id(),
+            **_begun(found, repeat_at, delay),
         )
         insert_records(session.pk, bodies)
-        announce(seconds=found.timeout)
     return session.pk
 
 
@@ -71,13 +75,8 @@ def save_session(
         if session.status == Status.EXHAUSTED:
             raise RepeatLimitReached(repeats=session.repeats, limit=session.theme.repeat_limit)
         seconds = session.theme.delay if delay is None else delay
-        due_at = in_seconds(seconds) if repeat_at is None else repeat_at
         detail = f"+{seconds:g} s" if repeat_at is None else format_moment(repeat_at)
-        _write(session, What.SAVED, detail, **saved(due_at))
-        if repeat_at is None:
-            announce(seconds=seconds)
-        else:
-            announce_time(repeat_at)
+        _write(session, What.SAVED, detail, **saved(_announce_repeat(repeat_at, seconds)))
 
 
 def delete_session(*, session_id: int) -> None:
@@ -111,6 +110,22 @@ def rewrite(session: RepeatSession, bodies: Sequence[str]) -> dict[str, Any]:
     SessionRecord.objects.filter(session=session).delete()
     insert_records(session.pk, bodies)
     return {"length": length, "record_count": len(bodies)}
+
+
+def _begun(theme: Theme, repeat_at: datetime | None, delay: float | None) -> dict[str, Any]:
+    if repeat_at is None and delay is None:
+        announce(seconds=theme.timeout)
+        return {"due_at": in_seconds(theme.timeout)}
+    return saved(_announce_repeat(repeat_at, delay or 0.0))
+
+
+def _announce_repeat(repeat_at: datetime | None, seconds: float) -> Any:
+    """Wake the scheduler in time for a repeat; return when it is due."""
+    if repeat_at is None:
+        announce(seconds=seconds)
+        return in_seconds(seconds)
+    announce_time(repeat_at)
+    return repeat_at
 
 
 def _get_theme(number: int) -> Theme:

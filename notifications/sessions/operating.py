@@ -9,10 +9,12 @@ from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
 from config.common.sql import among_numbers
+from notifications.errors import WrongStatus
 from notifications.models import RepeatSession, SessionStep
 from notifications.sessions.exhaustion import settle_exhausted
 from notifications.sessions.lifecycle import saved
 from notifications.sessions.order import announce
+from notifications.sessions.presentation import get_session
 from notifications.sessions.timeline import write_steps
 
 Status = RepeatSession.Status
@@ -49,6 +51,12 @@ def revive_sessions(*, session_ids: Collection[int], actor: str) -> int:
         settle_exhausted({row.theme_id for row in held})
         announce(seconds=0.0)
     return len(held)
+
+
+def require_moved(session_id: int, moved: int) -> None:
+    """Refuse what was done to none: the one session is not there, or not in a status for that."""
+    if not moved:
+        raise WrongStatus(status=str(get_session(session_id).status))
 
 
 def _move(session_ids: Collection[int], due_at: Any, *, detail: str, **among: Any) -> int:

@@ -11,12 +11,14 @@ from typing import Protocol
 import structlog
 from django.db import DatabaseError, InterfaceError, transaction
 from django.db.models import F
+from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from config.common.encryption import decrypt
 from config.common.errors import ApplicationError
 from config.common.leases import LeaseLost, finish, renew
 from notifications.errors import SessionCode, SessionError
+from notifications.sending.secret_rotation import find_old_secret
 from notifications.sessions.claims import LEASE, Claim
 from notifications.sessions.handlers import RepeatHandler, SessionView, make_handler
 from notifications.sessions.lifecycle import append_to, rewrite
@@ -156,10 +158,10 @@ def _make_handler(claim: Claim) -> RepeatHandler:
     # Only a process that calls webhooks needs the HTTP client, which takes a third of a second to import.
     from notifications.sessions.webhook import WebhookHandler
 
-    assert theme.secret is not None
+    secrets = [each for each in (theme.secret, find_old_secret(theme, at=timezone.now())) if each]
     return WebhookHandler(
         url=theme.url,
-        secret=decrypt(bytes(theme.secret)).decode(),
+        secrets=[decrypt(bytes(each)).decode() for each in secrets],
         timeout=theme.timeout,
         session_id=row.pk,
         fence=claim.fence,

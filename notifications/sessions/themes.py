@@ -4,16 +4,19 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 from django.utils.translation import gettext
 
 from config.common.encryption import encrypt
 from config.common.errors import Invalid
+from config.common.moments import format_moment
 from config.records.models import ChangeRecord
 from config.records.services.changes import record_change
-from notifications.errors import ThemeNotFound, ThemeTaken
-from notifications.models import Theme
+from notifications.errors import NothingToSign, ThemeInUse, ThemeNotFound, ThemeTaken
+from notifications.models import RepeatSession, Theme
 from notifications.models.session import OWN_THEMES_FROM
 from notifications.sending.addresses import is_webhook_url
+from notifications.sending.secret_rotation import OVERLAP, rotate_secret_of
 from notifications.sending.signing import make_secret
 from notifications.sessions.handlers import is_registered
 
@@ -22,6 +25,7 @@ LONGEST_TIMEOUT = 86_400.0
 LONGEST_DELAY = 10 * 365 * 86_400.0
 MOST_REPEATS = 1_000_000
 MOST_BYTES = 16 * 1_048_576
+NO_SECRETS = {"secret": None, "old_secret": None, "old_secret_until": None}
 
 
 @dataclass(frozen=True)
@@ -54,18 +58,56 @@ def create_theme(*, number: int, actor: str, **values: Any) -> str | None:
 def update_theme(*, number: int, actor: str, **edits: Any) -> str | None:
     """Change what is named; return a new secret if the theme has a URL for the first time."""
     with transaction.atomic():
-        theme = Theme.objects.select_for_update(no_key=True).filter(pk=number).first()
-        if theme is None:
-            raise ThemeNotFound
+        theme = _lock_theme(number, no_key=True)
         before = values_of(theme)
         wanted = replace(before, **edits)
         check_values(wanted)
         secret = make_secret() if wanted.url and not before.url else None
-        kept = {"secret": None} if not wanted.url else _kept(secret)
+        kept = NO_SECRETS if not wanted.url else _kept(secret)
         Theme.objects.filter(pk=number).update(**_columns(wanted), **kept)
         if wanted != before:
             _tell(number, before, wanted, actor=actor)
     return secret
+
+
+def rotate_secret(*, number: int, actor: str) -> str:
+    """Replace the secret that signs the calls of a theme's URL; the old one signs beside it for another day."""
+    with transaction.atomic():
+        theme = _lock_theme(number, no_key=True)
+        if not theme.url:
+            raise NothingToSign(theme=number)
+        secret = rotate_secret_of(theme, at=timezone.now())
+        assert theme.old_secret_until is not None
+        rotated = {"rotated_at": format_moment(theme.old_secret_until - OVERLAP)}
+        record_change(
+            kind=KIND,
+            object_id=str(number),
+            action=ChangeRecord.Action.CHANGED,
+            before={"rotated_at": None},
+            after=rotated,
+            actor=actor,
+        )
+    return secret
+
+
+def delete_theme(*, number: int, actor: str) -> None:
+    """Delete a theme that has no sessions; the product's own stay."""
+    with transaction.atomic():
+        # Not `no_key`: a session that is being inserted keeps the key of its theme locked, and is waited for.
+        theme = _lock_theme(number)
+        if number >= OWN_THEMES_FROM or RepeatSession.objects.filter(theme=theme).exists():
+            raise ThemeInUse(theme=number)
+        before = values_of(theme)
+        Theme.objects.filter(pk=number).delete()
+        _tell(number, before, None, actor=actor)
+
+
+def _lock_theme(number: int, *, no_key: bool = False) -> Theme:
+    rows = Theme.objects.select_for_update(no_key=no_key)
+    theme = rows.filter(pk=number).first() if 0 <= number < 2**31 else None
+    if theme is None:
+        raise ThemeNotFound
+    return theme
 
 
 def values_of(theme: Theme) -> ThemeValues:
@@ -101,12 +143,13 @@ def _kept(secret: str | None) -> dict[str, bytes]:
     return {} if secret is None else {"secret": encrypt(secret.encode())}
 
 
-def _tell(number: int, before: ThemeValues | None, after: ThemeValues, *, actor: str) -> None:
+def _tell(number: int, before: ThemeValues | None, after: ThemeValues | None, *, actor: str) -> None:
+    actions = ChangeRecord.Action
     record_change(
         kind=KIND,
         object_id=str(number),
-        action=ChangeRecord.Action.CREATED if before is None else ChangeRecord.Action.CHANGED,
+        action=actions.CREATED if before is None else actions.DELETED if after is None else actions.CHANGED,
         before=None if before is None else asdict(before),
-        after=asdict(after),
+        after=None if after is None else asdict(after),
         actor=actor,
     )

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -25,9 +25,16 @@ class WebhookHandler:
     """One repeat: at most a hundred calls over one connection. `describe` makes the session as it is by now."""
 
     def __init__(
-        self, *, url: str, secret: str, timeout: float, session_id: int, fence: int, describe: Callable[[], Any]
+        self,
+        *,
+        url: str,
+        secrets: Sequence[str],
+        timeout: float,
+        session_id: int,
+        fence: int,
+        describe: Callable[[], Any],
     ) -> None:
-        self._url, self._secret, self._timeout = url, secret, timeout
+        self._url, self._secrets, self._timeout = url, secrets, timeout
         self._session_id, self._fence, self._describe = session_id, fence, describe
         self._calls = 0
         self._to_do: deque[Operation] = deque()
@@ -83,7 +90,7 @@ class WebhookHandler:
                     self._url,
                     message_id,
                     body,
-                    [self._secret],
+                    self._secrets,
                     timeout_seconds=self._timeout,
                     most_bytes=ANSWER_BYTES,
                 )

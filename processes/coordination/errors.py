@@ -1,4 +1,4 @@
-from config.common.errors import Conflict, NotFound
+from config.common.errors import ApplicationError, Conflict, NotFound
 
 
 class EntityNotFound(NotFound):
@@ -11,6 +11,17 @@ class RowNotFound(NotFound):
 
 class EventNotFound(NotFound):
     """There is no such event."""
+
+
+class EventCanceled(Conflict):
+    """This event was cancelled: the reader will never have it."""
+
+
+class NotYetHere(ApplicationError):
+    """The reader does not have this event yet. Repeat the call."""
+
+    status = 503
+    retry_after = 1
 
 
 class ReaderNotFound(NotFound):

@@ -1,7 +1,7 @@
 """Register, change, pause and deactivate clients, and replace the secrets that sign what they are sent."""
 
 from dataclasses import dataclass, fields, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Unpack
 
 from django.db import transaction
@@ -12,6 +12,7 @@ from config.common.errors import Invalid
 from config.common.moments import cut_to_milliseconds, parse_moment
 from config.records.services.changes import NotRevertible, Tracked, Values, snapshot, track
 from notifications.models import Endpoint
+from notifications.sending.secret_rotation import OVERLAP, rotate_secret_of
 from notifications.sending.signing import make_secret
 from notifications.services.endpoints import welcome
 from notifications.services.registry import RegistryChange, tell_registry_changes
@@ -23,7 +24,6 @@ from sensors.services.values import ClientEdits, ClientValues
 
 KIND = "client"
 FIELDS = tuple(field.name for field in fields(ClientValues))
-OVERLAP = timedelta(hours=24)
 
 
 @dataclass(frozen=True)
@@ -73,13 +73,10 @@ def resume_client(*, client_id: int, actor: str) -> None:
 
 def rotate_secret(*, client_id: int, actor: str) -> NewSecret:
     """Replace the secret; the old one signs beside the new one for another day."""
-    text = make_secret()
     with transaction.atomic():
         client = _hold(client_id)
-        before, endpoint = values_of(client), client.endpoint
-        endpoint.old_secret, endpoint.secret = endpoint.secret, encrypt(text.encode())
-        endpoint.old_secret_until = cut_to_milliseconds(timezone.now()) + OVERLAP
-        endpoint.save(update_fields=["secret", "old_secret", "old_secret_until"])
+        before = values_of(client)
+        text = rotate_secret_of(client.endpoint, at=timezone.now())
         _tell(client.pk, before, values_of(client), actor=actor)
     return NewSecret(client.pk, text)
 

@@ -28,6 +28,7 @@ from processes.coordination.gateway.asking import (
 )
 from processes.coordination.gateway.reading import get_alias, present, reader_rows, writer_rows
 from processes.coordination.gateway.registry import change_registry
+from processes.coordination.gateway.wait import wait_for_event
 from processes.coordination.writer.changing import Wanted, change
 
 ALL = {method: Scope.COORDINATION for method in ("GET", "POST", "PATCH", "DELETE")}
@@ -173,7 +174,10 @@ def _existing(entity: Entity, text: str) -> Any:
 def _alias(request: Request) -> str:
     asked = shapes.ReaderQuery(data=request.query_params)
     asked.is_valid(raise_exception=True)
-    return get_alias(asked.validated_data["reader"])
+    alias = get_alias(asked.validated_data["reader"])
+    if "wait" in asked.validated_data:
+        wait_for_event(asked.validated_data["wait"], alias=alias)
+    return alias
 
 
 def _one(entity: Entity, row: dict[str, Any] | None, *, alias: str = "") -> dict[str, Any]:

@@ -33,6 +33,12 @@ class RowListSerializer(serializers.Serializer[Any]):
 
 class ReaderQuery(serializers.Serializer[Any]):
     reader = serializers.CharField(default="main", max_length=50)
+    wait = serializers.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=2**63 - 1,
+        help_text="an event: answer when this reader has it, within 10 seconds; after that 503, to be repeated",
+    )
 
 
 class EventQuery(serializers.Serializer[Any]):

@@ -126,8 +126,80 @@ class TestThemes:
     def test_an_unknown_one_is_not_found(self, caller: Caller, number: int) -> None:
         assert failed(caller("PATCH", f"/sessions/themes/{number}/", {"delay": 1})) == (404, "theme_not_found", 4000)
 
+    def test_one_is_read_by_its_number(self, caller: Caller) -> None:
+        theme(delay=10)
+        answer = caller("GET", "/sessions/themes/7/")
+        assert (answer.status_code, answer.json()["delay"], answer.json()["handler"]) == (200, 10, "test")
+        assert failed(caller("GET", "/sessions/themes/8/")) == (404, "theme_not_found", 4000)
+
+
+class TestDeleteTheme:
+    def test_one_without_sessions_goes_and_is_logged(self, caller: Caller) -> None:
+        theme(delay=10)
+        assert caller("DELETE", "/sessions/themes/7/").status_code == 204
+        assert not Theme.objects.exists()
+        deleted = ChangeRecord.objects.get(kind="theme")
+        assert (deleted.action, deleted.before["delay"], deleted.after) == ("deleted", 10, None)
+
+    def test_one_with_sessions_stays(self, caller: Caller, begin: Any) -> None:
+        begin(1)
+        assert failed(caller("DELETE", "/sessions/themes/7/")) == (409, "theme_in_use", 4000)
+        assert Theme.objects.exists()
+
+    def test_the_product_keeps_its_own(self, caller: Caller) -> None:
+        theme(2_000_000_009)
+        assert failed(caller("DELETE", "/sessions/themes/2000000009/")) == (409, "theme_in_use", 4000)
+
+    @pytest.mark.parametrize("number", [8, 2**31, 10**30])
+    def test_an_unknown_one_is_not_found(self, caller: Caller, number: int) -> None:
+        assert failed(caller("DELETE", f"/sessions/themes/{number}/")) == (404, "theme_not_found", 4000)
+
+
+class TestRotateSecret:
+    def test_answers_the_new_one_and_keeps_the_old_for_a_day(self, caller: Caller) -> None:
+        first = caller("POST", "/sessions/themes/", {**THEME, "url": "https://a.example/"}).json()["secret"]
+        answer = caller("POST", "/sessions/themes/7/rotate-secret/")
+        kept = Theme.objects.get()
+        assert answer.status_code == 200
+        assert decrypt(bytes(kept.secret)).decode() == answer.json()["secret"] != first
+        assert decrypt(bytes(kept.old_secret)).decode() == first
+        assert timedelta(hours=23) < kept.old_secret_until - timezone.now() <= timedelta(hours=24)
+
+    def test_is_logged_without_a_secret(self, caller: Caller) -> None:
+        theme(url="https://a.example/")
+        caller("POST", "/sessions/themes/7/rotate-secret/")
+        assert set(ChangeRecord.objects.get(kind="theme").after) == {"rotated_at"}
+
+    def test_a_theme_without_a_url_has_none(self, caller: Caller) -> None:
+        theme()
+        assert failed(caller("POST", "/sessions/themes/7/rotate-secret/")) == (409, "nothing_to_sign", 4000)
+
+    def test_one_that_gets_a_handler_forgets_both(self, caller: Caller) -> None:
+        theme(url="https://a.example/")
+        caller("POST", "/sessions/themes/7/rotate-secret/")
+        assert caller("PATCH", "/sessions/themes/7/", {"handler": "test", "url": None}).status_code == 200
+        assert (Theme.objects.get().secret, Theme.objects.get().old_secret) == (None, None)
+
 
 class TestCreate:
+    def test_with_a_delay_it_is_saved_at_once(self, caller: Caller) -> None:
+        theme(delay=1000)
+        shown = caller("POST", "/sessions/", {"theme": 7, "records": [1], "delay": 0}).json()
+        assert (shown["status"], shown["change"]) == ("saved", 1)
+        assert repeat_due() == [shown["id"]]
+
+    def test_with_a_time_it_is_saved_for_it(self, caller: Caller) -> None:
+        theme()
+        body = {"theme": 7, "records": [1], "repeat_at": "2031-05-06T07:08:09.123Z"}
+        shown = caller("POST", "/sessions/", body).json()
+        assert (shown["status"], shown["repeat_at"]) == ("saved", "2031-05-06T07:08:09.123Z")
+
+    def test_takes_a_time_or_a_delay(self, caller: Caller) -> None:
+        theme()
+        body = {"theme": 7, "records": [1], "repeat_at": "2031-05-06T07:08:09.123Z", "delay": 1}
+        assert failed(caller("POST", "/sessions/", body)) == (400, "invalid", 4000)
+        assert not RepeatSession.objects.exists()
+
     def test_answers_an_active_session(self, begin: Any) -> None:
         shown = begin({"a": 1}, [2], "three", None)
         assert shown == {
@@ -370,3 +442,51 @@ class TestWhoMay:
     @pytest.mark.parametrize(("group", "status"), [("viewer", 403), ("operator", 200)])
     def test_staff_by_their_group(self, group: str, status: int) -> None:
         assert signed_in(group).get("/api/v1/sessions/").status_code == status
+
+
+class TestOperate:
+    def test_repeat_now_makes_a_saved_session_due(self, caller: Caller) -> None:
+        theme()
+        shown = caller("POST", "/sessions/", {"theme": 7, "records": [1], "delay": 1000}).json()
+        assert repeat_due() == []
+        answer = caller("POST", f"/sessions/{shown['id']}/repeat-now/")
+        assert (answer.status_code, answer.json()["change"]) == (200, 2)
+        assert repeat_due() == [shown["id"]]
+
+    def test_shift_moves_the_time_by_so_much(self, caller: Caller) -> None:
+        theme()
+        body = {"theme": 7, "records": [1], "repeat_at": "2031-05-06T07:08:09.000Z"}
+        shown = caller("POST", "/sessions/", body).json()
+        moved = caller("POST", f"/sessions/{shown['id']}/shift/", {"seconds": -9}).json()
+        assert moved["repeat_at"] == "2031-05-06T07:08:00.000Z"
+
+    def test_a_repeated_key_shifts_once(self, caller: Caller) -> None:
+        theme()
+        body = {"theme": 7, "records": [1], "repeat_at": "2031-05-06T07:08:09.000Z"}
+        path = f"/sessions/{caller('POST', '/sessions/', body).json()['id']}/shift/"
+        answers = [caller("POST", path, {"seconds": 1}, **{"Idempotency-Key": "k"}).json() for _ in range(2)]
+        assert answers[0] == answers[1]
+        assert answers[0]["repeat_at"] == "2031-05-06T07:08:10.000Z"
+
+    def test_revive_lets_an_exhausted_session_begin_anew(self, caller: Caller, begin: Any) -> None:
+        shown = begin(1)
+        exhaust(shown["id"])
+        revived = caller("POST", f"/sessions/{shown['id']}/revive/").json()
+        assert (revived["status"], revived["repeats"]) == ("saved", 0)
+        assert repeat_due() == [shown["id"]]
+
+    @pytest.mark.parametrize(("call", "body"), [("repeat-now", None), ("shift", {"seconds": 1}), ("revive", None)])
+    def test_another_status_is_told(self, caller: Caller, begin: Any, call: str, body: Any) -> None:
+        shown = begin(1)
+        answer = caller("POST", f"/sessions/{shown['id']}/{call}/", body)
+        assert failed(answer) == (409, "wrong_status", 4000)
+        assert answer.json()["data"]["status"] == "active"
+
+    @pytest.mark.parametrize(("call", "body"), [("repeat-now", None), ("shift", {"seconds": 1}), ("revive", None)])
+    def test_an_unknown_session_is_not_found(self, caller: Caller, call: str, body: Any) -> None:
+        assert failed(caller("POST", f"/sessions/99/{call}/", body)) == (404, "session_not_found", 4000)
+
+    @pytest.mark.parametrize("seconds", [None, "1", 10**12, True])
+    def test_shift_takes_a_number_of_seconds(self, caller: Caller, begin: Any, seconds: Any) -> None:
+        answer = caller("POST", f"/sessions/{begin(1)['id']}/shift/", {"seconds": seconds})
+        assert failed(answer) == (400, "invalid", 4000)

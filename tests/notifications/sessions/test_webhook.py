@@ -9,14 +9,16 @@ from ipaddress import ip_network
 from typing import Any
 
 import pytest
+from django.utils import timezone
 from standardwebhooks import Webhook
 
-from notifications.models import RepeatSession
+from notifications.models import RepeatSession, Theme
 from notifications.sessions import webhook
 from notifications.sessions.claims import claim_due
 from notifications.sessions.presentation import present_with_timelines
 from notifications.sessions.remembering import remember
 from notifications.sessions.repeating import Repeat, settle_here
+from notifications.sessions.themes import rotate_secret
 from tests.notifications.sessions.themes import SECRET, repeat_due, theme
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
@@ -117,6 +119,18 @@ class TestCall:
     def test_every_call_has_an_id_of_its_own(self, partner: Partner) -> None:
         repeated(partner.says({"op": "append", "records": [2]}).says(), 1)
         assert len({headers["webhook-id"] for headers, _ in partner.calls}) == 2
+
+    def test_after_a_rotation_both_secrets_sign(self, partner: Partner) -> None:
+        theme(url=partner.says().url)
+        new = rotate_secret(number=7, actor="test")
+        remember(theme=7, records=[1], delay=0)
+        repeat_due()
+        [(headers, body)] = partner.calls
+        assert Webhook(SECRET).verify(body, headers) == Webhook(new).verify(body, headers)
+        Theme.objects.update(old_secret_until=timezone.now())
+        remember(theme=7, records=[1], delay=0)
+        repeat_due()
+        assert len(partner.calls[1][0]["webhook-signature"].split()) == 1
 
     def test_goes_nowhere_inside_unless_that_is_allowed(self, partner: Partner, settings: Any) -> None:
         settings.WEBHOOK_ALLOWED_NETWORKS = ()

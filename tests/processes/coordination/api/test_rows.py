@@ -1,16 +1,21 @@
 """`/coordination/writer/`, `/coordination/reader/` and `/coordination/events/`, call by call."""
 
+import threading
 import uuid
 from typing import Any
 
 import pytest
 
+from processes.coordination.gateway import wait
 from processes.coordination.models import AppEvent
 from processes.coordination.models.writer import DummyItem, DummyNode
+from processes.coordination.reader.models import AppEvent as ReaderEvent
+from processes.coordination.statuses import EventStatus
 from tests.processes.coordination.cast import DATABASES, Cast
 from tests.sensors.api.callers import Caller, service
 
 pytestmark = [pytest.mark.django_db(databases=DATABASES), pytest.mark.embedded]
+WAIT = "processes.coordination.gateway.wait"
 WRITER, READER = "/coordination/writer", "/coordination/reader"
 
 
@@ -75,6 +80,56 @@ class TestCreate:
         answers = [call("POST", f"{WRITER}/dummy-items/", {"name": "x"}, **{"Idempotency-Key": "k1"}) for _ in "12"]
         assert answers[0].json() == answers[1].json()
         assert DummyItem.objects.count() == AppEvent.objects.count() == 1
+
+
+class TestWait:
+    """`?wait=` on the reader: whoever wrote can read."""
+
+    def test_answers_when_the_event_is_here(self, call: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+        made = call("POST", f"{WRITER}/dummy-items/", {"name": "door"}).json()
+        monkeypatch.setattr(f"{WAIT}.time.sleep", lambda seconds: Cast().settle())
+        answer = call("GET", f"{READER}/dummy-items/{made['id']}/?wait={made['event']}")
+        assert (answer.status_code, answer.json()["name"]) == (200, "door")
+
+    def test_one_that_is_here_is_answered_without_a_pause(self, call: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+        made = call("POST", f"{WRITER}/dummy-items/", {"name": "door"}).json()
+        Cast().settle()
+        monkeypatch.setattr(f"{WAIT}.time.sleep", lambda seconds: pytest.fail("nothing is to be waited for"))
+        assert call("GET", f"{READER}/dummy-items/?wait={made['event']}").status_code == 200
+
+    def test_a_rebuilt_reader_has_it_without_the_event(self, call: Caller) -> None:
+        made = call("POST", f"{WRITER}/dummy-items/", {"name": "door"}).json()
+        Cast().settle()
+        ReaderEvent.objects.using("reader_main").all().delete()
+        assert call("GET", f"{READER}/dummy-items/?wait={made['event']}").status_code == 200
+
+    def test_after_ten_seconds_the_caller_is_told_to_come_back(
+        self, call: Caller, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        made = call("POST", f"{WRITER}/dummy-items/", {"name": "door"}).json()
+        passed: list[float] = []
+        monkeypatch.setattr(f"{WAIT}.time.sleep", passed.append)
+        monkeypatch.setattr(f"{WAIT}.time.monotonic", lambda: sum(passed))
+        answer = call("GET", f"{READER}/dummy-items/?wait={made['event']}")
+        assert (answer.status_code, answer.json()["code"], answer["Retry-After"]) == (503, "not_yet_here", "1")
+        assert 10 <= sum(passed) < 10.5
+
+    def test_one_that_was_cancelled_never_comes(self, call: Caller) -> None:
+        made = call("POST", f"{WRITER}/dummy-items/", {"name": "door"}).json()
+        AppEvent.objects.update(app_event_status_id=EventStatus.CANCELED.value)
+        answer = call("GET", f"{READER}/dummy-items/?wait={made['event']}")
+        assert (answer.status_code, answer.json()["code"]) == (409, "event_canceled")
+
+    @pytest.mark.parametrize(("asked", "status"), [("99", 404), ("x", 400), ("0", 400), ("9" * 30, 400)])
+    def test_asks_for_an_event(self, call: Caller, asked: str, status: int) -> None:
+        assert call("GET", f"{READER}/dummy-items/?wait={asked}").status_code == status
+
+    def test_those_who_wait_leave_slots_to_others(self, call: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+        made = call("POST", f"{WRITER}/dummy-items/", {"name": "door"}).json()
+        monkeypatch.setattr(wait, "_waiting", threading.BoundedSemaphore(1))
+        with wait._waiting:
+            answer = call("GET", f"{READER}/dummy-items/?wait={made['event']}")
+        assert (answer.status_code, answer.json()["code"], answer["Retry-After"]) == (503, "busy", "1")
 
 
 class TestTree:

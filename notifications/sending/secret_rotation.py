@@ -1,0 +1,25 @@
+"""Replace a signing secret: for a day the old one signs beside the new one, so that receivers can change over."""
+
+from datetime import datetime, timedelta
+
+from config.common.encryption import encrypt
+from config.common.moments import cut_to_milliseconds
+from notifications.models import Endpoint, Theme
+from notifications.sending.signing import make_secret
+
+OVERLAP = timedelta(hours=24)
+
+
+def rotate_secret_of(row: Endpoint | Theme, *, at: datetime) -> str:
+    """Give a locked row a new secret and return it; it is kept encrypted alone."""
+    text = make_secret()
+    row.old_secret, row.secret = row.secret, encrypt(text.encode())
+    row.old_secret_until = cut_to_milliseconds(at) + OVERLAP
+    row.save(update_fields=["secret", "old_secret", "old_secret_until"])
+    return text
+
+
+def find_old_secret(row: Endpoint | Theme, *, at: datetime) -> bytes | None:
+    """Return the encrypted secret of before the rotation, while it still signs."""
+    overlaps = row.old_secret_until is not None and row.old_secret_until > at
+    return bytes(row.old_secret) if row.old_secret and overlaps else None

@@ -1,0 +1,53 @@
+"""Let a caller read what it has just written: hold its call until a reader has applied an event."""
+
+import threading
+import time
+
+from django.conf import settings
+
+from config.common.limits import Busy
+from processes.coordination.errors import EventCanceled, EventNotFound, NotYetHere
+from processes.coordination.models import AppEvent
+from processes.coordination.reader.models import AppEvent as ReaderEvent
+from processes.coordination.statuses import EventStatus
+
+LONGEST_WAIT = 10.0
+FIRST_PAUSE, LONGEST_PAUSE = 0.02, 0.25
+
+# A call that waits keeps its slot: three quarters of them stay for those who do not.
+_waiting = threading.BoundedSemaphore(max(1, settings.WEB_CONCURRENCY // 4))
+
+
+def wait_for_event(event_id: int, *, alias: str) -> None:
+    """Return once the reader of this database has committed the event; after ten seconds say that it has not."""
+    if _is_here(event_id, alias):
+        return
+    if not _waiting.acquire(blocking=False):
+        raise Busy
+    try:
+        _poll(event_id, alias)
+    finally:
+        _waiting.release()
+
+
+def _poll(event_id: int, alias: str) -> None:
+    deadline, pause = time.monotonic() + LONGEST_WAIT, FIRST_PAUSE
+    while time.monotonic() < deadline:
+        time.sleep(pause)
+        if _is_here(event_id, alias):
+            return
+        pause = min(2 * pause, LONGEST_PAUSE)
+    raise NotYetHere(event=event_id)
+
+
+def _is_here(event_id: int, alias: str) -> bool:
+    """Ask the reader first, then the Writer: a reader that was rebuilt has the rows of old events, not the events."""
+    for rows in (ReaderEvent.objects.using(alias), AppEvent.objects.all()):
+        status = rows.filter(pk=event_id).values_list("app_event_status_id", flat=True).first()
+        if status == EventStatus.COMMITTED:
+            return True
+        if status == EventStatus.CANCELED:
+            raise EventCanceled(event=event_id)
+    if status is None:
+        raise EventNotFound
+    return False
