@@ -104,7 +104,7 @@ class ShiftSerializer(StrictSerializer):
     seconds = SecondsField(min_value=-LONGEST_DELAY, max_value=LONGEST_DELAY, help_text=_("later; below zero: earlier"))
 
 
-class SecretSerializer(serializers.Serializer[Any]):
+class ThemeSecretSerializer(serializers.Serializer[Any]):
     secret = serializers.CharField()
 
 

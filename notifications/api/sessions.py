@@ -16,7 +16,6 @@ from notifications.api.session_shapes import (
     NewThemeSerializer,
     RecordsSerializer,
     SaveSerializer,
-    SecretSerializer,
     SessionListSerializer,
     SessionQuery,
     SessionSerializer,
@@ -24,6 +23,7 @@ from notifications.api.session_shapes import (
     ShiftSerializer,
     ThemeEditSerializer,
     ThemeListSerializer,
+    ThemeSecretSerializer,
     ThemeSerializer,
     present_theme,
 )
@@ -115,7 +115,7 @@ class RotateThemeSecretView(SessionApiView):
     scopes = {"POST": Scope.SESSIONS}
 
     @extend_schema(
-        operation_id="session_themes_rotate_secret", tags=["sessions"], request=None, responses=SecretSerializer
+        operation_id="session_themes_rotate_secret", tags=["sessions"], request=None, responses=ThemeSecretSerializer
     )
     def post(self, request: Request, theme: int) -> Response:
         """Replace the secret that signs the calls; the old one signs beside it for 24 hours."""
