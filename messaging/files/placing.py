@@ -49,6 +49,11 @@ def put_all_in_place(messages: Sequence[Message]) -> None:
         move_all_durably(moves)
 
 
+def find_file(message: Message) -> Path | None:
+    """Return where the file lies, or None if it is in none of its folders."""
+    return next((path for path in (path_of(message), *possible_paths(message)) if is_file(path)), None)
+
+
 def withdraw(message: Message) -> None:
     """Take the file of a row that is about to be deleted back to its draft, from where no new message can have it."""
     draft = draft_of(message)

@@ -13,5 +13,9 @@ class ProcessNotFailed(Conflict):
     """Only a process whose file moves failed can be tried again."""
 
 
+class FilesFound(Conflict):
+    """None of these files is missing any more. Try again to move them."""
+
+
 class ProcessSettled(Conflict):
     """This process is settled already."""

@@ -1,7 +1,7 @@
 """What the admin pages of every app share: read-only lists, pages without a full count, questions before an action."""
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -55,6 +55,8 @@ class Question:
     text: str
     button: str
     dangerous: bool = False
+    details: Sequence[tuple[str, str]] = ()
+    """What it is about, thing by thing: each with what becomes of it."""
 
 
 class OnceForm(forms.Form):

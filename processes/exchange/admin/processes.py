@@ -1,9 +1,9 @@
 from typing import Any
 from uuid import UUID
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db.models import Count, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -11,17 +11,27 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
-from config.records.admin.pages import BigTableAdmin, Question, actor_of, ask_then_act, get_subject, trace_link
+from config.records.admin.pages import (
+    BigTableAdmin,
+    Question,
+    actor_of,
+    ask_then_act,
+    get_subject,
+    page_of,
+    trace_link,
+)
 from config.records.admin.theme import DropdownFilter, action, display
 from config.records.scopes import Scope, permission
 from messaging.admin.reasons import ReasonForm
 from messaging.admin.words import nowrap
 from processes.exchange.admin.doubt_page import doubt_view
+from processes.exchange.admin.lost_files import LostFilesForm, ask_about
 from processes.exchange.admin.process_page import build_process_page
 from processes.exchange.admin.statistics_page import statistics_view
 from processes.exchange.admin.words import duration_of, progress_of, status_badge
 from processes.exchange.models import ExchangeProcess, ProcessMessage
 from processes.exchange.services.cleanup import retry_process
+from processes.exchange.services.lost_files import find_lost_files, go_on_without_files
 from processes.exchange.services.operating import resolve_by_operator
 from processes.exchange.transitions import LIVE
 
@@ -51,7 +61,7 @@ class ExchangeProcessAdmin(BigTableAdmin[ExchangeProcess]):
     search_fields = ("=id", "=correlation_id")
     search_help_text = _("Exact process id or correlation id")
     fields = ("id", "database", "subsystems", "decision", "started_at", "ready_at", "ended_at", "duration", "chain")
-    actions_detail = ("committed", "not_committed", "retry")
+    actions_detail = ("committed", "not_committed", "retry", "go_on")
     change_form_outer_before_template = "admin/exchange/way.html"
     change_form_outer_after_template = "admin/exchange/page.html"
 
@@ -139,6 +149,29 @@ class ExchangeProcessAdmin(BigTableAdmin[ExchangeProcess]):
             return gettext("The files are being moved.")
 
         return ask_then_act(self, request, process, question=question, act=act)
+
+    @action(
+        description=_("Go on without the file"),
+        permissions=["retry"],
+        url_path="go-on",
+        icon="skip_next",
+        dangerous=True,
+    )
+    def go_on(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        process = get_subject(self, request, object_id)
+        lost = find_lost_files(process)
+        if not lost:
+            messages.warning(request, gettext("None of its files is missing: try again to move them."))
+            return HttpResponseRedirect(page_of(self, process))
+
+        def act(answers: dict[str, Any]) -> str:
+            shown, reason = answers["shown"], answers["reason"]
+            go_on_without_files(process_id=process.pk, messages=shown, reason=reason, actor=actor_of(request))
+            return gettext("The process goes on without these files.")
+
+        shown = [message.pk for message in lost]
+        form = LostFilesForm(request.POST if request.method == "POST" else None, initial={"shown": shown})
+        return ask_then_act(self, request, process, question=ask_about(lost), act=act, form=form)
 
     @action(description=_("It was committed"), permissions=["resolve"], url_path="committed", icon="check_circle")
     def committed(self, request: HttpRequest, object_id: str) -> HttpResponse:

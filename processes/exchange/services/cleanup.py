@@ -1,10 +1,12 @@
 """Bring the files of settled processes to their places, and end the processes."""
 
+import hashlib
+from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID
 
-import structlog
 from django.db import transaction
+from django.db.models import Case, QuerySet, When
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_noop
@@ -13,6 +15,7 @@ from config.common.errors import ApplicationError
 from config.common.leases import claim
 from config.common.ring import ring
 from config.records.models import LogEntry
+from config.records.services.log import Entry, write_entries
 from messaging.files.placing import FileForeign, FileMissing
 from messaging.models import Message
 from messaging.services.moving import move_message, move_together
@@ -20,7 +23,7 @@ from processes.exchange.errors import ProcessNotFailed
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.services.holding import hold_process
 from processes.exchange.services.settling import MOVES
-from processes.exchange.services.telling import FAILED, alert, heal_alerts, log, tell
+from processes.exchange.services.telling import FAILED, alert, heal_alerts, log, subject_of, tell
 
 Status = ExchangeProcess.Status
 BATCH = 10
@@ -28,8 +31,7 @@ TOGETHER = 50
 # A mover that dies holds up the lane no longer than this. Two at once do no harm: each file's row is held by one.
 LEASE = timedelta(seconds=10)
 RETRY = timedelta(seconds=30)
-
-journal = structlog.get_logger(__name__)
+MOST_LINES = 20
 
 
 def move_files_once() -> bool:
@@ -47,27 +49,49 @@ def retry_process(*, process_id: UUID, actor: str) -> None:
         process = hold_process(process_id)
         if process.status != Status.FAILED:
             raise ProcessNotFailed
-        process.status = Status.CLEANUP
-        ExchangeProcess.objects.filter(pk=process_id).update(status=Status.CLEANUP, due_at=Now())
-        heal_alerts(process)
         log(process, gettext_noop("Moving the files is tried again by %(actor)s"), actor=actor)
-        ring(MOVES)
+        resume_moves(process)
+
+
+def resume_moves(process: ExchangeProcess) -> None:
+    """Let the movers have a FAILED process again; the caller's transaction holds it."""
+    process.status = Status.CLEANUP
+    ExchangeProcess.objects.filter(pk=process.pk).update(status=Status.CLEANUP, due_at=Now())
+    heal_alerts(process)
+    ring(MOVES)
+
+
+def files_to_move(process_id: UUID) -> QuerySet[Message]:
+    """Return the messages whose files are not in their places, replies first: people wait for those (step 12.2)."""
+    is_request = Case(When(direction=Message.Direction.REQUEST, then=1), default=0)
+    owed = Message.objects.filter(process=process_id).exclude(moving_from="")
+    return owed.order_by(is_request, "id")
 
 
 def _move_files(process_id: UUID) -> None:
-    owed = Message.objects.filter(process=process_id).exclude(moving_from="")
-    message_ids = list(owed.order_by("id").values_list("pk", flat=True))
-    if all(move_together(message_ids[start : start + TOGETHER]) for start in range(0, len(message_ids), TOGETHER)):
+    """Move what can be moved: a file that cannot keeps no other waiting."""
+    message_ids = list(files_to_move(process_id).values_list("pk", flat=True))
+    failures: dict[int, Exception] = {}
+    for start in range(0, len(message_ids), TOGETHER):
+        batch = message_ids[start : start + TOGETHER]
+        if not move_together(batch):
+            failures |= _move_one_by_one(batch)
+    if failures:
+        _fail(process_id, failures)
+    else:
         _finish(process_id)
-        return
+
+
+def _move_one_by_one(message_ids: Sequence[int]) -> dict[int, Exception]:
+    """Return what keeps each of those that cannot be moved from it."""
+    failures: dict[int, Exception] = {}
     for message_id in message_ids:
         try:
             # Even if others have done it: together with them it may have been tried by one who had lost its rows.
             move_message(message_id, even_if_not_owed=True)
         except (FileMissing, FileForeign, OSError, ApplicationError) as error:
-            _fail(process_id, message_id, error)
-            return
-    _finish(process_id)
+            failures[message_id] = error
+    return failures
 
 
 def _finish(process_id: UUID) -> None:
@@ -87,29 +111,48 @@ def _finish(process_id: UUID) -> None:
         tell(process, "done", at=at)
 
 
-def _fail(process_id: UUID, message_id: int, error: Exception) -> None:
+def _fail(process_id: UUID, failures: dict[int, Exception]) -> None:
     """Leave the process to the operator; one in doubt has told of itself already, and is tried again by itself."""
     with transaction.atomic():
         process = hold_process(process_id)
-        name = Message.objects.filter(pk=message_id).values_list("public_id", flat=True).first()
-        if name is None:
-            return  # the process was resolved meanwhile, and this reply taken back
-        reason = f"{type(error).__name__}: {error}"
-        log(
-            process,
-            gettext_noop("The file of message %(message)s cannot be moved: %(reason)s"),
-            level=LogEntry.Level.ERROR,
-            message=name,
-            reason=reason,
-        )
+        names = dict(Message.objects.filter(pk__in=list(failures)).values_list("pk", "public_id"))
+        # A reply without a row was taken back: the process was resolved meanwhile.
+        reasons = {names[pk]: f"{type(error).__name__}: {error}" for pk, error in failures.items() if pk in names}
+        if not reasons:
+            return
+        _log_failures(process, reasons)
         if process.status == Status.IN_DOUBT:
             ExchangeProcess.objects.filter(pk=process_id).update(due_at=Now() + RETRY)
         if process.status != Status.CLEANUP:
             return
         process.status, process.due_at = Status.FAILED, None
         process.save(update_fields=["status", "due_at"])
+        _tell_failure(process, reasons)
+
+
+def _log_failures(process: ExchangeProcess, reasons: dict[str, str]) -> None:
+    """Write a line for each file; one in doubt is tried for as long as nobody decides, and says it once a day."""
+    template = gettext_noop("The file of message %(message)s cannot be moved: %(reason)s")
+    today = f"{timezone.now():%Y%m%d}" if process.status == Status.IN_DOUBT else ""
+    lines = []
+    for message, reason in sorted(reasons.items())[:MOST_LINES]:
+        told = f"{process.pk} {message} {today}"
+        fold = hashlib.sha256(told.encode()).hexdigest() if today else ""
+        data = {"database": process.database_id, "message": message, "reason": reason}
+        lines.append(Entry(LogEntry.Level.ERROR, "exchange", template, data, subject_of(process), fold=fold))
+    write_entries(sorted(lines, key=lambda line: line.fold))
+    if len(reasons) > MOST_LINES:
+        rest = len(reasons) - MOST_LINES
+        log(process, gettext_noop("%(count)s more files cannot be moved"), level=LogEntry.Level.ERROR, count=rest)
+
+
+def _tell_failure(process: ExchangeProcess, reasons: dict[str, str]) -> None:
+    name, reason = next(iter(reasons.items()))
+    title = gettext_noop("Process %(process)s of %(database)s cannot move the file of message %(message)s: %(reason)s")
+    if len(reasons) > 1:
         title = gettext_noop(
-            "Process %(process)s of %(database)s cannot move the file of message %(message)s: %(reason)s"
+            "Process %(process)s of %(database)s cannot move %(count)s files, that of message %(message)s first: "
+            "%(reason)s"
         )
-        alert(FAILED, process, title, message=name, reason=reason)
-        tell(process, "failed", at=timezone.now(), message=name, reason=reason)
+    alert(FAILED, process, title, message=name, reason=reason, count=len(reasons))
+    tell(process, "failed", at=timezone.now(), message=name, reason=reason)

@@ -13,7 +13,7 @@ import pytest
 from messaging.files.placing import put_all_in_place, put_in_place
 from messaging.models import Message
 from messaging.services import moving
-from notifications.models import Event
+from notifications.models import Alert, Event
 from processes.exchange.errors import ProcessNotFailed, ProcessNotFound
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.services import cleanup
@@ -50,16 +50,14 @@ def due_again() -> None:
 
 class TestFailure:
     @pytest.mark.parametrize("error", [errno.EIO, errno.EACCES])
-    @pytest.mark.parametrize(("id", "done"), [("m1", 0), ("m2", 1), ("m3", 2), ("r1", 3)])
-    def test_move_that_fails_is_left_to_the_operator_who_goes_on(
-        self, scene: Scene, id: str, done: int, error: int
-    ) -> None:
+    @pytest.mark.parametrize("id", ["m1", "m2", "m3", "r1"])
+    def test_move_that_fails_is_left_to_the_operator_who_goes_on(self, scene: Scene, id: str, error: int) -> None:
         process = committed(scene)
         with failing(error, names=["link"], about=f"_{id}_", times=9):
             move_files()
         assert scene.process(process)["status"] == "FAILED"
         assert f"message {id} " in scene.process(process)["log"][-1]["text"]
-        assert Message.objects.filter(moving_from="").count() == done
+        assert Message.objects.exclude(moving_from="").get().public_id == id, "the others are in their places"
         assert alerts("exchange.failed") == [f"process/{process}"]
         assert Event.objects.filter(type="exchange.failed").count() == 1
         assert not move_files_once()
@@ -116,6 +114,35 @@ class TestFailure:
         retry(process)
         move_files()
         assert scene.folders() == COMMITTED
+
+    def test_reply_is_moved_though_a_request_fails(self, scene: Scene) -> None:
+        process = committed(scene)
+        for id in ("m1", "m3"):
+            file_of(scene, id).unlink()
+        move_files()
+        assert scene.process(process)["status"] == "FAILED"
+        assert scene.folders() == {"Messages": ["r1"], "Error": ["m2"]}
+        assert [reply["id"] for reply in scene.fetch()] == ["r1"]
+        lines = [line["text"] for line in scene.process(process)["log"] if "cannot be moved" in line["text"]]
+        assert len(lines) == 2
+        assert Alert.objects.get(kind="exchange.failed").detail["count"] == 2
+
+    def test_replies_go_first(self, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+        committed(scene)
+        monkeypatch.setattr(cleanup, "TOGETHER", 1)
+        with failing(SystemExit, names=["link"], at=2), suppress(SystemExit):
+            move_files()
+        assert scene.files("Messages") == ["m1", "m2", "m3", "r1"]
+
+    def test_in_doubt_it_is_tried_again_and_told_once(self, scene: Scene) -> None:
+        process = scene.ready()
+        file_of(scene, "m1").unlink()
+        let_time_pass(process)
+        for _ in range(3):
+            due_again()
+            move_files_once()
+        lines = [line["text"] for line in scene.process(process)["log"] if "cannot be moved" in line["text"]]
+        assert len(lines) == 1
 
     def test_each_process_fails_alone(self, scene: Scene) -> None:
         other = Scene("other")

@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from config.records.models import ChangeRecord, LogEntry
+from messaging.files.names import name_of
 from messaging.models import Message
 from processes.exchange.models import ExchangeProcess
 from tests.processes.exchange.outcomes import put_in_doubt
@@ -81,7 +82,7 @@ class TestPage:
         for part in (
             'data-step="bad"',
             "Messages → Log",
-            "2 files are still to be moved",
+            "1 file is still to be moved",
             "r-m1",
             "Started with 1 messages",
             "cannot move the file of message m1",
@@ -131,6 +132,45 @@ class TestRetry:
         process = scene.ready()
         assert address(process, "retry") not in operator.get(address(process)).content.decode()
         assert operator.post(address(process, "retry")).status_code == 403
+
+
+class TestGoOn:
+    def test_says_what_it_means_before_it_is_done(self, scene: Scene, operator: Client) -> None:
+        process = fail(scene)
+        assert address(process, "go-on") in operator.get(address(process)).content.decode()
+        page = operator.get(address(process, "go-on")).content.decode()
+        for part in ("Message m1 of phone to ERP", "goes on saying “processed”"):
+            assert part in page
+        assert ExchangeProcess.objects.get(pk=process).status == "FAILED"
+
+    def test_goes_on_with_a_reason_alone(self, scene: Scene, operator: Client) -> None:
+        process = fail(scene)
+        shown = operator.get(address(process, "go-on")).context["form"]["shown"].value()
+        assert "This field is required" in operator.post(address(process, "go-on"), {"shown": shown}).content.decode()
+        assert ExchangeProcess.objects.get(pk=process).status == "FAILED"
+        page = operator.post(address(process, "go-on"), {"shown": shown, "reason": "gone"}, follow=True)
+        assert "The process goes on without these files." in page.content.decode()
+        move_files()
+        assert ExchangeProcess.objects.get(pk=process).status == "DONE"
+
+    @pytest.mark.parametrize("shown", ["", "x", "1,"])
+    def test_is_refused_without_what_was_shown(self, scene: Scene, operator: Client, shown: str) -> None:
+        process = fail(scene)
+        answer = operator.post(address(process, "go-on"), {"shown": shown, "reason": "gone"})
+        assert answer.status_code == 200
+        assert ExchangeProcess.objects.get(pk=process).status == "FAILED"
+
+    def test_where_the_file_is_back_it_says_so(self, scene: Scene, operator: Client) -> None:
+        process = fail(scene)
+        message = Message.objects.get(public_id="m1")
+        (settings.DATA_DIR / "messages" / scene.database.pk / "Messages" / name_of(message)).write_bytes(b"{}")
+        page = operator.get(address(process, "go-on"), follow=True).content.decode()
+        assert "None of its files is missing" in page
+
+    def test_others_are_not_offered_it(self, scene: Scene, operator: Client) -> None:
+        process = scene.ready()
+        assert address(process, "go-on") not in operator.get(address(process)).content.decode()
+        assert operator.post(address(process, "go-on"), {"shown": "1", "reason": "x"}).status_code == 403
 
 
 class TestDoubt:
