@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from sensors.ingest.fold import Happening, State, fold
 from sensors.ingest.rejected import record_rejections
-from sensors.ingest.rows import lock_states, write_states
+from sensors.ingest.rows import lock_states, recall_pages, write_states
 from sensors.ingest.signals import Code, Rejection, Signal
 from sensors.models import Sensor
 from sensors.services.telling import tell
@@ -29,13 +29,14 @@ def apply_signals(
 
     What `also` writes about the accepted ones becomes true in the same transaction.
 
-    Dying anywhere in here changes nothing; running twice changes nothing the second time, because a signal that is
-    not greater than the mark of its sensor no longer moves the state.
+    Dying anywhere in here changes nothing; running twice changes nothing the second time, because the memory of a
+    sensor knows the signals that came before.
     """
     now = timezone.now()
     with transaction.atomic():
         good = [each for each in signals if isinstance(each, Signal)]
         states, inactive = lock_states(each.sensor_id for each in good)
+        recall_pages(states, good)
         applied, happened = _fold_all(signals, states, inactive)
         write_states([states[sensor_id] for sensor_id in sorted({each.sensor_id for each in applied.accepted})])
         tell(happened, now=now)

@@ -1,12 +1,14 @@
 """Fold signals into the state of one sensor: pure arithmetic over `(at, id)`, the same whatever the order of arrival.
 
 The state's value belongs to the greatest `(at, id)` ever accepted. Every step by which an arriving signal becomes the
-greatest with another value than before is a happening; so is the end of a loss.
+greatest with another value than before is a happening; so is the end of a loss. A signal greater than all before it
+is new; only one that is not can be a repeat, and the sensor's memory knows it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from sensors.ingest.memory import Memory
 from sensors.ingest.signals import Signal
 
 
@@ -29,6 +31,11 @@ class State:
     check_at: int | None = None
     place: str = ""
     """Where the locked row lies, for the one that writes it back."""
+    memory: Memory = field(default_factory=Memory)
+
+    def is_behind(self, signal: Signal) -> bool:
+        """Return whether a signal is greater than all before it: nobody has seen it yet."""
+        return self.last_at is None or (signal.at, signal.id) > (self.last_at, self.last_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +71,15 @@ Happening: TypeAlias = StateChanged | ConnectionRestored | LossWithdrawn
 
 def fold(state: State, signal: Signal) -> list[Happening]:
     """Take one signal into the state and say what happened by it; a recognised repeat changes nothing."""
-    here, known = (signal.at, signal.id), (state.last_at, state.last_id)
-    if here == known:
-        return []
     happened: list[Happening] = []
-    if state.last_at is None or here > (state.last_at, state.last_id):
+    if state.is_behind(signal):
         if signal.data != state.value:
             happened.append(_change(state, signal))
             state.value, state.changed_at = signal.data, signal.at
-        state.last_at, state.last_id = here
+        state.last_at, state.last_id = signal.at, signal.id
+    elif (signal.at, signal.id) == (state.last_at, state.last_id) or state.memory.holds(signal):
+        return []
+    state.memory.add(signal)
     if state.lost_at is not None:
         happened.append(_end_of_loss(state, signal, state.lost_at))
         state.lost_at = None

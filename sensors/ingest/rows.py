@@ -7,9 +7,11 @@ from typing import Any
 from django.db import connection
 
 from config.common import sql
+from config.common.sql import among
 from sensors.ingest.fold import State
-from sensors.ingest.signals import milliseconds, moment
-from sensors.models import SensorState
+from sensors.ingest.memory import Memory
+from sensors.ingest.signals import Signal, milliseconds, moment
+from sensors.models import SensorState, SignalPage
 
 
 def lock_states(sensor_ids: Iterable[str]) -> tuple[dict[str, State], set[str]]:
@@ -18,20 +20,43 @@ def lock_states(sensor_ids: Iterable[str]) -> tuple[dict[str, State], set[str]]:
     return _lock_postgresql(wanted) if connection.vendor == "postgresql" else _read_sqlite(wanted)
 
 
+def recall_pages(states: dict[str, State], signals: Iterable[Signal]) -> None:
+    """Read the older pages of those sensors alone that have sent something which may be a repeat.
+
+    In a steady stream nobody has. What is greater than the state was when it was locked cannot have come before.
+    """
+    late = {
+        each.sensor_id
+        for each in signals
+        if (state := states.get(each.sensor_id)) and not state.is_behind(each) and state.memory.page
+    }
+    if late:
+        for sensor_id, page in SignalPage.objects.filter(sensor_id__in=among(late)).values_list("sensor_id", "digests"):
+            states[sensor_id].memory.recall(bytes(page))
+
+
 def write_states(states: Sequence[State]) -> None:
     """Write back what the fold made of the locked rows."""
     if not states:
         return
+    _write_full_pages(states)
     if connection.vendor == "postgresql":
         columns = [[getattr(state, name) for state in states] for name in ("place", *WRITTEN)]
+        columns += [[getattr(state.memory, name) for state in states] for name in MEMORY]
         with sql.postgresql_cursor() as cursor:
             cursor.execute(sql.load("sensors", "write_states.postgresql"), columns)
             assert cursor.rowcount == len(states), "a locked row was not where it was read"
         return
-    SensorState.objects.bulk_update([_as_row(state) for state in states], WRITTEN, batch_size=500)
+    SensorState.objects.bulk_update([_as_row(state) for state in states], [*WRITTEN, *MEMORY], batch_size=500)
+
+
+def _write_full_pages(states: Sequence[State]) -> None:
+    full = [state for state in states if state.memory.is_page_full]
+    sql.run_for_rows("sensors", "write_pages", [(state.sensor_id, *state.memory.turn_page()) for state in full])
 
 
 WRITTEN = ("value", "changed_at", "last_at", "last_id", "seen_at", "lost_at", "check_at")
+MEMORY = ("recent", "page")
 
 
 def _lock_postgresql(sensor_ids: list[str]) -> tuple[dict[str, State], set[str]]:
@@ -42,7 +67,7 @@ def _lock_postgresql(sensor_ids: list[str]) -> tuple[dict[str, State], set[str]]
     """
     with sql.postgresql_cursor() as cursor:
         cursor.execute(sql.load("sensors", "lock_states.postgresql"), [sensor_ids])
-        states = {row[0]: State(*row) for row in cursor.fetchall()}
+        states = {row[0]: _make_state(*row) for row in cursor.fetchall()}
         quiet = [each.sensor_id for each in states.values() if each.lost_at is not None or each.seen_at is None]
         cursor.execute(sql.load("sensors", "read_registry.postgresql"), [list(states), quiet])
         inactive = set()
@@ -55,12 +80,19 @@ def _lock_postgresql(sensor_ids: list[str]) -> tuple[dict[str, State], set[str]]
 
 def _read_sqlite(sensor_ids: list[str]) -> tuple[dict[str, State], set[str]]:
     """The write transaction that the caller has begun is the lock."""
-    names = ("sensor_id", "sensor__heartbeat_timeout", *WRITTEN, "sensor__active")
+    names = ("sensor_id", "sensor__heartbeat_timeout", *WRITTEN, *MEMORY, "sensor__active")
     rows = SensorState.objects.filter(pk__in=sensor_ids).values_list(*names)
     cells: list[list[Any]] = [
         [milliseconds(cell) if isinstance(cell, datetime) else cell for cell in row] for row in rows
     ]
-    return {row[0]: State(*row[:-1]) for row in cells}, {row[0] for row in cells if not row[-1]}
+    return {row[0]: _make_state(*row[:-1]) for row in cells}, {row[0] for row in cells if not row[-1]}
+
+
+def _make_state(*cells: Any) -> State:
+    """The last two cells are the sensor's memory."""
+    state = State(*cells[:-2])
+    state.memory = Memory(*cells[-2:])
+    return state
 
 
 def _as_row(state: State) -> SensorState:
@@ -76,4 +108,6 @@ def _as_row(state: State) -> SensorState:
         seen_at=time(state.seen_at),
         lost_at=time(state.lost_at),
         check_at=time(state.check_at),
+        recent=state.memory.recent,
+        page=state.memory.page,
     )

@@ -2,7 +2,7 @@ from sensors.models.hearing import ConsumerMark, DeafSpan, Hearing, Probe
 from sensors.models.history import HistorySpool, StoredEvent, StoredSignal
 from sensors.models.ingest import RejectedSignal
 from sensors.models.registry import Client, Sensor, SensorClient
-from sensors.models.state import SensorState
+from sensors.models.state import SensorState, SignalPage
 
 __all__ = [
     "Client",
@@ -15,6 +15,7 @@ __all__ = [
     "Sensor",
     "SensorClient",
     "SensorState",
+    "SignalPage",
     "StoredEvent",
     "StoredSignal",
 ]

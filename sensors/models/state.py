@@ -10,7 +10,7 @@ class SensorState(models.Model):
 
     `value` belongs to the greatest `(last_at, last_id)` ever accepted, whatever the order of arrival. The columns that
     every batch writes carry no index, so the update stays within the page; `check_at` alone is indexed, and only the
-    sweep, a first signal and a restore move it.
+    sweep, a first signal and a restore move it. `recent` and `page` are the newest of its memory (`SignalPage`).
     """
 
     sensor = models.OneToOneField(
@@ -23,6 +23,8 @@ class SensorState(models.Model):
     seen_at = models.DateTimeField(_("last seen"), null=True)
     lost_at = models.DateTimeField(_("lost since"), null=True)
     check_at = models.DateTimeField(null=True)
+    recent = models.BinaryField(db_default=b"")
+    page = models.PositiveIntegerField(db_default=0)
 
     class Meta:
         verbose_name = _("state")
@@ -47,3 +49,20 @@ class SensorState(models.Model):
 
     def __str__(self) -> str:
         return f"{self.sensor_id}: {self.value}"
+
+
+class SignalPage(models.Model):
+    """Digests of signals that a sensor has sent before those in its state row; the oldest page is written over."""
+
+    pk = models.CompositePrimaryKey("sensor_id", "number")
+    sensor = models.ForeignKey(
+        Sensor, verbose_name=_("sensor"), on_delete=models.CASCADE, related_name="+", db_index=False
+    )
+    number = models.PositiveSmallIntegerField()
+    digests = models.BinaryField()
+
+    class Meta:
+        constraints = [models.CheckConstraint(name="signal_pages_are_few", condition=Q(number__lt=16))]
+
+    def __str__(self) -> str:
+        return f"{self.sensor_id}: {self.number}"

@@ -11,7 +11,9 @@ SELECT
     (date_part('epoch', seen_at) * 1000)::bigint,
     (date_part('epoch', lost_at) * 1000)::bigint,
     NULL::bigint AS check_at,
-    ctid
+    ctid,
+    recent,
+    page
 FROM sensors_sensorstate
 WHERE sensor_id = ANY(%b::text[])
 ORDER BY sensor_id
