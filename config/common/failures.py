@@ -110,7 +110,7 @@ def _of_django(error: BaseException) -> ApplicationError | None:
 
 
 def _of_database(error: BaseException) -> ApplicationError | None:
-    state, sqlite_code = _states(error)
+    state, sqlite_code = driver_codes(error)
     if state == _DISK_FULL or sqlite_code == sqlite3.SQLITE_FULL:
         return DiskFull()
     if isinstance(error, IntegrityError):
@@ -124,7 +124,7 @@ def _of_database(error: BaseException) -> ApplicationError | None:
     return None
 
 
-def _states(error: BaseException) -> tuple[str | None, int | None]:
+def driver_codes(error: BaseException) -> tuple[str | None, int | None]:
     """Return PostgreSQL's state and SQLite's basic code, from the driver's error behind Django's."""
     driver = error.__cause__ or error
     code = getattr(driver, "sqlite_errorcode", None)

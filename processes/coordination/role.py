@@ -10,10 +10,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 
 import structlog
-from django.db import InterfaceError, OperationalError, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from processes.coordination.bus import Bus
+from processes.coordination.database_errors import Trouble, classify
 from processes.coordination.messages import Letter, Message, Told
 from processes.coordination.models.shared import EventRow
 from processes.coordination.transitions import LEADING_ON, RoleKind
@@ -93,21 +94,24 @@ class Role:
             return []
         try:
             return self._handle(messages)
-        except (OperationalError, InterfaceError):
-            raise
-        except Exception:
+        except Exception as error:
+            if classify(error) is not Trouble.FINAL:
+                raise
             log.exception("coordination.batch_failed", role=self.name)
         return [letter for message in messages for letter in self._take_alone(message)]
 
     def _take_alone(self, message: Message) -> list[Letter]:
-        """Handle one message; what cannot be used is dropped with a word: it is told again if it matters."""
         try:
             return self._handle([message])
-        except (OperationalError, InterfaceError):
-            raise
-        except Exception:
-            log.exception("coordination.message_dropped", role=self.name, told=message.told, about=message.event)
-            return []
+        except Exception as error:
+            if classify(error) is not Trouble.FINAL:
+                raise
+            return self.refuse(message, error)
+
+    def refuse(self, message: Message, error: Exception) -> list[Letter]:
+        """Drop a message that cannot be used, with a word: it is told again if it matters."""
+        log.exception("coordination.message_dropped", role=self.name, told=message.told, about=message.event)
+        return []
 
     def _handle(self, messages: list[Message]) -> list[Letter]:
         handlers = self.handlers

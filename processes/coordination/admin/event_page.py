@@ -95,6 +95,10 @@ class EventPage:
         return self.view.coordinated is not None and self.view.coordinated.is_waiting
 
     @property
+    def is_committing(self) -> bool:
+        return self.view.status == EventStatus.COMMITTING
+
+    @property
     def why_cancelled(self) -> str:
         """The Coordinator's word; the Writer's own reason may by now say what stands in the way, or who resolved it."""
         if self.view.coordinated is not None and self.view.coordinated.reason:

@@ -4,7 +4,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 WAITS = "waits"
-"""Noted beside the steps: an event of the registry waits for a reader that refuses it, or is late."""
+"""Noted beside the steps: an event that cannot be cancelled waits for a reader that refuses it, or is late."""
 STEPS: dict[str, Promise] = {
     "1": _("changes the rows and records the event with its payloads"),
     "2": _("tells that the event was made"),
@@ -53,5 +53,5 @@ STEPS: dict[str, Promise] = {
     "35.5": _("hears that the readers have cancelled"),
     "35.6": _("tells that the event is cancelled"),
     "35.7": _("hears that the event is cancelled and takes its changes back"),
-    WAITS: _("lets the event wait: the registry is never undone, and the readers are asked again"),
+    WAITS: _("lets the event wait: it cannot be cancelled, and the readers are asked again"),
 }

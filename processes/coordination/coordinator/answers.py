@@ -24,7 +24,7 @@ from processes.coordination.models import Progress, RoleLife, WriterEvent, Write
 from processes.coordination.reasons import read
 from processes.coordination.role import events_of
 from processes.coordination.statuses import FINAL, EventStatus, PayloadStatus
-from processes.coordination.steps import AGAIN, follow, note_only, those
+from processes.coordination.steps import AGAIN, follow, note, note_only, those
 
 SILENT = "coordination.silent"
 WAITS = "coordination.waits"
@@ -48,7 +48,7 @@ def hear_answers(messages: list[Message], at: datetime) -> list[Letter]:
     standings = Standings(events_of(messages))
     _keep_progress(messages, standings, at)
     _keep_payloads(messages, standings)
-    _see_to_committing([message for message in messages if message.told == Told.PROCESSED], standings)
+    _see_to_committing([message for message in messages if message.told == Told.PROCESSED], standings, at)
     _hear_of_silent({message.role for message in messages})
     _move(messages, standings, at)
     return []
@@ -159,23 +159,37 @@ class _Mark:
         )
 
 
-def _see_to_committing(processed: list[Message], standings: Standings) -> None:
+def _see_to_committing(processed: list[Message], standings: Standings, at: datetime) -> None:
     """Once committing an event is never cancelled: a reader that cannot apply it now needs a person.
 
-    One that had lost the event, and has it again while the others commit already, is told so as well.
+    The event gives its turn to others meanwhile, as one that waits does. A reader that had lost the event, and has it
+    again while the others commit already, is told so as well.
     """
     committing = [message for message in processed if standings.statuses.get(message.event) == EventStatus.COMMITTING]
     for message in committing:
         if message.reason:
-            raise_alert(
-                WAITS,
-                f"coordination/{message.event}",
-                gettext_noop("Reader %(reader)s cannot apply change set %(event)s: %(reason)s"),
-                {"reader": message.role, "event": message.event, "reason": read(message.reason[:500])},
-            )
+            _let_committing_wait(message, at)
     again = sorted({message.event for message in committing if not message.reason})
     if again:
         those(WriterEvent.objects.all(), again).update(is_published=False)
+
+
+def _let_committing_wait(message: Message, at: datetime) -> None:
+    """Keep and tell why a reader cannot apply what all have agreed to; the same reason is told once."""
+    reason = message.reason[:500]
+    rows = WriterEventReader.objects.filter(writer_event=message.event, name=message.role)
+    rows = rows.filter(progress__lt=Progress.COMMITTED)
+    is_known = rows.filter(writer_event__is_waiting=True, verdict=Verdict.REFUSED, reason=reason).exists()
+    if not is_known and rows.update(verdict=Verdict.REFUSED, reason=reason, answered_at=at):
+        detail = {"reader": message.role, "event": message.event, "reason": read(reason)}
+        title = gettext_noop("Reader %(reader)s cannot apply change set %(event)s: %(reason)s")
+        let_wait(message.event, title, detail, at=at)
+
+
+def let_wait(event: int, title: str, detail: dict[str, object], *, at: datetime) -> None:
+    """Tell staff of an event that cannot go on and cannot be cancelled; it is tried again, and gives way to others."""
+    raise_alert(WAITS, f"coordination/{event}", title, {"event": event, **detail})
+    WriterEvent.objects.filter(pk=event).update(is_waiting=True, again_at=at + AGAIN, steps=note(at, "waits"))
 
 
 def _hear_of_silent(roles: Collection[str]) -> None:

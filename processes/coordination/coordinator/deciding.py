@@ -12,13 +12,13 @@ from django.utils.translation import gettext_noop
 
 from config.common.sql import among_numbers
 from notifications.services.alerts import raise_alert
-from processes.coordination.coordinator.answers import SILENT, WAITS, subject_of_reader
+from processes.coordination.coordinator.answers import SILENT, let_wait, subject_of_reader
 from processes.coordination.coordinator.standings import Verdict
 from processes.coordination.models import CoordinatorState, Progress, RoleLife, WriterEvent, WriterEventReader
 from processes.coordination.reasons import read, write
 from processes.coordination.routing import reader_names
 from processes.coordination.statuses import UNDECIDED, EventStatus
-from processes.coordination.steps import AGAIN, note, take
+from processes.coordination.steps import AGAIN, take
 
 REFUSED = "coordination.refused"
 REFUSES = gettext_noop("Reader %(reader)s refuses change set %(event)s: %(reason)s")
@@ -59,7 +59,7 @@ def meet_deadlines(state: CoordinatorState, *, at: datetime) -> None:
         if event.is_undone:
             _cancel(event, write(NO_ANSWER, reader=names, event=event.pk), at=at)
         else:
-            _let_wait(event, NO_ANSWER, {"reader": names}, at=at)
+            let_wait(event.pk, NO_ANSWER, {"reader": names}, at=at)
 
 
 def ask_again(event: WriterEvent, *, at: datetime) -> None:
@@ -97,7 +97,7 @@ def _refuse(event: WriterEvent, refusal: WriterEventReader, *, at: datetime) -> 
     detail = {"reader": refusal.name, "event": event.pk, "reason": read(refusal.reason)}
     if not event.is_undone:
         if not event.is_waiting:
-            _let_wait(event, REFUSES, detail, at=at)
+            let_wait(event.pk, REFUSES, detail, at=at)
         return
     raise_alert(REFUSED, subject_of_reader(refusal.name), REFUSES, detail)
     _cancel(event, write("%(reader)s: %(reason)s", reader=refusal.name, reason=read(refusal.reason)), at=at)
@@ -105,11 +105,6 @@ def _refuse(event: WriterEvent, refusal: WriterEventReader, *, at: datetime) -> 
 
 def _cancel(event: WriterEvent, reason: str, *, at: datetime) -> None:
     take("35.1", WriterEvent.objects.all(), [event.pk], at=at, reason=reason[:500], again_at=at + AGAIN)
-
-
-def _let_wait(event: WriterEvent, title: str, detail: dict[str, object], *, at: datetime) -> None:
-    raise_alert(WAITS, f"coordination/{event.pk}", title, {"event": event.pk, **detail})
-    WriterEvent.objects.filter(pk=event.pk).update(is_waiting=True, again_at=at + AGAIN, steps=note(at, "waits"))
 
 
 def _warn_of_silence(event: WriterEvent, row: WriterEventReader) -> None:

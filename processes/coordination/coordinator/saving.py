@@ -4,8 +4,11 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
+import structlog
+
 from config.common.sql import among_numbers
-from processes.coordination.content import read_touched
+from processes.coordination.content import Unreadable, read_touched
+from processes.coordination.entities import Key
 from processes.coordination.headers import columns_of_headers
 from processes.coordination.inserting import insert_rows
 from processes.coordination.messages import WRITER, Letter, Message, Told, pages
@@ -16,6 +19,10 @@ from processes.coordination.steps import AGAIN, each_its_own, note_only, take, t
 
 SAVING = (EventStatus.CREATED, EventStatus.SAVED)
 """With how an event has ended, the statuses that the Writer is told of: it asks again when it has missed something."""
+UNREADABLE: Key = "", "unreadable"
+"""What payloads touch that nobody here understands: they keep their order among each other."""
+
+log = structlog.get_logger(__name__)
 
 
 def hear_of_events(messages: list[Message], at: datetime) -> list[Letter]:
@@ -80,7 +87,16 @@ def _read_kept(events: list[int]) -> dict[int, dict[int, str]]:
 
 def _touched(contents: Iterable[str]) -> list[str]:
     """Return what an event depends on, for the order in which it is activated."""
-    return sorted({"/".join(key) for content in contents for key in read_touched(content)})
+    return sorted({"/".join(key) for content in contents for key in _read_touched(content)})
+
+
+def _read_touched(content: str) -> set[Key]:
+    """What cannot be read here goes on to the readers, which refuse it: the line would wait behind it for ever."""
+    try:
+        return read_touched(content)
+    except Unreadable as error:
+        log.error("coordination.unreadable_payload", error=str(error))
+        return {UNREADABLE}
 
 
 def tell_of_payloads(rows: list[WriterEventPayload]) -> list[Letter]:

@@ -7,11 +7,13 @@ SQLite checks it only at the end of the transaction, so what the event touches i
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from django.db import DataError, IntegrityError, connections, transaction
+import structlog
+from django.db import connections, transaction
 from django.utils.translation import gettext_noop
 
 from config.common.sql import among_numbers
 from processes.coordination.content import RowChange, fold
+from processes.coordination.database_errors import Trouble, classify, say_error
 from processes.coordination.entities import ENTITIES, IN_ORDER, Entity, Key
 from processes.coordination.inserting import insert_rows
 from processes.coordination.reader.models import COMMITS, TABLES
@@ -23,6 +25,8 @@ IS_THERE = gettext_noop("%(entity)s %(id)s is here already")
 NO_REFERENCE = gettext_noop("%(entity)s %(id)s refers to %(other)s %(missing)s, which is not here")
 STILL_USED = gettext_noop("%(entity)s %(id)s is still referred to by %(other)s")
 BATCH = 500
+
+log = structlog.get_logger(__name__)
 
 
 class Refused(Exception):
@@ -43,16 +47,20 @@ def judge(sets: Mapping[int, list[RowChange]], *, alias: str) -> dict[int, str]:
 
 
 def try_changes(changes: list[RowChange], *, alias: str) -> str:
-    """Apply changes and take them back at once; return why that cannot be done, or nothing."""
+    """Apply changes and take them back at once; return why that cannot be done, or nothing.
+
+    Whatever else an error says than that the database is away or busy, it would say so the next time as well.
+    """
     try:
         with transaction.atomic(using=alias):
             check_rows(changes, alias=alias)
             apply_changes(changes, alias=alias)
             transaction.set_rollback(True, using=alias)
-    except Refused as refused:
-        return str(refused)
-    except (IntegrityError, DataError) as error:
-        return _first_line(error)
+    except Exception as error:
+        if classify(error) is not Trouble.FINAL:
+            raise
+        log.info("coordination.refused", alias=alias, error=repr(error))
+        return say_error(error)
     return ""
 
 
@@ -166,7 +174,3 @@ def _present(entity: Entity, ids: list[Any], *, alias: str) -> set[Any]:
 def _parts(ids: list[Any]) -> Iterable[list[Any]]:
     """Cut a long list: SQLite takes so many parameters."""
     return (ids[start : start + BATCH] for start in range(0, len(ids), BATCH))
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:500]

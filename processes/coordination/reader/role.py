@@ -5,18 +5,20 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 
 import structlog
-from django.db import DataError, IntegrityError, transaction
+from django.db import transaction
 from django.db.models import Count, QuerySet
 
 from config.common.sql import among_numbers
 from processes.coordination.bus import Bus
 from processes.coordination.content import RowChange, Unreadable, fold, read_content
+from processes.coordination.database_errors import Trouble, classify, say_error
 from processes.coordination.entities import ENTITIES
 from processes.coordination.headers import columns_of_headers
 from processes.coordination.inserting import insert_rows
 from processes.coordination.messages import COORDINATOR, Letter, Message, Told, pages, queue_of_reader
-from processes.coordination.reader.applying import Refused, apply_changes, judge, read_commits
+from processes.coordination.reader.applying import apply_changes, judge, read_commits
 from processes.coordination.reader.models import COMMITS, ROLLBACKS, AppEvent, AppEventPayload, ReaderState
+from processes.coordination.reader.setbacks import Setbacks, Unusable
 from processes.coordination.role import MOST, Handler, Role, does_lead_on, events_of
 from processes.coordination.routing import alias_of
 from processes.coordination.statuses import FINAL, EventStatus, PayloadStatus
@@ -42,6 +44,8 @@ class Reader(Role):
         self.name = f"reader/{name}"
         self.queue = queue_of_reader(name)
         self.alias = alias_of(name)
+        self._setbacks = Setbacks()
+        self._unusable = Unusable()
 
     @property
     def events(self) -> "QuerySet[AppEvent]":
@@ -67,15 +71,33 @@ class Reader(Role):
     def act(self, at: datetime) -> bool:
         """Steps 28 and 31: judge the events that are to be processed."""
         due = self.events.filter(app_event_status_id=EventStatus.PROCESSING.value, is_published=True)
+        due = due.exclude(pk__in=self._setbacks.resting())
         if not due.exists():
             return False
-        with transaction.atomic(using=self.alias):
-            self.hold()
-            due_now = due.order_by("position").values_list("pk", "payload_count")
-            events = next(_portions(due_now[:MOST]), [])
-            self._process(events, at)
+        due_now = due.order_by("position").values_list("pk", "payload_count")
+        events: list[int] = []
+        try:
+            with transaction.atomic(using=self.alias):
+                self.hold()
+                events = self._setbacks.portion(next(_portions(due_now[:MOST]), []))
+                self._process(events, at)
+        except Exception as error:
+            if classify(error) is not Trouble.BUSY or not events:
+                raise
+            log.warning("coordination.put_off", role=self.name, events=len(events), error=str(error))
+            self._setbacks.note(events, say_error(error))
+        else:
+            self._setbacks.forget(events)
         self.leads_on = True  # there may be more than one portion
         return bool(events)
+
+    def refuse(self, message: Message, error: Exception) -> list[Letter]:
+        """Say of an event that a message of it could not be used: what is not told would be waited for in vain."""
+        if message.told == Told.CANCEL:  # of which nothing is applied anyway: it is told again
+            return super().refuse(message, error)
+        log.exception("coordination.message_refused", role=self.name, told=message.told, about=message.event)
+        self._unusable.note(message.event, say_error(error))
+        return [self._refusal(message.event, say_error(error))]
 
     def tell(self, at: datetime) -> bool:
         """Steps 17, 21, 26, 29, 32, 34.4 and 35.4."""
@@ -192,14 +214,24 @@ class Reader(Role):
         return [pk for pk, count, status in found if counts.get(pk, 0) == count or status in FINAL]
 
     def _unknown(self, ids: Collection[int]) -> list[Letter]:
-        return [(COORDINATOR, Message(Told.UNKNOWN, event=pk, role=self.reader)) for pk in sorted(ids)]
+        refused = self._unusable.reasons()
+        return [
+            self._refusal(pk, refused[pk])
+            if pk in refused
+            else (COORDINATOR, Message(Told.UNKNOWN, event=pk, role=self.reader))
+            for pk in sorted(ids)
+        ]
+
+    def _refusal(self, event: int, reason: str) -> Letter:
+        return COORDINATOR, Message(Told.PROCESSED, event=event, role=self.reader, reason=reason)
 
     def _process(self, events: list[int], at: datetime) -> None:
         """Steps 28 and 31: make commit and rollback rows of the payloads, and judge whether they could be applied."""
         rows = self.payloads.filter(app_event_id__in=among_numbers(events, alias=self.alias))
         sets, reasons = _read_sets(events, rows.order_by("pk").values_list("app_event_id", "content"))
-        reasons |= judge(sets, alias=self.alias)
-        self._keep_changes({event: changes for event, changes in sets.items() if not reasons[event]})
+        reasons |= self._setbacks.given_up(sets)
+        reasons |= judge({event: sets[event] for event in sets if event not in reasons}, alias=self.alias)
+        reasons |= self._keep_agreed({event: changes for event, changes in sets.items() if not reasons[event]})
         rows.filter(app_event_payload_status_id=PayloadStatus.CREATED.value).update(
             app_event_payload_status_id=PayloadStatus.PROCESSED.value, is_published=False
         )
@@ -209,13 +241,25 @@ class Reader(Role):
             self._keep_refused(event, sets.get(event, []))
             take("31", self.events, [event], at=at, noting=["28"], reason=reasons[event][:500])
 
-    def _keep_refused(self, event: int, changes: list[RowChange]) -> None:
-        """Keep the rows of a refused event as well, unless it is refused for values that no row can have."""
+    def _keep_agreed(self, sets: Mapping[int, list[RowChange]]) -> dict[int, str]:
+        """Keep the rows of events for their commit; return why, of those whose rows cannot be kept."""
         try:
             with transaction.atomic(using=self.alias):
-                self._keep_changes({event: changes})
-        except DataError as error:
-            log.warning("coordination.not_kept", about=event, error=str(error))
+                self._keep_changes(sets)
+        except Exception as error:
+            if classify(error) is not Trouble.FINAL:
+                raise
+            if len(sets) == 1:
+                return dict.fromkeys(sets, say_error(error))
+            half, events = len(sets) // 2, list(sets)
+            parts = ({event: sets[event] for event in part} for part in (events[:half], events[half:]))
+            return {event: reason for part in parts for event, reason in self._keep_agreed(part).items()}
+        return {}
+
+    def _keep_refused(self, event: int, changes: list[RowChange]) -> None:
+        """Keep the rows of a refused event as well, unless it is refused for values that no row can have."""
+        for reason in self._keep_agreed({event: changes}).values():
+            log.warning("coordination.not_kept", about=event, error=reason)
 
     def _keep_changes(self, sets: Mapping[int, list[RowChange]]) -> None:
         """Write commit and rollback rows."""
@@ -235,12 +279,14 @@ class Reader(Role):
             with transaction.atomic(using=self.alias):
                 apply_changes(read_commits(*events, alias=self.alias), alias=self.alias)
                 take("34.3", self.events, events, at=at)
-        except (Refused, IntegrityError, DataError) as error:
+        except Exception as error:
+            if classify(error) is Trouble.AWAY:
+                raise
             if len(events) > 1:
                 half = len(events) // 2
                 return self._commit(events[:half], at) + self._commit(events[half:], at)
-            told = Message(Told.PROCESSED, event=events[0], role=self.reader, reason=str(error)[:500])
-            return [(COORDINATOR, told)]
+            log.warning("coordination.not_applied", role=self.name, about=events[0], error=str(error))
+            return [self._refusal(events[0], say_error(error))]
         return []
 
     def _payload_letters(self, rows: list[AppEventPayload]) -> list[Letter]:

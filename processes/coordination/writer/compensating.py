@@ -8,13 +8,14 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext_noop
 
 from config.common.wording import text_within
 from notifications.services.alerts import heal, raise_alert
 from notifications.services.events import Fact, record_events
+from processes.coordination.database_errors import Trouble, classify, say_error
 from processes.coordination.entities import BY_NAME, Entity, Values, type_names
 from processes.coordination.models import AppEvent
 from processes.coordination.models.writer import COMMITS, ROLLBACKS, TABLES
@@ -89,10 +90,10 @@ def _compensate(event: AppEvent) -> str:
                     hold_tree(entity)
             for entity in entities:
                 _put_back(entity, event.pk)
-    except Obstacle as obstacle:
-        return str(obstacle)
-    except IntegrityError as error:
-        return str(error)
+    except Exception as error:
+        if classify(error) is not Trouble.FINAL:
+            raise
+        return say_error(error)
     return ""
 
 

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from config.common.correlation import correlated
 from notifications.models import Alert, Event
+from processes.coordination.messages import COORDINATOR, Message, Told
 from processes.coordination.models import AppEvent, DummyItem, RoleLife, WriterEvent
 from processes.coordination.statuses import EventStatus
 from tests.processes.coordination.admin.plots import begin, commit, fail, refuse
@@ -154,6 +155,15 @@ class TestPage:
         assert "crate 99<" in page
         assert "crate 100<" not in page
         assert "and 3 more" in page
+
+    def test_of_what_is_committed_and_cannot_be_applied_says_so(self, cast: Cast, operator: Client) -> None:
+        event = begin(cast, EventStatus.COMMITTING)
+        refusal = Message(Told.PROCESSED, event=event, role="main", reason="a trigger says no")
+        cast.bus.send([(COORDINATOR, refusal)])
+        cast.coordinator.receive()
+        page = shown(operator, address(event))
+        for part in ("is not taken back any more", "a trigger says no", "refused", "cannot be cancelled"):
+            assert part in page
 
     def test_says_why_it_was_cancelled_and_who_refused(self, cast: Cast, operator: Client) -> None:
         event = refuse(cast)

@@ -3,7 +3,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import ProgrammingError, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from django.utils.translation import override
@@ -14,6 +14,7 @@ from processes.coordination.models import AppEvent, DummyItem, DummyNode
 from processes.coordination.models.writer import TABLES
 from processes.coordination.reasons import say
 from processes.coordination.statuses import EventStatus
+from processes.coordination.writer import compensating
 from processes.coordination.writer.compensating import ALERT, cancel
 from processes.coordination.writer.role import Writer
 from tests.processes.coordination.cast import Cast, item, make, node, open_alert, rows_of, status_of, wanted
@@ -213,6 +214,22 @@ class TestStep35_7:
     def _tell(self, writer: Writer, *events: int) -> None:
         writer.bus.send([(WRITER, Message(Told.EVENT_CANCELED, event=event, reason="no")) for event in events])
         writer.receive()
+
+
+class TestUnexpected:
+    def test_whatever_the_database_says_is_an_obstacle_that_staff_are_told(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Dropped with a word in the log, it would be told again for ever."""
+
+        def raises(*args: Any) -> None:
+            raise ProgrammingError("a trigger says no")
+
+        made = make(wanted("DummyItem", "insert", name="a"))
+        monkeypatch.setattr(compensating, "delete_rows", raises)
+        assert not take_back(made.event)
+        assert status_of(made.event) == EventStatus.COMPENSATION_FAILED
+        assert "a trigger says no" in str(open_alert(ALERT))
 
 
 class TestLocks:
