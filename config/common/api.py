@@ -17,6 +17,7 @@ from rest_framework.response import Response
 from config.common.errors import ApplicationError
 from config.common.failures import Failure, find_failure, internal_failure
 from config.common.moments import format_moment
+from config.common.text import is_storable
 
 DEEPEST = 200
 """How far JSON may be nested: what comes in is also kept and sent out again, by code that recurses."""
@@ -70,7 +71,7 @@ def decode(text: bytes) -> Any:
     if text.count(b"[") + text.count(b"{") > DEEPEST and _is_deeper(value, DEEPEST):
         raise BadJson(gettext("The JSON is nested too deeply."), deepest=DEEPEST)
     nul = _NUL.search(text)
-    if nul and _holds_nul(value):
+    if nul and not is_storable(value):
         raise _bad_json(text, gettext("A string holds the NUL character."), nul.start())
     return value
 
@@ -122,14 +123,6 @@ def _is_deeper(value: Any, levels: int) -> bool:
         if not level:
             return False
     return True
-
-
-def _holds_nul(value: Any) -> bool:
-    if isinstance(value, str):
-        return "\0" in value
-    if isinstance(value, dict) and any("\0" in name for name in value):
-        return True
-    return any(_holds_nul(below) for below in _below(value))
 
 
 def _below(node: Any) -> list[Any]:

@@ -33,6 +33,7 @@ WHOLE_BODY = "body"
 """Stands in `data.fields` for a rule that no single field breaks."""
 
 _DISK_FULL = "53100"
+_LIMIT_EXCEEDED = "54"  # a class of states: a value is too long for an index, a text too deep for a column
 _READ_ONLY = "25006"  # a former primary that has become a standby
 _REST_CODES = {401: "unauthorized", 403: "forbidden", 404: "not_found"}
 
@@ -62,6 +63,11 @@ def find_failure(error: BaseException) -> Failure | None:
         if found is not None:
             return failure_of(found) if isinstance(found, ApplicationError) else found
     return None
+
+
+def is_database_away(error: BaseException) -> bool:
+    """Return whether the database cannot do its work now, whatever it was given."""
+    return isinstance(_of_database(error), DatabaseAway | DiskFull)
 
 
 def failure_of(error: ApplicationError) -> Failure:
@@ -115,7 +121,8 @@ def _of_database(error: BaseException) -> ApplicationError | None:
         return DiskFull()
     if isinstance(error, IntegrityError):
         return Conflict()
-    if isinstance(error, DataError) or (isinstance(error, OverflowError) and "SQLite" in str(error)):
+    is_too_much = state is not None and state.startswith(_LIMIT_EXCEEDED)
+    if isinstance(error, DataError) or is_too_much or (isinstance(error, OverflowError) and "SQLite" in str(error)):
         return Invalid({WHOLE_BODY: [gettext("A value is out of range or holds characters that cannot be kept.")]})
     if sqlite_code == sqlite3.SQLITE_ERROR:
         return None  # a wrong statement, no matter of availability

@@ -7,9 +7,12 @@ refused (`is_storable`), because a changed value would be a false one.
 import re
 from typing import Any
 
+import msgspec
+
 REPLACEMENT = "\ufffd"
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_ESCAPED_NUL = rb"\u0000"
 
 
 def clean_text(value: Any, longest: int | None = None) -> str:
@@ -44,13 +47,26 @@ def clean_values(value: Any) -> Any:
     return [clean_values(below) for below in value] if isinstance(value, list | tuple) else value
 
 
+def encode_clean(value: Any) -> str:
+    """Encode a value as JSON that every engine keeps; only one that needs it is looked at text by text."""
+    try:
+        encoded = msgspec.json.encode(value)
+    except UnicodeEncodeError:  # half of a character
+        encoded = None
+    if encoded is None or _ESCAPED_NUL in encoded:
+        encoded = msgspec.json.encode(clean_values(value))
+    return encoded.decode()
+
+
 def is_storable(value: Any) -> bool:
-    """Return whether every text of a value, names included, can be stored as it is."""
+    """Return whether every text of a JSON value, names included, can be stored as it is."""
     if isinstance(value, str):
         return _UNSTORABLE.search(value) is None
-    if isinstance(value, dict):
-        return all(is_storable(name) and is_storable(below) for name, below in value.items())
-    return all(map(is_storable, value)) if isinstance(value, list | tuple) else True
+    try:
+        # The encoder is fast; only what looks like the escape of NUL may be an escaped backslash.
+        return _ESCAPED_NUL not in msgspec.json.encode(value) or clean_values(value) == value
+    except UnicodeEncodeError:
+        return False
 
 
 def cut_bytes(text: str, most: int) -> str:

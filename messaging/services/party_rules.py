@@ -5,6 +5,7 @@ import re
 from django.utils.translation import gettext
 
 from config.common.errors import Invalid
+from config.common.text import is_storable
 from messaging.models import Enterprise, Subsystem
 from messaging.models.parties import PARTY_ID
 
@@ -30,7 +31,7 @@ def id_faults(party_id: str) -> Faults:
 
 
 def name_faults(name: str) -> Faults:
-    if 1 <= len(name) <= LONGEST_NAME and "\0" not in name:
+    if 1 <= len(name) <= LONGEST_NAME and is_storable(name):
         return {}
     return {"name": [gettext("Must have 1 to 200 characters.")]}
 

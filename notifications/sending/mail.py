@@ -10,6 +10,7 @@ import msgspec
 from django.conf import settings
 from django.core.mail import EmailMessage
 
+from config.common.text import clean_text
 from notifications.sending.text import mail_text, subject_line
 from notifications.sending.webhook import Answer
 
@@ -49,16 +50,12 @@ def _failure(error: Exception, began: float) -> Answer:
     status, words = None, f"{type(error).__name__}: {error}"
     if isinstance(error, smtplib.SMTPRecipientsRefused):
         status, text = next(iter(error.recipients.values()))
-        words = _text(text)
+        words = clean_text(text)
     elif isinstance(error, smtplib.SMTPResponseException):
-        status, words = error.smtp_code, _text(error.smtp_error)
+        status, words = error.smtp_code, clean_text(error.smtp_error)
     if status is not None and not 400 <= status < 600:
         status = None  # smtplib has codes of its own for a server that says nothing sensible
-    return Answer(status, _milliseconds(began), "", words[:300])
-
-
-def _text(answer: bytes | str) -> str:
-    return answer.decode(errors="replace") if isinstance(answer, bytes) else answer
+    return Answer(status, _milliseconds(began), "", words)
 
 
 def _milliseconds(began: float) -> int:

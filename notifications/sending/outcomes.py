@@ -11,14 +11,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+import structlog
 from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 from prometheus_client import Counter
 
+from config.common.batches import DatabaseGone, write_in_halves, write_patiently
 from config.common.correlation import correlated, correlation_id
 from config.common.sql import among_numbers, fetch_for_rows, run_for_rows
+from config.common.text import clean_error
 from notifications.models import Delivery, Endpoint, ListedSubject
 from notifications.sending.claims import Claim
 from notifications.sending.policy import (
@@ -40,7 +43,11 @@ ATTEMPTS = Counter("postern_delivery_attempts", "Attempts to deliver, by what be
 
 ATTEMPTED = "delivery.attempted"
 LATE = "late"
+LONGEST_DURATION = 2**31 - 1
 DEAD = gettext_noop("Messages to %(url)s were given up")
+
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +59,43 @@ class Outcome:
     @property
     def ok(self) -> bool:
         return is_success(self.answer.status)
+
+
+def record_ended(outcomes: list[Outcome]) -> None:
+    """Write these outcomes and take them out of the list as they are written; one that cannot be is settled alone.
+
+    Raise `DatabaseGone` when what is left in the list must be written later.
+    """
+    for part, _ in write_in_halves(tuple(outcomes), _write, _settle):
+        del outcomes[: len(part)]
+
+
+def _write(outcomes: Sequence[Outcome], is_last: bool) -> None:
+    write_patiently(lambda: record_outcomes(outcomes))
+
+
+def _settle(outcome: Outcome, error: Exception, is_last: bool) -> None:
+    """Count an attempt whose outcome cannot be written as it is: left alone, it would be made again for ever."""
+    log.error("outcome.not_written", delivery=outcome.claim.id, error=clean_error(error, 300))
+    words = clean_error(error, 200)
+    status, took = outcome.answer.status, max(0, min(outcome.answer.duration_ms, LONGEST_DURATION))
+    answer = Answer(status, took, "", f"the answer could not be recorded ({words})", outcome.answer.retry_after)
+    plain = Outcome(outcome.claim, outcome.at, answer)
+    try:
+        _write([plain], is_last)
+    except DatabaseGone:
+        raise
+    except Exception:
+        log.exception("outcome.bare", delivery=outcome.claim.id)
+        write_patiently(lambda: _finish_bare(plain))
+
+
+def _finish_bare(outcome: Outcome) -> None:
+    """Write the row of the delivery alone, without what is told of the attempt."""
+    with transaction.atomic():
+        written = _finish([outcome], {outcome.claim.id: _judge(outcome)})
+        _close_lists([outcome], written)
+    ATTEMPTS.labels(written.get(outcome.claim.id, LATE)).inc()
 
 
 def record_outcomes(outcomes: Sequence[Outcome]) -> None:
@@ -101,8 +145,8 @@ def _hold_endpoints(pks: Iterable[int]) -> list[Endpoint]:
 
 def _attempt(outcome: Outcome) -> tuple[int, datetime, str, int | None, int, str, str]:
     answer = outcome.answer
-    took, text = answer.duration_ms, answer.body[:1024]
-    return (outcome.claim.id, outcome.at, outcome.claim.url, answer.status, took, answer.error[:300], text)
+    took, text = answer.duration_ms, answer.body
+    return (outcome.claim.id, outcome.at, outcome.claim.url, answer.status, took, answer.error, text)
 
 
 def _finish(outcomes: Sequence[Outcome], verdicts: dict[int, Verdict]) -> dict[int, str]:
@@ -200,7 +244,7 @@ def _fact(outcome: Outcome, became: str) -> Fact:
         "url": claim.url,
         "status": answer.status,
         "duration_ms": answer.duration_ms,
-        "error": answer.error[:300],
+        "error": answer.error,
         "became": became,
     }
     return Fact(ATTEMPTED, f"delivery/{claim.id}", outcome.at, payload, claim.correlation_id)

@@ -22,8 +22,9 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connections
 from django.utils import timezone
 
+from config.common.batches import DatabaseGone
 from notifications.sending.claims import Claim, Claimer
-from notifications.sending.outcomes import Outcome, record_outcomes
+from notifications.sending.outcomes import Outcome, record_ended
 from notifications.sending.transport import Sessions, open_sessions, send
 from notifications.sending.webhook import Answer
 
@@ -160,7 +161,9 @@ class Sender:
                 await asyncio.sleep(GATHER_SECONDS)
                 self._news.clear()
                 ended, self._ended = self._ended, []
-                if ended and not await self._in(database, partial(_record, ended)):
+                if ended:
+                    await self._in(database, partial(record_ended, ended))
+                if ended:  # what could not be written yet
                     self._ended = ended + self._ended
                     self._news.set()
                 self._due.set()
@@ -170,8 +173,8 @@ class Sender:
         """Do this in a database thread; when the database is away pause, and return nothing."""
         try:
             return await asyncio.get_running_loop().run_in_executor(database, _keep_connection_fresh, work)
-        except (DatabaseError, InterfaceError) as error:
-            log.warning("sender.database", error=str(error))
+        except (DatabaseError, InterfaceError, DatabaseGone) as error:
+            log.warning("sender.database", error=repr(error))
             await asyncio.sleep(DATABASE_PAUSE)
             self._due.set()
             return None
@@ -194,16 +197,11 @@ def _allow_many_sockets() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (enough, hard))
 
 
-def _record(ended: list[Outcome]) -> bool:
-    record_outcomes(ended)
-    return True
-
-
 def _keep_connection_fresh(work: Callable[[], ResultT]) -> ResultT:
     """A connection that broke is opened anew by the next turn."""
     try:
         return work()
-    except (DatabaseError, InterfaceError):
+    except (DatabaseError, InterfaceError, DatabaseGone):
         connections.close_all()
         raise
 

@@ -17,6 +17,7 @@ import structlog
 from django.conf import settings
 from yarl import URL
 
+from config.common.text import clean_text
 from notifications.sending.text import short_text
 from notifications.sending.webhook import Answer
 
@@ -41,7 +42,7 @@ async def send_sms(session: aiohttp.ClientSession, number: str, body: dict[str, 
     except (aiohttp.ClientError, OSError, ValueError) as error:
         # The URL may hold the key of the gateway.
         words = f"{type(error).__name__}: {error}".replace(settings.SMS_URL, "SMS_URL")
-        return Answer(None, _milliseconds(began), "", words[:300])
+        return Answer(None, _milliseconds(began), "", words)
 
 
 async def _call(session: aiohttp.ClientSession, url: str, values: dict[str, str], began: float) -> Answer:
@@ -61,7 +62,7 @@ async def _call(session: aiohttp.ClientSession, url: str, values: dict[str, str]
         timeout=aiohttp.ClientTimeout(total=TIMEOUT_SECONDS),
     ) as response:
         head = await response.content.read(BODY_BYTES)
-        return Answer(response.status, _milliseconds(began), head.decode(errors="replace").replace("\x00", ""))
+        return Answer(response.status, _milliseconds(began), clean_text(head))
 
 
 def fill_in(template: str, values: dict[str, str], encode: Callable[[str], str]) -> str:

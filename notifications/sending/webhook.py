@@ -13,12 +13,14 @@ from aiohttp.abc import AbstractResolver
 from aiohttp.http_exceptions import HttpProcessingError
 from yarl import URL
 
+from config.common.text import clean_text
 from notifications.sending.guard import AddressRefused, Network, guarded_connector
 from notifications.sending.signing import sign
 
 TIMEOUT_SECONDS = 10.0
 CONNECT_SECONDS = 5.0
 BODY_BYTES = 1024
+ERROR_LENGTH = 300
 RETRY_AFTER_SECONDS = 86_400.0
 HEADER_BYTES = 8190
 HEADERS = 100
@@ -30,7 +32,7 @@ _FAILURES = (aiohttp.ClientError, HttpProcessingError, OSError, ValueError)
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a receiver answered.
+    """What a receiver answered, with its words as they can be kept.
 
     The status alone decides. With a 2xx `error` may still say that the rest of the answer never came: the receiver has
     taken the message all the same.
@@ -41,6 +43,11 @@ class Answer:
     body: str = ""
     error: str = ""
     retry_after: float | None = None
+
+    def __post_init__(self) -> None:
+        """Clean what came from outside here, whichever way the message went: one outcome is written with others."""
+        object.__setattr__(self, "body", clean_text(self.body, BODY_BYTES))
+        object.__setattr__(self, "error", clean_text(self.error, ERROR_LENGTH))
 
     @property
     def ok(self) -> bool:
@@ -104,9 +111,8 @@ async def ask(
     except _FAILURES as failure:
         error = _explain(failure, timeout_seconds)
     duration_ms = round((time.monotonic() - started) * 1000)
-    text = _text(received.body[:BODY_BYTES])
-    answer = Answer(received.status, duration_ms, text, _storable(error), received.retry_after)
-    return answer, bytes(received.body)
+    text = clean_text(received.body, BODY_BYTES)
+    return Answer(received.status, duration_ms, text, error, received.retry_after), bytes(received.body)
 
 
 @dataclass(slots=True)
@@ -201,12 +207,3 @@ def _explain(failure: BaseException, timeout_seconds: float) -> str:
         case OSError(strerror=str() as reason):
             return f"the connection broke ({reason})"
     return "the connection was closed before the answer was whole"
-
-
-def _text(body: bytearray) -> str:
-    return _storable(body.decode("utf-8", "replace"))
-
-
-def _storable(text: str) -> str:
-    """Replace what no database keeps in a text; a name with it may come from a URL."""
-    return text.replace("\0", "\ufffd")

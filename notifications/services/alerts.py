@@ -3,7 +3,6 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-import msgspec
 from django.db import connection, transaction
 from django.db.models import F
 from django.db.models.functions import Now
@@ -14,6 +13,7 @@ from config.common.correlation import correlation_id
 from config.common.moments import cut_to_milliseconds, format_moment
 from config.common.ring import ring
 from config.common.sql import load_for_engine
+from config.common.text import clean_text, encode_clean
 from config.common.wording import on_one_line, text_within
 from config.records.models import ChangeRecord, LogEntry
 from config.records.services.changes import record_change
@@ -42,8 +42,8 @@ def raise_alert(kind: str, subject: str, title: str, detail: dict[str, Any] | No
     values = {
         "kind": kind,
         "subject": subject,
-        "title": on_one_line(title)[:300],
-        "detail": msgspec.json.encode(detail or {}).decode(),
+        "title": clean_text(on_one_line(title), 300),
+        "detail": encode_clean(detail or {}),
         "chain": correlation_id(),
     }
     with transaction.atomic():
@@ -118,7 +118,7 @@ def _hold(alert_id: int) -> Alert:
 
 
 def _close(alert: Alert, *, by: str, resolution: str) -> None:
-    alert.status, alert.resolution = Alert.Status.RESOLVED, on_one_line(resolution)[:300]
+    alert.status, alert.resolution = Alert.Status.RESOLVED, clean_text(on_one_line(resolution), 300)
     alert.resolved_by, alert.resolved_at = by, _now()
     _write(alert, "status", "resolved_by", "resolved_at", "resolution")
     payload = {"kind": alert.kind, "about": alert.subject, "by": by, "resolution": alert.resolution}

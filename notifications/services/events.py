@@ -5,11 +5,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-import msgspec
-
 from config.common.correlation import correlation_id
 from config.common.ring import ring
 from config.common.sql import run_for_rows
+from config.common.text import encode_clean
 
 SEQUENCER = "sequencer"
 
@@ -31,8 +30,7 @@ def record_events(facts: Iterable[Fact]) -> None:
     """
     current = correlation_id()
     rows = [
-        (fact.type, fact.subject, msgspec.json.encode(fact.payload).decode(), fact.at, fact.correlation_id or current)
-        for fact in facts
+        (fact.type, fact.subject, encode_clean(fact.payload), fact.at, fact.correlation_id or current) for fact in facts
     ]
     if rows:
         run_for_rows("notifications", "record_events", rows)

@@ -17,6 +17,7 @@ from django.utils.translation import gettext_noop
 
 from config.common.leases import LeaseLost, claim, finish
 from config.common.sql import fetch_row
+from config.common.text import clean_error
 from notifications.errors import FollowerWaits
 from notifications.followers import Following
 from notifications.models import Event, Follower, Incident
@@ -86,7 +87,7 @@ def _hand_over(following: Following, follower: Follower, events: Sequence[Event]
 def _pause(follower: Follower, *, error: BaseException) -> None:
     log.warning("relay.waits", follower=follower.name, error=str(error))
     pause = timedelta(seconds=5)
-    finish(follower, due_at=Now() + pause, last_error=_text(error))
+    finish(follower, due_at=Now() + pause, last_error=clean_error(error, 2000))
 
 
 def _record_failure(follower: Follower, events: Sequence[Event], *, error: Exception) -> bool:
@@ -95,11 +96,11 @@ def _record_failure(follower: Follower, events: Sequence[Event], *, error: Excep
     log.error("relay.failed", follower=follower.name, position=events[0].position, failures=failures, exc_info=error)
     if failures < ATTEMPTS or len(events) > 1:
         pause = timedelta(seconds=min(2**failures, LONGEST_PAUSE))
-        finish(follower, failures=failures, last_error=_text(error), due_at=Now() + pause)
+        finish(follower, failures=failures, last_error=clean_error(error, 2000), due_at=Now() + pause)
         return False
     with transaction.atomic():
         _set_aside(follower, events[0], error=error)
-        finish(follower, position=events[0].position, failures=0, last_error=_text(error), due_at=Now())
+        finish(follower, position=events[0].position, failures=0, last_error=clean_error(error, 2000), due_at=Now())
     return True
 
 
@@ -111,14 +112,14 @@ def _set_aside(follower: Follower, event: Event, *, error: Exception) -> None:
         type=event.type,
         subject=event.subject,
         event=event_as_json(event),
-        error=_text(error),
+        error=clean_error(error, 2000),
     )
     remember_incident(incident.pk)
     raise_alert(
         INCIDENT,
         follower_subject(follower.name),
         gettext_noop("%(follower)s could not take an event, which was set aside"),
-        {"follower": follower.name, "event": event.type, "subject": event.subject, "error": _text(error)[:300]},
+        {"follower": follower.name, "event": event.type, "subject": event.subject, "error": clean_error(error, 300)},
     )
 
 
@@ -137,7 +138,3 @@ def event_as_json(event: Event) -> dict[str, object]:
         "correlation_id": event.correlation_id,
         "position": event.position,
     }
-
-
-def _text(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"[:2000].replace("\x00", "")

@@ -6,6 +6,7 @@ its event in the same transaction.
 
 import random
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
@@ -55,10 +56,13 @@ class Outcome:
 
 def record_outcomes(outcomes: Sequence[Outcome]) -> set[int]:
     """Write these outcomes; return the ids of the sessions whose claim still stood."""
-    written = _delete([each.claim for each in outcomes if each.result is Result.SUCCEEDED])
-    others = [each for each in outcomes if each.result is not Result.SUCCEEDED]
-    if others:
-        written |= _save_again(sorted(others, key=lambda each: each.claim.row.pk))
+    succeeded = [each.claim for each in outcomes if each.result is Result.SUCCEEDED]
+    others = sorted(
+        (each for each in outcomes if each.result is not Result.SUCCEEDED), key=lambda each: each.claim.row.pk
+    )
+    # Together or not at all: what is written again after a failure would find itself deleted and be taken for late.
+    with transaction.atomic() if succeeded and others else nullcontext():
+        written = _delete(succeeded) | (_save_again(others) if others else set())
     for outcome in outcomes:
         is_late = outcome.claim.row.pk not in written
         REPEATS.labels("late" if is_late else outcome.result.value).inc()

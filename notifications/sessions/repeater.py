@@ -11,16 +11,18 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 import structlog
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, connections
+from django.db import connections
 
+from config.common.batches import DatabaseGone, write_in_halves, write_patiently
 from config.common.correlation import correlated
 from config.common.leases import LeaseLost
+from config.common.text import clean_error
 from notifications.sessions.claims import LEASE, Claim, claim_due, look
 from notifications.sessions.order import LOOK_SECONDS
 from notifications.sessions.outcomes import Outcome, Result, record_outcomes, settle_lapsed_once
@@ -249,16 +251,16 @@ class Repeater:
     def _record(self) -> None:
         """Write what has ended; should that fail, it is tried again."""
         with self._lock:
-            ended = list(self._ended)
-        if not ended:
+            outcomes = [each.outcome for each in self._ended]
+        if not outcomes:
             return
-        stood = _write([each.outcome for each in ended])
-        with self._lock:
-            del self._ended[: len(ended)]
-            self._has_room.notify_all()
-        for each in ended:
-            each.stood = each.outcome.claim.row.pk in stood
-            each.is_written.set()
+        for part, stood in write_in_halves(outcomes, _write_together, _write_plainly):
+            with self._lock:
+                written, self._ended = self._ended[: len(part)], self._ended[len(part) :]
+                self._has_room.notify_all()
+            for each in written:
+                each.stood = each.outcome.claim.row.pk in stood
+                each.is_written.set()
 
     def _renew(self) -> None:
         now = time.monotonic()
@@ -332,17 +334,21 @@ def _deadline(repeat: Repeat) -> float:
     return repeat.touched + repeat.claim.theme.timeout + SLACK_SECONDS
 
 
-def _write(outcomes: list[Outcome]) -> set[int]:
-    """Write all of them together; what cannot be written even alone is left to its lease."""
+def _write_together(outcomes: Sequence[Outcome], is_last: bool) -> set[int]:
+    return write_patiently(lambda: record_outcomes(outcomes))
+
+
+def _write_plainly(outcome: Outcome, error: Exception, is_last: bool) -> set[int]:
+    """Write an outcome without its words; what cannot be written even so is left to its lease, whose end counts."""
+    log.error("session.not_written", session=outcome.claim.row.pk, error=clean_error(error, 300))
+    words = f"the outcome could not be recorded ({clean_error(error, 200)})"
     try:
-        return record_outcomes(outcomes)
-    except (OperationalError, InterfaceError):
+        return _write_together([Outcome(outcome.claim, outcome.result, words)], is_last)
+    except DatabaseGone:
         raise
     except Exception:
-        if len(outcomes) == 1:
-            log.exception("session.not_written", session=outcomes[0].claim.row.pk)
-            return set()
-        return set().union(*(_write([each]) for each in outcomes))
+        log.exception("session.left_to_its_lease", session=outcome.claim.row.pk)
+        return set()
 
 
 def _cancel(repeats: list[_InHand]) -> None:

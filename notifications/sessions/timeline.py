@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 
+from config.common.text import clean_text, clean_values
 from notifications.models import RepeatSession, SessionStep
 
 LONGEST_TIMELINE = 100
@@ -15,7 +16,7 @@ def note(session: RepeatSession, what: SessionStep.What, detail: str = "") -> No
 def write_steps(steps: Collection[SessionStep]) -> None:
     """Write lines, and now and then forget the oldest of a session: a theme may allow a million repeats."""
     for step in steps:
-        step.detail = step.detail.replace("\0", "\ufffd")[:DETAIL]
+        step.detail, step.verdicts = clean_text(step.detail, DETAIL), clean_values(step.verdicts)
     SessionStep.objects.bulk_create(steps)
     # A repeat that fails raises the change by two, so that one of any two neighbours comes up.
     for session_id in {step.session_id for step in steps if step.session.change % 50 < 2}:

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from config.common.text import clean_text
 from sensors.ingest.signals import Code, Rejection, Signal
 
 QUEUE = "signals.history"
@@ -31,8 +32,8 @@ def decode_batch(body: bytes) -> list[Signal]:
 
 def unreadable_batch(body: bytes, error: BadBatch) -> Rejection:
     """Say what was found instead of a batch, so that it can be kept as rejected and stops nobody."""
-    raw = body[:1024].decode("utf-8", errors="replace").replace("\x00", "\ufffd")
-    return Rejection(0, Code.BAD_SHAPE, f"no batch of signals: {error}"[:300], "", raw)
+    message = clean_text(f"no batch of signals: {error}", 300)
+    return Rejection(0, Code.BAD_SHAPE, message, "", clean_text(body, 1024))
 
 
 def declare_history_queue(channel: Any, name: str = QUEUE) -> None:

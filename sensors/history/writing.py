@@ -8,6 +8,8 @@ from django.db import DatabaseError
 from django.utils import timezone
 from prometheus_client import Counter
 
+from config.common.batches import write_in_halves
+from config.common.text import clean_text
 from sensors.history.errors import HistoryAway, HistoryRefused
 from sensors.history.store import HistoryStore
 from sensors.ingest.rejected import record_rejections
@@ -27,7 +29,8 @@ def write_signals(store: HistoryStore, signals: Sequence[Signal], unreadable: Se
     Raise `HistoryAway` when it must be tried again later; then part of it may be there already, which does no harm.
     """
     refused = [*unreadable]
-    _add_or_halve(store, signals, refused)
+    if signals:
+        _add_or_halve(store, signals, refused)
     if refused:
         _record(refused)
     WRITTEN.labels("written").inc(len(signals) - len(refused) + len(unreadable))
@@ -35,28 +38,23 @@ def write_signals(store: HistoryStore, signals: Sequence[Signal], unreadable: Se
 
 
 def _add_or_halve(store: HistoryStore, signals: Sequence[Signal], refused: list[Rejection]) -> None:
-    if not signals:
-        return
-    try:
-        store.add_signals(signals)
-    except HistoryRefused as error:
-        if len(signals) == 1:
-            _set_aside(signals[0], error, refused)
-            return
-    else:
-        return
-    middle = len(signals) // 2
-    _add_or_halve(store, signals[:middle], refused)
-    _add_or_halve(store, signals[middle:], refused)
+    def write(part: Sequence[Signal], is_last: bool) -> None:
+        store.add_signals(part)
+
+    def set_aside(signal: Signal, error: Exception, is_last: bool) -> None:
+        _set_aside(signal, error, refused)
+
+    for _ in write_in_halves(signals, write, set_aside, is_of_item=lambda error: isinstance(error, HistoryRefused)):
+        pass
 
 
-def _set_aside(signal: Signal, error: HistoryRefused, refused: list[Rejection]) -> None:
+def _set_aside(signal: Signal, error: Exception, refused: list[Rejection]) -> None:
     if len(refused) >= MOST_CULPRITS:
         log.error("history.refuses_everything", error=str(error))
         raise HistoryAway from error
-    message = f"cannot be kept in history: {error}".replace("\x00", "\ufffd")[:300]
-    raw = msgspec.json.encode(signal).decode()[:1024]
-    refused.append(Rejection(0, Code.BAD_SHAPE, message, signal.sensor_id[:64], raw))
+    message = clean_text(f"cannot be kept in history: {error}", 300)
+    raw = clean_text(msgspec.json.encode(signal), 1024)
+    refused.append(Rejection(0, Code.BAD_SHAPE, message, clean_text(signal.sensor_id, 64), raw))
 
 
 def _record(refused: Sequence[Rejection]) -> None:

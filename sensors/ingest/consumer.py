@@ -7,7 +7,7 @@ connection is kept alive; nothing is held for longer than a batch takes.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 from contextlib import suppress
@@ -15,15 +15,18 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
+import msgspec
 import pika.exceptions
 import structlog
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, OperationalError, connection, connections
+from django.db import connections
 from pika.adapters.blocking_connection import BlockingChannel, BlockingConnection
 from pika.spec import Basic, BasicProperties
 from prometheus_client import Counter
 
+from config.common.batches import DatabaseGone, database_answers, write_in_halves, write_patiently
 from config.common.correlation import PATTERN
+from config.common.text import clean_text
 from config.engines.amqp import connect
 from sensors.heartbeat.hearing import forget_consumer, mark_consumer
 from sensors.history.queue import QUEUE as HISTORY
@@ -36,15 +39,10 @@ PREFETCH_BATCHES = 3
 HELD_BATCHES = 3
 IDLE_MARK_SECONDS = 1.0
 DATABASE_PAUSE = 1.0
-RETRIES = 5
 
 SIGNALS = Counter("postern_signals", "Signals consumed from RabbitMQ", ["outcome"])
 
 log = structlog.get_logger(__name__)
-
-
-class DatabaseGone(Exception):
-    """The batch could not be committed because the database is away: give it back and wait."""
 
 
 @dataclass
@@ -175,7 +173,7 @@ class Consumer:
         """Take nothing more, give back what is held, keep the connection alive, and go on when the database is back."""
         log.warning("ingest.database_away", consumer=self.name)
         self._give_back()
-        while not self._should_stop() and not self._committer.submit(_database_answers).result():
+        while not self._should_stop() and not self._committer.submit(database_answers).result():
             self._connection.sleep(DATABASE_PAUSE)
         if not self._should_stop():
             self._subscribe()
@@ -194,49 +192,30 @@ class Consumer:
 
 
 def apply_or_halve(items: list[Signal | Rejection], *, also: Callable[[], None]) -> Applied:
-    """Apply a batch; one that fails for its data is halved until the culprit is alone and kept as rejected."""
-    try:
-        return _apply_patiently(items, also)
-    except DatabaseError as error:
-        if not items:
-            raise
-        log.warning("ingest.batch_failed", signals=len(items), error=str(error))
-        if len(items) == 1:
-            return _apply_patiently([_unusable(items[0], error)], also)
-    middle = len(items) // 2
-    first = apply_or_halve(items[:middle], also=_nothing)
-    second = apply_or_halve(items[middle:], also=also)
-    refused = first.refused | {middle + place: refusal for place, refusal in second.refused.items()}
-    return Applied(first.accepted + second.accepted, refused)
+    """Apply a batch; one that fails for its data is halved until the culprit is alone and kept as rejected.
+
+    `also` becomes true with the last part.
+    """
+
+    def write(part: Sequence[Signal | Rejection], is_last: bool) -> Applied:
+        mark = also if is_last else _nothing
+        return write_patiently(lambda: apply_signals(part, also=lambda accepted: mark()))
+
+    def reject(item: Signal | Rejection, error: Exception, is_last: bool) -> Applied:
+        return write([_unusable(item, error)], is_last)
+
+    whole, begin = Applied(), 0
+    for part, applied in write_in_halves(items, write, reject):
+        whole.accepted += applied.accepted
+        whole.refused |= {begin + place: refusal for place, refusal in applied.refused.items()}
+        begin += len(part)
+    return whole
 
 
-def _apply_patiently(items: list[Signal | Rejection], also: Callable[[], None]) -> Applied:
-    """Retry what only met another transaction; a database that is away is another matter."""
-    for attempt in range(RETRIES):
-        try:
-            return apply_signals(items, also=lambda accepted: also())
-        except (OperationalError, InterfaceError) as error:
-            if not _database_answers():
-                raise DatabaseGone from error
-            if attempt == RETRIES - 1:
-                raise
-            log.info("ingest.retried", error=str(error))
-    raise AssertionError("unreachable")
-
-
-def _database_answers() -> bool:
-    connection.close()
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
-    except (OperationalError, InterfaceError):
-        return False
-    return True
-
-
-def _unusable(item: Signal | Rejection, error: DatabaseError) -> Rejection:
-    sensor_id = item.sensor_id
-    return Rejection(0, Code.BAD_SHAPE, f"cannot be stored: {error}"[:300].replace("\x00", "\ufffd"), sensor_id)
+def _unusable(item: Signal | Rejection, error: Exception) -> Rejection:
+    raw = item.raw if isinstance(item, Rejection) else clean_text(msgspec.json.encode(msgspec.structs.asdict(item)))
+    message = clean_text(f"cannot be stored: {error}", 300)
+    return Rejection(0, Code.BAD_SHAPE, message, clean_text(item.sensor_id, 64), clean_text(raw, 1024))
 
 
 def _origin(properties: BasicProperties) -> Origin:

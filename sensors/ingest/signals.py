@@ -13,6 +13,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from config.common.text import clean_text
+
 MAX_BODY = 256 * 1024
 MAX_LIST = 1000
 TOO_LONG = f"a list holds at most {MAX_LIST} signals"
@@ -189,5 +191,4 @@ def _refuse_wire(index: int, wire: _Wire, code: Code, message: str) -> Rejection
 
 
 def _refuse(index: int, code: Code, message: str, raw: bytes, sensor_id: str = "") -> Rejection:
-    text = raw[:1024].decode("utf-8", errors="replace").replace("\x00", "\ufffd")
-    return Rejection(index, code, message[:300], sensor_id.replace("\x00", "\ufffd")[:64], text)
+    return Rejection(index, code, clean_text(message, 300), clean_text(sensor_id, 64), clean_text(raw, 1024))

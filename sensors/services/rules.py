@@ -4,6 +4,7 @@ import re
 
 from django.utils.translation import gettext
 
+from config.common.text import is_storable
 from notifications.sending import addresses
 from sensors.models.registry import LONGEST_TIMEOUT, SENSOR_ID
 from sensors.services.values import ClientValues, SensorValues
@@ -31,9 +32,9 @@ def id_faults(sensor_id: str) -> Faults:
 def sensor_faults(values: SensorValues) -> Faults:
     """Return the rules that the values break, by field; nothing when they are good."""
     faults: Faults = {}
-    if not 1 <= len(values.address) <= LONGEST_ADDRESS or "\0" in values.address:
+    if not 1 <= len(values.address) <= LONGEST_ADDRESS or not is_storable(values.address):
         faults["address"] = [gettext("Must have 1 to 500 characters.")]
-    if len(values.notes) > LONGEST_NOTES or "\0" in values.notes:
+    if len(values.notes) > LONGEST_NOTES or not is_storable(values.notes):
         faults["notes"] = [gettext("Must have at most 5000 characters.")]
     if not 1 <= values.heartbeat_timeout <= LONGEST_TIMEOUT:
         faults["heartbeat_timeout"] = [gettext("Must be 1 to 2592000 seconds (30 days).")]
@@ -47,7 +48,7 @@ def missing_clients_fault(missing: set[int]) -> Faults:
 
 def client_faults(values: ClientValues) -> Faults:
     faults: Faults = {}
-    if not 1 <= len(values.name) <= LONGEST_NAME or "\0" in values.name:
+    if not 1 <= len(values.name) <= LONGEST_NAME or not is_storable(values.name):
         faults["name"] = [gettext("Must have 1 to 200 characters.")]
     if not addresses.is_webhook_url(values.url):
         faults["url"] = [gettext("Must be http or https with a host, without a user name, at most 500 characters.")]

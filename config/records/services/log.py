@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-import msgspec
 from django.db import transaction
 from django.utils import timezone, translation
 
 from config.common.correlation import correlation_id
 from config.common.moments import cut_to_milliseconds
 from config.common.sql import run_for_rows
+from config.common.text import clean_text, encode_clean
 from config.common.wording import fill
 
 
@@ -63,10 +63,10 @@ def _row(entry: Entry, now: datetime, chain: str) -> tuple[Any, ...]:
         cut_to_milliseconds(entry.at or now),
         str(entry.level),
         str(entry.kind),
-        entry.subject,
+        clean_text(entry.subject),
         entry.template,
-        msgspec.json.encode(entry.data).decode(),
-        fill(entry.template, entry.data),
+        encode_clean(entry.data),
+        clean_text(fill(entry.template, entry.data)),
         chain if entry.correlation_id is None else entry.correlation_id,
         entry.fold,
         entry.count,

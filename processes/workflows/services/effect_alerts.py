@@ -5,6 +5,7 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext_noop
 
+from config.common.text import is_storable
 from notifications.services.alerts import raise_alert
 from processes.workflows.models import WorkflowEffect, WorkflowInstance
 from processes.workflows.naming import subject_of
@@ -17,7 +18,7 @@ TITLE = gettext_noop("%(title)s (workflow %(definition)s of %(record)s)")
 def leave_alert(effect: WorkflowEffect, instance: WorkflowInstance, inputs: dict[str, Any]) -> None:
     """Raise an alert; the same element of the same instance again is the same alert, counted."""
     title = str(inputs.get("title") or effect.name or effect.element)
-    if "\\u0000" in effect.inputs:
+    if not is_storable(inputs):
         raise EffectRefused("No database keeps the character NUL.")
     named = {"title": title[:200], "definition": instance.definition_id, "record": instance.record or str(instance.pk)}
     with transaction.atomic():

@@ -8,6 +8,7 @@ from typing import Any
 from django.db import transaction
 
 from config.common.moments import format_moment
+from config.common.text import is_storable
 from notifications.models import Delivery
 from notifications.services.deliveries import Owed, owe
 from processes.workflows.models import WorkflowEffect, WorkflowInstance
@@ -21,7 +22,7 @@ TYPE = "workflow.message"
 def leave_webhook(effect: WorkflowEffect, instance: WorkflowInstance, inputs: dict[str, Any]) -> None:
     """Owe the client a message."""
     endpoint_id = _endpoint(inputs.get("client"))
-    if "\\u0000" in effect.inputs:
+    if not is_storable(inputs):
         raise EffectRefused("No database keeps the character NUL.")
     rest = {name: value for name, value in inputs.items() if name != "client"}
     body = {

@@ -6,6 +6,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from config.common.leases import finish
+from config.common.text import clean_text
 from processes.workflows.models import WorkflowInstance, WorkItem
 from processes.workflows.services.incidents import record_incident
 
@@ -15,7 +16,7 @@ RETRY = "retry_task"
 
 def fail_work(item: WorkItem, *, error: str, retries: int, delay: timedelta, at: datetime) -> None:
     """Record a failure of work that is held; raise `LeaseLost` if it is held by somebody else by now."""
-    text = error[:2000].replace("\x00", "\ufffd")
+    text = clean_text(error, 2000)
     if retries > 0:
         finish(item, retries=retries, due_at=Now() + delay, worker="", last_error=text)
         return

@@ -11,6 +11,7 @@ from django.db.models import F, Q, QuerySet
 from django.utils.translation import gettext_noop
 
 from config.common.correlation import correlation_id
+from config.common.text import clean_text
 from notifications.services.alerts import heal, raise_alert
 from processes.workflows.models import WorkflowIncident, WorkflowInstance, WorkflowTimer, WorkflowVersion, WorkItem
 from processes.workflows.models.instance import ENDED, Status
@@ -52,7 +53,7 @@ def record_incident(
     instance: WorkflowInstance, about: str, command: Mapping[str, Any], *, element: str, reason: str, at: datetime
 ) -> None:
     """Write the incident of an instance that is locked, or count it again; and tell staff."""
-    element, reason = element[:200], reason[:2000].replace("\x00", "\ufffd")
+    element, reason = clean_text(element, 200), clean_text(reason, 2000)
     again = WorkflowIncident.objects.filter(instance=instance, about=about, status=WorkflowIncident.Status.OPEN)
     if not again.update(command=command, element=element, reason=reason, times=F("times") + 1):
         WorkflowIncident.objects.create(

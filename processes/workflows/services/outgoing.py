@@ -8,6 +8,7 @@ import structlog
 from pika.spec import BasicProperties
 
 from config.common.moments import format_moment
+from config.common.text import cut_bytes
 from config.engines.publisher import ChannelClosed, NotPublished, NotRouted, Publisher
 from notifications.errors import FollowerWaits
 from notifications.followers import Following
@@ -17,6 +18,8 @@ from processes.workflows.services.planning import OWN
 from processes.workflows.services.topology import OUTGOING, declare_once, forget_declared
 
 NAME = "workflows.out"
+LONGEST_KEY = 255
+"""Bytes: what a short string of AMQP holds."""
 
 log = structlog.get_logger(__name__)
 _publisher = Publisher()
@@ -33,7 +36,11 @@ def _publish(event: Event) -> None:
     try:
         declare_once()
         _publisher.publish(
-            _body(event), exchange=OUTGOING, routing_key=event.type[:255], properties=_properties(event), deadline=5.0
+            _body(event),
+            exchange=OUTGOING,
+            routing_key=cut_bytes(event.type, LONGEST_KEY),
+            properties=_properties(event),
+            deadline=5.0,
         )
     except NotRouted:
         log.debug("workflows.out_unheard", type=event.type)

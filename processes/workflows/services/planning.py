@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from config.common.correlation import correlation_id
+from config.common.text import is_storable
 from processes.workflows.engine.running import Failed, State
 from processes.workflows.models.instance import ENDED
 from processes.workflows.models.outside import WorkflowEffect
@@ -133,7 +134,7 @@ def _event(effect: Mapping[str, Any], head: Head) -> NewEvent:
     elif effect["kind"] == WorkflowEffect.Kind.SIGNAL:
         record = ""  # a signal is for everybody
     type_ = _type(name, effect["element"])
-    if b"\\u0000" in msgspec.json.encode([payload, record]):
+    if not is_storable([payload, record]):
         raise Failed(effect["element"], "No database keeps the character NUL.")
     told = {
         "record": str(record)[:200],
@@ -150,6 +151,6 @@ def _event(effect: Mapping[str, Any], head: Head) -> NewEvent:
 def _type(name: Any, element: str) -> str:
     text = str(name)
     text = text if text.startswith(OWN) else f"{OWN}{text}"
-    if len(text) > LONGEST_TYPE or "\x00" in text:
+    if len(text) > LONGEST_TYPE or not is_storable(text):
         raise Failed(element, f"The type of an event has at most {LONGEST_TYPE} characters.")
     return text

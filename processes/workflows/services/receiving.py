@@ -4,11 +4,11 @@ import uuid
 from datetime import datetime
 from typing import Any
 
-import msgspec
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext
 
 from config.common.errors import Invalid
+from config.common.text import is_storable
 from notifications.services.events import Fact, record_event
 from processes.workflows.models import ReceivedEvent
 from processes.workflows.services.planning import LONGEST_TYPE, OWN
@@ -44,7 +44,7 @@ def _check(type: str, event_id: str, record: str, payload: Any) -> None:
     for name, value, most in (("id", event_id, LONGEST_ID), ("record", record, LONGEST_RECORD)):
         if len(value) > most or (name == "id" and not value):
             faults[name] = [gettext("Must have at most %(count)s characters.") % {"count": most}]
-    if b"\\u0000" in msgspec.json.encode([type, event_id, record, payload]):
+    if not is_storable([type, event_id, record, payload]):
         faults["payload"] = [gettext("Must not hold the character NUL.")]
     if faults:
         raise Invalid(faults)

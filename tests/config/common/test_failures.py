@@ -48,6 +48,7 @@ class TestFindFailure:
             (from_sqlite(sqlite3.SQLITE_BUSY), 503, "database_away"),
             (from_sqlite(sqlite3.SQLITE_IOERR_WRITE), 503, "database_away"),
             (DataError("out of range"), 400, "invalid"),
+            (from_driver(OperationalError(), psycopg.errors.ProgramLimitExceeded()), 400, "invalid"),
             (OverflowError("Python int too large to convert to SQLite INTEGER"), 400, "invalid"),
             (IntegrityError("duplicate key"), 409, "conflict"),
         ],

@@ -37,6 +37,12 @@ class TestWriteEntry:
         assert (entry.text, entry.data, entry.correlation_id) == ("Step 4 failed", {"step": "4"}, "call-0001")
         assert timedelta() <= timezone.now() - entry.at < timedelta(seconds=5)
 
+    def test_keeps_words_that_no_database_would(self) -> None:
+        """A file name that is no UTF-8 reaches the words of its error as half of a character."""
+        entry = write(data={"step": "a\0b \udcff"}, subject="file/\udcff")
+        assert (entry.text, entry.subject) == ("Step a\ufffdb \ufffd failed", "file/\ufffd")
+        assert entry.data == {"step": "a\ufffdb \ufffd"}
+
     def test_takes_the_callers_time_cut_to_milliseconds(self) -> None:
         at = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
         assert write(at=at).at == at.replace(microsecond=678_000)

@@ -1,3 +1,5 @@
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -5,8 +7,12 @@ import pytest
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from config.common.batches import DatabaseGone
 from notifications.models import Alert, Attempt, Delivery, Endpoint, Event
+from notifications.sending import outcomes as module
+from notifications.sending.outcomes import Outcome, record_ended
 from notifications.sending.policy import BREAKER_FAILURES
+from notifications.sending.webhook import Answer
 from notifications.services.deliveries import Owed, owe
 from notifications.services.endpoints import return_once, welcome
 from tests.notifications.sending.owing import answer, claim, make_due, make_endpoint, owe_state
@@ -19,6 +25,53 @@ def fail_until_dead(row: Delivery, settings: Any) -> None:
     answer(*[each for each in claim() if each.id == row.pk], status=500)
     row.refresh_from_db()
     assert row.status == "dead"
+
+
+class TestABatch:
+    @pytest.fixture
+    def ended(self) -> list[Outcome]:
+        for number in range(5):
+            owe_state(make_endpoint(), f"thing/{number}")
+        return [Outcome(each, timezone.now(), Answer(200, 5)) for each in claim()]
+
+    def test_the_culprit_alone_is_recorded_in_words_of_ours(self, ended: list[Outcome]) -> None:
+        bad = ended[2] = replace(ended[2], answer=Answer(500, 2**70, "odd"))
+        record_ended(ended)
+        assert ended == []
+        assert Delivery.objects.filter(status="delivered").count() == Attempt.objects.filter(status=200).count() == 4
+        row = Delivery.objects.get(status="pending")
+        assert (row.pk, row.attempts, row.under_way_until) == (bad.claim.id, 1, None)
+        assert "could not be recorded" in Attempt.objects.get(delivery=row).error
+
+    def test_one_whose_attempt_cannot_be_kept_at_all_still_counts(self, ended: list[Outcome]) -> None:
+        bad = ended[0] = replace(ended[0], answer=Answer(2**70, 5))
+        record_ended(ended)
+        assert Delivery.objects.filter(status="delivered").count() == Attempt.objects.count() == 4
+        row = Delivery.objects.get(pk=bad.claim.id)
+        assert (row.status, row.under_way_until, row.due_at is not None and row.due_at > timezone.now()) == (
+            "pending",
+            None,
+            True,
+        )
+
+    def test_what_is_written_before_the_database_goes_is_not_written_again(
+        self, ended: list[Outcome], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        real, bad = module.record_outcomes, ended[0].claim.id
+
+        def record(outcomes: Sequence[Outcome]) -> None:
+            if len(outcomes) > 2:
+                raise ValueError
+            if outcomes[0].claim.id == ended[-1].claim.id or bad not in {each.claim.id for each in outcomes}:
+                raise DatabaseGone
+            real(outcomes)
+
+        monkeypatch.setattr(module, "record_outcomes", record)
+        left = list(ended)
+        with pytest.raises(DatabaseGone):
+            record_ended(left)
+        assert left == ended[2:]
+        assert Attempt.objects.count() == 2
 
 
 class TestTheDelivery:

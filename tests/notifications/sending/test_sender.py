@@ -11,6 +11,7 @@ from notifications.sending.sender import Sender
 from tests.faults.patience import eventually
 from tests.notifications.sending.owing import SECRET, make_endpoint, owe_state
 from tests.receiver import Receiver, receiving
+from tests.smtp import mail_server
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db(transaction=True)]
 
@@ -77,6 +78,23 @@ class TestSender:
         assert eventually(lambda: Attempt.objects.filter(delivery=row).exists(), 10)
         row.refresh_from_db()
         assert (row.status, row.attempts, row.under_way_until) == ("pending", 1, None)
+
+    def test_an_answer_that_no_database_keeps_holds_up_nobody(
+        self, receiver: Receiver, sender: Sender, settings: Any
+    ) -> None:
+        alert = {"id": 7, "title": "a title", "type": "alert.raised"}
+        with mail_server() as server:
+            settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+            settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", server.port
+            server.refuses = "550 no \0 mailbox"
+            mail = owe_state(make_endpoint("mailto:ops@example.org"), family=Delivery.Family.ALERT)
+            Delivery.objects.filter(pk=mail.pk).update(body=alert)
+            hooks = [owe_state(make_endpoint(receiver.url(f"/200/{number}"))) for number in range(5)]
+            sender.poke()
+            assert eventually(lambda: Attempt.objects.count() == 6, 10)
+        assert {status_of(row) for row in hooks} == {"delivered"}
+        assert len(receiver.calls) == 5
+        assert Attempt.objects.get(delivery=mail).error == "no \ufffd mailbox"
 
     def test_when_asked_to_stop_it_ends_what_is_under_way(self, receiver: Receiver) -> None:
         sender = Sender(slots=20)

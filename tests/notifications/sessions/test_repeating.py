@@ -78,6 +78,15 @@ class TestFailure:
         repeat_due()
         assert timeline(session) == [("created", []), ("failed: ZeroDivisionError: division by zero", [])]
 
+    def test_a_reason_that_no_database_keeps_is_cleaned(self, handle_by: Handle) -> None:
+        session = due(1, repeat_limit=1)
+        handle_by(lambda view: int("\0\udcff"))
+        repeat_due()
+        reason, verdicts = timeline(session)[-2]
+        assert reason.startswith("failed: ValueError: invalid literal")
+        session.refresh_from_db()
+        assert (session.status, verdicts) == ("exhausted", [])
+
     def test_a_handler_that_is_not_registered_is_a_failure(self) -> None:
         session = due(1, handler="elsewhere")
         repeat_due()

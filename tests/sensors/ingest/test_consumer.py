@@ -6,6 +6,7 @@ import pytest
 from django.db import DataError, OperationalError
 from django.utils import timezone
 
+from config.common import batches
 from notifications.models import Event
 from sensors.heartbeat.hearing import database_now, listen_once, watermark
 from sensors.history.queue import QUEUE as HISTORY
@@ -78,7 +79,7 @@ class TestConsumer:
         make_sensor()
         broker.send({"sensor_id": "0xA", "data": 1, "at": now_text(), "id": "a"})
         away_until = time.monotonic() + 2
-        real_apply, real_answers = apply.apply_signals, consumer._database_answers
+        real_apply, real_answers = apply.apply_signals, batches.database_answers
 
         def apply_when_back(*args: Any, **options: Any) -> Any:
             if time.monotonic() < away_until:
@@ -86,7 +87,8 @@ class TestConsumer:
             return real_apply(*args, **options)
 
         monkeypatch.setattr(consumer, "apply_signals", apply_when_back)
-        monkeypatch.setattr(consumer, "_database_answers", lambda: time.monotonic() > away_until and real_answers())
+        for module in (batches, consumer):
+            monkeypatch.setattr(module, "database_answers", lambda: time.monotonic() > away_until and real_answers())
         consume(lambda: Event.objects.exists())
         assert [signal.id for signal in broker.history()] == ["a"]
 

@@ -80,6 +80,18 @@ class TestPublishEvents:
         assert ids == {f"{told.payload['instance']}.{told.payload['effect']}"}
         assert json.loads(messages[0][2])["payload"] == 5
 
+    def test_a_type_of_more_bytes_than_a_routing_key_has_is_published(
+        self, channel: BlockingChannel, told: Event
+    ) -> None:
+        """A type has at most 80 characters; those of some writings have four bytes each."""
+        queue = channel.queue_declare("", exclusive=True).method.queue
+        channel.queue_bind(queue, topology.OUTGOING, routing_key="#")
+        told.type = "custom." + "🚪" * 73
+        outgoing.publish_events([told])
+        method, _, body = channel.basic_get(queue, auto_ack=True)
+        assert method.routing_key == "custom." + "🚪" * 62
+        assert json.loads(body)["type"] == told.type
+
     def test_what_nobody_listens_to_is_no_failure(self, channel: BlockingChannel, told: Event) -> None:
         outgoing.publish_events([told])
 
