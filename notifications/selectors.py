@@ -5,10 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import connection
-from django.db.models import Max, Min, QuerySet
+from django.db.models import Max, Min, OuterRef, QuerySet
+from django.utils.formats import number_format
+from django.utils.translation import gettext
 
-from config.common.sql import among_numbers, load
-from notifications.models import Attempt, Delivery, EventHour, Follower, ListedSubject, Sequencer
+from config.common.sql import CountUpTo, among_numbers, load
+from notifications.models import Attempt, Delivery, Endpoint, EventHour, Follower, ListedSubject, Sequencer
+from notifications.naming import Named, name_endpoints
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,54 @@ def read_progress(follower: str) -> Progress:
         cursor.execute(load("notifications", "read_progress"), [follower])
         position, last, is_more = cursor.fetchone()
     return Progress(position, is_level=position >= last and not is_more)
+
+
+MOST_WAITING = 10_000
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """How many messages an endpoint is still to get; past `MOST_WAITING` nobody counts on."""
+
+    count: int
+
+    def __str__(self) -> str:
+        most = number_format(min(self.count, MOST_WAITING), force_grouping=True)
+        return gettext("more than %(count)s") % {"count": most} if self.count > MOST_WAITING else most
+
+
+def count_waiting(endpoint_ids: Collection[int]) -> dict[int, Waiting]:
+    """Count what is pending for each endpoint, in one query."""
+    # Both values of `is_retry` are named so that each count is a piece of `delivery_due`.
+    pending = Delivery.objects.filter(status=Delivery.Status.PENDING, is_retry__in=(False, True))
+    pending = pending.filter(endpoint=OuterRef("pk"))
+    counts = CountUpTo(pending.order_by().values("pk")[: MOST_WAITING + 1])
+    rows = Endpoint.objects.filter(pk__in=list(endpoint_ids)).annotate(waiting=counts).values_list("pk", "waiting")
+    return {pk: Waiting(count) for pk, count in rows} if endpoint_ids else {}
+
+
+@dataclass(frozen=True)
+class Unreachable:
+    """A receiver that does not answer."""
+
+    name: str
+    page: str
+    """Empty where it has none."""
+    since: datetime
+    waiting: Waiting
+
+
+def find_unreachable(limit: int) -> list[Unreachable]:
+    """Return the receivers behind an open breaker, whoever has not answered for longest first."""
+    rows = list(Endpoint.objects.unreachable().order_by("opened_at", "pk")[:limit])
+    ids = [row.pk for row in rows]
+    owners, counts = name_endpoints(ids), count_waiting(ids)
+    return [_unreachable(row, owners.get(row.pk) or Named(row.url), counts[row.pk]) for row in rows]
+
+
+def _unreachable(endpoint: Endpoint, owner: Named, waiting: Waiting) -> Unreachable:
+    assert endpoint.opened_at is not None
+    return Unreachable(owner.text, owner.page, endpoint.opened_at, waiting)
 
 
 def newest_about(deliveries: QuerySet[Delivery], subject: str, *, limit: int, before: int | None = None) -> list[int]:

@@ -66,7 +66,7 @@ def _owed(delivery: Delivery) -> Step:
         "subject": delivery.subject,
         "url": delivery.endpoint.url,
         "reason": delivery.reason,
-        "attempts": delivery.attempts,
+        "attempts": delivery.attempts_made,
         "superseded_by": delivery.superseded_by_id,
         "next_attempt_at": None if delivery.due_at is None else format_moment(delivery.due_at),
     }

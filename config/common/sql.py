@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import psycopg
 from django.db import DEFAULT_DB_ALIAS, connection, connections
+from django.db.models import IntegerField, Subquery
 from django.db.models.expressions import RawSQL
 
 
@@ -22,6 +23,13 @@ def load(package: str, name: str) -> str:
 def load_for_engine(package: str, name: str) -> str:
     """Return `<name>.postgresql.sql` or `<name>.sqlite.sql`, where one statement cannot serve both."""
     return load(package, f"{name}.{connection.vendor}")
+
+
+class CountUpTo(Subquery):
+    """How many rows a query finds, up to its own limit: a page about a million rows must cost what one of few does."""
+
+    template = "(SELECT count(*) FROM (%(subquery)s) AS counted)"
+    output_field = IntegerField()
 
 
 def among(values: Collection[str]) -> RawSQL:

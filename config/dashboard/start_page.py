@@ -16,7 +16,7 @@ from config.dashboard.exchange_panel import ExchangePanel, build_panel
 from config.records.models import AccessKey, ChangeRecord
 from config.records.selectors import visible_changes
 from notifications.models import Alert, Incident
-from notifications.selectors import FollowerLag, events_per_hour, follower_lags
+from notifications.selectors import FollowerLag, Unreachable, events_per_hour, find_unreachable, follower_lags
 
 ROWS = 5
 _TICKS = {"color": "#8b93a1", "maxRotation": 0, "autoSkipPadding": 14, "precision": 0}
@@ -49,10 +49,16 @@ class StartPage:
     is_new: bool
     chart: EventChart | None
     alerts: list[Alert] | None
+    unreachable: list[Unreachable] | None
     followers: list[FollowerLag] | None
     incidents: list[Incident] | None
     changes: list[ChangeRecord] | None
     exchange: ExchangePanel | None
+
+    @property
+    def is_calm(self) -> bool:
+        """Whether nothing of what this person may see waits for somebody."""
+        return not (self.alerts or self.unreachable or self.incidents)
 
 
 def fill(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
@@ -70,6 +76,7 @@ def build(request: HttpRequest, *, at: datetime) -> StartPage:
         is_new=request.user.has_perm("records.add_accesskey") and not AccessKey.objects.exists(),
         chart=seen("notifications.view_event", lambda: _chart(at)),
         alerts=seen("notifications.view_alert", _open_alerts),
+        unreachable=seen("notifications.view_delivery", lambda: find_unreachable(ROWS + 1)),
         followers=seen("notifications.view_follower", follower_lags),
         incidents=seen("notifications.view_incident", _open_incidents),
         changes=seen("records.view_changerecord", lambda: list(visible_changes(request.user)[:ROWS])),

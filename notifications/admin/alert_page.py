@@ -76,6 +76,6 @@ def _sent(delivery: Delivery) -> Entry:
     channel, _colon, address = delivery.endpoint.url.partition(":")
     words = {"mailto": gettext("e-mail to"), "sms": gettext("SMS to")}.get(channel, channel)
     state = badge(delivery.get_status_display(), COLOURS[Delivery.Status(delivery.status)])
-    tries = gettext("attempts: %(count)s") % {"count": delivery.attempts} if delivery.attempts > 1 else ""
+    tries = gettext("attempts: %(count)s") % {"count": delivery.attempts_made} if delivery.attempts_made > 1 else ""
     more = ", ".join(part for part in (fill(delivery.reason, {}), tries) if part)
     return Entry(delivery.created_at, words, address, state, more)

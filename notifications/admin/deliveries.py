@@ -77,13 +77,13 @@ class AgeFilter(DropdownFilter):
 
 @admin.register(Delivery)
 class DeliveryAdmin(BigTableAdmin[Delivery]):
-    list_display = ("what", "receiver", "state", "attempts", "age", "next_attempt")
+    list_display = ("what", "receiver", "state", "attempts_made", "age", "next_attempt")
     list_filter = (StatusFilter, AgeFilter)
     list_filter_submit = True
     list_select_related = ("endpoint",)
     search_fields = ("subject",)
     search_help_text = _("Sensor id, part of a client's name or URL, delivery number or correlation id")
-    fields = ("what", "to_whom", "state", "why", "attempts", "next_attempt", "created_at", "chain", "content")
+    fields = ("what", "to_whom", "state", "why", "attempts_made", "next_attempt", "created_at", "chain", "content")
     actions = ("resend_chosen",)
     actions_detail = ("resend",)
     actions_row = ("resend",)

@@ -1,7 +1,15 @@
+from typing import Self
+
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
+
+
+class EndpointQuerySet(models.QuerySet["Endpoint"]):
+    def unreachable(self) -> Self:
+        """Return those behind an open breaker; what staff have paused or switched off waits for them, not for it."""
+        return self.filter(opened_at__isnull=False, active=True, paused=False)
 
 
 class Endpoint(models.Model):
@@ -25,10 +33,16 @@ class Endpoint(models.Model):
     is_back = models.BooleanField(_("has come back"), default=False)
     """The newest of what it missed is still to be queued again."""
 
+    objects = EndpointQuerySet.as_manager()
+
     class Meta:
         verbose_name = _("endpoint")
         verbose_name_plural = _("endpoints")
-        indexes = [models.Index(name="endpoint_is_back", fields=["id"], condition=Q(is_back=True))]
+        indexes = [
+            models.Index(name="endpoint_is_back", fields=["id"], condition=Q(is_back=True)),
+            # The start page lists who does not answer, whoever has not for longest first.
+            models.Index(name="endpoint_open", fields=["opened_at"], condition=Q(opened_at__isnull=False)),
+        ]
         constraints = [
             models.CheckConstraint(
                 name="endpoint_open_breaker_has_a_probe",
@@ -83,6 +97,9 @@ class Delivery(models.Model):
         db_index=False,
     )
     attempts = models.PositiveSmallIntegerField(_("attempts"), default=0)
+    """How many of its attempts are used up: probes of an open breaker use none, and a resend begins anew."""
+    attempts_made = models.PositiveIntegerField(_("attempts"), db_default=0)
+    """How many were made in all, probes and those before a resend among them: what people read."""
     is_retry = models.BooleanField(_("retry"), default=False)
     """Whether it was attempted before: first attempts go before retries."""
     is_forced = models.BooleanField(_("resent"), default=False)

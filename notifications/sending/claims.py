@@ -46,6 +46,8 @@ class Claim:
     old_secret: bytes | None
     was_failing: bool
     """Whether the endpoint was known to fail: a success is news then."""
+    number: int
+    """Which attempt of the delivery this is, probes counted too."""
 
     def secrets(self) -> list[str]:
         """Return what signs the message, the newest first."""

@@ -83,6 +83,7 @@ def _claim_one(row: Delivery, endpoint: Endpoint, is_probe: bool, lease: timedel
     now = timezone.now()
     Delivery.objects.filter(pk=row.pk).update(
         attempts=F("attempts") + (0 if is_probe else 1),
+        attempts_made=F("attempts_made") + 1,
         is_retry=True,
         is_forced=False,
         due_at=now + lease,
@@ -94,4 +95,5 @@ def _claim_one(row: Delivery, endpoint: Endpoint, is_probe: bool, lease: timedel
     sent = (row.pk, row.fence + 1, endpoint.pk, row.type, row.family, row.subject, body)
     state = (attempts, row.superseded_by_id, row.correlation_id, is_probe)
     was_failing = endpoint.failures > 0 or endpoint.opened_at is not None
-    return (*sent, *state, endpoint.url, endpoint.secret, find_old_secret(endpoint, at=now), was_failing)
+    old_secret = find_old_secret(endpoint, at=now)
+    return (*sent, *state, endpoint.url, endpoint.secret, old_secret, was_failing, row.attempts_made + 1)

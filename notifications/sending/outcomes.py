@@ -36,7 +36,7 @@ from notifications.sending.policy import (
 )
 from notifications.sending.webhook import Answer
 from notifications.services.alerts import raise_alert
-from notifications.services.endpoints import note_back, subject_of, switch_off
+from notifications.services.endpoints import note_back, report_unreachable, subject_of, switch_off
 from notifications.services.events import Fact, record_events
 
 ATTEMPTS = Counter("postern_delivery_attempts", "Attempts to deliver, by what became of the delivery", ["outcome"])
@@ -200,6 +200,8 @@ def _update_endpoint(endpoint: Endpoint, group: Sequence[Outcome]) -> None:
         switch_off(endpoint, gettext_noop("410: the receiver is gone"))
     elif _is_hopeless(endpoint, now):
         switch_off(endpoint, gettext_noop("no answer for three days"))
+    elif endpoint.opened_at is not None:
+        report_unreachable(endpoint)
     elif was_failing and any(outcome.ok for outcome in group):
         note_back(endpoint)
 
@@ -240,7 +242,7 @@ def _fact(outcome: Outcome, became: str) -> Fact:
         "endpoint": claim.endpoint_id,
         "about": claim.subject,
         "type": claim.type,
-        "attempt": claim.attempts,
+        "attempt": claim.number,
         "url": claim.url,
         "status": answer.status,
         "duration_ms": answer.duration_ms,

@@ -5,19 +5,40 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_noop
 
+from config.common.moments import format_moment
 from config.common.ring import ring
 from config.common.sql import load
 from notifications.models import Delivery, Endpoint
+from notifications.naming import name_endpoints
 from notifications.services.alerts import heal, raise_alert
 from notifications.services.deliveries import DELIVERIES, SUPERSEDING, cancel, lock_pending
 
 RETURNS = "deliveries.returns"
 STEP = 500
-SWITCHED_OFF = gettext_noop("%(url)s was switched off: %(reason)s")
+SWITCHED_OFF = gettext_noop("%(receiver)s was switched off: %(reason)s")
+ANSWERS = gettext_noop("the receiver answers again")
+UNREACHABLE = "endpoint.unreachable"
+NO_ANSWER = gettext_noop("%(receiver)s does not answer: its messages wait")
 
 
 def subject_of(endpoint_id: int) -> str:
     return f"endpoint/{endpoint_id}"
+
+
+def report_unreachable(endpoint: Endpoint) -> None:
+    """Tell staff that the breaker is open; every failure since is counted. The endpoint's row is locked by the caller.
+
+    Until it closes nothing is given up, so without this alert a dead receiver would be silence for three days.
+    """
+    assert endpoint.opened_at is not None
+    detail = {"receiver": receiver_of(endpoint), "url": endpoint.url, "since": format_moment(endpoint.opened_at)}
+    raise_alert(UNREACHABLE, subject_of(endpoint.pk), NO_ANSWER, detail)
+
+
+def receiver_of(endpoint: Endpoint) -> str:
+    """Name whose an endpoint is as people know it; of one without an owner, its address."""
+    owner = name_endpoints([endpoint.pk]).get(endpoint.pk)
+    return endpoint.url if owner is None else owner.text
 
 
 def switch_off(endpoint: Endpoint, reason: str) -> None:
@@ -25,7 +46,14 @@ def switch_off(endpoint: Endpoint, reason: str) -> None:
     endpoint.active, endpoint.off_reason = False, reason
     endpoint.save(update_fields=["active", "off_reason"])
     cancel([pk for pk, _, _ in lock_pending(Q(endpoint=endpoint))], reason)
-    raise_alert("endpoint.disabled", subject_of(endpoint.pk), SWITCHED_OFF, {"url": endpoint.url, "reason": reason})
+    detail = {"receiver": receiver_of(endpoint), "url": endpoint.url, "reason": reason}
+    raise_alert("endpoint.disabled", subject_of(endpoint.pk), SWITCHED_OFF, detail)
+    close_unreachable(endpoint.pk, gettext_noop("switched off: nothing waits any more"))
+
+
+def close_unreachable(endpoint_id: int, note: str) -> None:
+    """Close the alert of an open breaker that has closed, or behind which nothing waits any more."""
+    heal(UNREACHABLE, subject_of(endpoint_id), note)
 
 
 def welcome(endpoint: Endpoint) -> None:
@@ -41,7 +69,8 @@ def note_back(endpoint: Endpoint) -> None:
     """Write down that an endpoint can be reached again: `return_once` queues what it missed. Locked by the caller."""
     endpoint.is_back = True
     endpoint.save(update_fields=["is_back"])
-    heal("deliveries.dead", subject_of(endpoint.pk), gettext_noop("the receiver answers again"))
+    heal("deliveries.dead", subject_of(endpoint.pk), ANSWERS)
+    close_unreachable(endpoint.pk, ANSWERS)
     ring(RETURNS)
 
 

@@ -31,6 +31,7 @@ def begin_ping(endpoint_id: int) -> int:
         family=Delivery.Family.PING,
         body=body,
         attempts=1,
+        attempts_made=1,
         is_retry=True,
         due_at=Now() + LEASE,
         under_way_until=Now() + LEASE,
@@ -78,6 +79,7 @@ def _claim_of(ping: Delivery) -> Claim:
         secret=bytes(endpoint.secret),
         old_secret=find_old_secret(endpoint, at=timezone.now()),
         was_failing=endpoint.failures > 0 or endpoint.opened_at is not None,
+        number=ping.attempts_made,
     )
 
 

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 from django.db import connection
-from django.db.models import IntegerField, OuterRef, Subquery
+from django.db.models import OuterRef
 
-from config.common.sql import load_for_engine
+from config.common.sql import CountUpTo, load_for_engine
 from notifications.models import RepeatSession, Theme
 
 HORIZON = timedelta(hours=6)
@@ -17,13 +17,6 @@ MOST_COUNTED = 2_000
 """A count ends here, each for itself: a page of a million sessions must cost what one of a thousand does."""
 
 _EVER = (datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
-
-
-class _CountUpTo(Subquery):
-    """How many rows a query finds, up to its own limit."""
-
-    template = "(SELECT count(*) FROM (%(subquery)s) AS counted)"
-    output_field = IntegerField()
 
 
 @dataclass(frozen=True)
@@ -80,6 +73,6 @@ def _texts(moments: Sequence[datetime]) -> str:
     return msgspec.json.encode([str(connection.ops.adapt_datetimefield_value(each)) for each in moments]).decode()
 
 
-def _count_of(status: str) -> _CountUpTo:
+def _count_of(status: str) -> CountUpTo:
     found = RepeatSession.objects.filter(theme=OuterRef("pk"), status=status)
-    return _CountUpTo(found.order_by().values("pk")[:MOST_COUNTED])
+    return CountUpTo(found.order_by().values("pk")[:MOST_COUNTED])

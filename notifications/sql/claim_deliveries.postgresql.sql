@@ -71,6 +71,7 @@ WITH RECURSIVE due (endpoint_id, due_at) AS (
 UPDATE notifications_delivery AS delivery
 SET
     attempts = delivery.attempts + CASE WHEN chosen.is_probe THEN 0 ELSE 1 END,
+    attempts_made = delivery.attempts_made + 1,
     is_retry = true,
     is_forced = false,
     due_at = statement_timestamp() + make_interval(secs => %(lease)s),
@@ -81,4 +82,4 @@ WHERE delivery.id = chosen.id
 RETURNING
     delivery.id, delivery.fence, delivery.endpoint_id, delivery.type, delivery.family, delivery.subject,
     delivery.body::text, delivery.attempts, delivery.superseded_by_id, delivery.correlation_id, chosen.is_probe,
-    chosen.url, chosen.secret, chosen.old_secret, chosen.was_failing
+    chosen.url, chosen.secret, chosen.old_secret, chosen.was_failing, delivery.attempts_made

@@ -12,6 +12,7 @@ from django.utils import timezone
 from config.records.admin.pages import recent_changes
 from config.records.models import ChangeRecord
 from notifications.models import Delivery, Endpoint
+from notifications.selectors import Waiting, count_waiting
 from sensors.admin.sensor_page import ROWS, recent_deliveries
 from sensors.admin.words import state_word
 from sensors.models import Client, Sensor, SensorClient
@@ -26,6 +27,8 @@ class DeliveryRecord:
     """How the newest deliveries of a client ended; the page counts a sample, not the history."""
 
     counts: dict[str, int]
+    waiting: Waiting
+    """Of all messages, not of the sample: what waits is the answer staff come for."""
 
     @property
     def finished(self) -> int:
@@ -34,10 +37,6 @@ class DeliveryRecord:
     @property
     def rate(self) -> float | None:
         return 100 * self.counts.get("delivered", 0) / self.finished if self.finished else None
-
-    @property
-    def pending(self) -> int:
-        return self.counts.get("pending", 0)
 
     @property
     def dead(self) -> int:
@@ -89,4 +88,4 @@ def _waits_until(endpoint: Endpoint) -> datetime | None:
 
 def delivery_record(endpoint_id: int) -> DeliveryRecord:
     newest = Delivery.objects.filter(endpoint=endpoint_id).values_list("status", flat=True)[:SAMPLE]
-    return DeliveryRecord(dict(Counter(newest)))
+    return DeliveryRecord(dict(Counter(newest)), count_waiting([endpoint_id])[endpoint_id])

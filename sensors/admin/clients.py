@@ -5,6 +5,8 @@ from django.db import transaction
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
@@ -26,6 +28,7 @@ from config.records.models import AccessKey
 from config.records.services.keys import create_key
 from config.records.services.once import claim_form
 from notifications.errors import PingFailed
+from notifications.selectors import Waiting, count_waiting
 from notifications.sending.policy import is_success
 from notifications.services.pinging import begin_ping, finish_ping
 from sensors.admin.client_page import build_client_page
@@ -79,7 +82,25 @@ class ClientAdmin(ModelAdmin[Client]):
     def activity(self, client: Client) -> SafeString:
         if client.active and client.endpoint.active and client.endpoint.paused:
             return badge(gettext("paused"), "warning")
+        if client.active and client.endpoint.active and client.endpoint.opened_at is not None:
+            return self._unreachable(client)
         return active_badge(client.active and client.endpoint.active)
+
+    def _unreachable(self, client: Client) -> SafeString:
+        """Say how many messages wait for one that does not answer, and since when."""
+        waiting: Waiting | None = getattr(client, "waiting", None)
+        assert client.endpoint.opened_at is not None
+        since = date_format(timezone.localtime(client.endpoint.opened_at), "DATETIME_FORMAT")
+        words = gettext("waiting: %(count)s, since %(since)s") % {"count": waiting or "–", "since": since}
+        return format_html("{} <small>{}</small>", badge(gettext("does not answer"), "danger"), words)
+
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        """Count for a whole page at once what waits for those who do not answer."""
+        changes = super().get_changelist_instance(request)
+        counts = count_waiting([row.endpoint_id for row in changes.result_list if row.endpoint.opened_at is not None])
+        for row in changes.result_list:
+            setattr(row, "waiting", counts.get(row.endpoint_id))  # noqa: B010 (rides along to the column)
+        return changes
 
     def has_delete_permission(self, request: HttpRequest, obj: Client | None = None) -> bool:
         """Clients are deactivated, so that their history stays readable."""

@@ -6,6 +6,7 @@ from typing import Unpack
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from config.common.encryption import encrypt
 from config.common.errors import Invalid
@@ -14,7 +15,7 @@ from config.records.services.changes import NotRevertible, Tracked, Values, snap
 from notifications.models import Endpoint
 from notifications.sending.secret_rotation import OVERLAP, rotate_secret_of
 from notifications.sending.signing import make_secret
-from notifications.services.endpoints import welcome
+from notifications.services.endpoints import close_unreachable, welcome
 from notifications.services.registry import RegistryChange, tell_registry_changes
 from sensors.errors import ClientNotFound
 from sensors.models import Client
@@ -135,6 +136,7 @@ def _write(client: Client, wanted: ClientValues, *, actor: str) -> None:
     endpoint.save(update_fields=["url", "active", "paused"])
     if before.active and not wanted.active:
         cancel_of_client(endpoint.pk)
+        close_unreachable(endpoint.pk, gettext_noop("switched off: nothing waits any more"))
     if (wanted.active and not before.active) or (before.paused and not wanted.paused):
         welcome(endpoint)
     _tell(client.pk, before, wanted, actor=actor)

@@ -10,8 +10,9 @@ from config.dashboard.start_page import ROWS, StartPage, build
 from config.records.models import AccessKey, ChangeRecord
 from config.records.services.changes import record_change
 from config.records.services.keys import create_key
-from notifications.models import EventHour, Follower, Incident
+from notifications.models import Endpoint, EventHour, Follower, Incident
 from notifications.services.alerts import acknowledge, raise_alert
+from tests.sensors.registry import make_client, make_delivery
 
 AT = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
 
@@ -79,6 +80,16 @@ class TestBuild:
         assert [alert.pk for alert in page_of(admin).alerts or []] == ids[1:]
         assert "A thing happened" in signed_in(admin).get("/admin/").content.decode()
 
+    def test_names_the_receivers_that_do_not_answer(self, admin: User) -> None:
+        for name in ("one", "two", "three"):
+            make_delivery("0xA", make_client(name))
+        Endpoint.objects.filter(client__name__in=["one", "two"]).update(opened_at=AT, probe_at=AT, failures=5)
+        Endpoint.objects.filter(client__name="two").update(paused=True)
+        assert [(each.name, each.waiting.count) for each in page_of(admin).unreachable or []] == [("one", 1)]
+        page = signed_in(admin).get("/admin/").content.decode()
+        assert "Receivers that do not answer" in page
+        assert "nothing waits for a person" not in page
+
     def test_reads_no_more_rows_than_it_shows(self, admin: User) -> None:
         make_content(ROWS + 4)
         page = page_of(admin)
@@ -96,7 +107,7 @@ class TestBuild:
 
     def test_hides_what_a_person_may_not_see(self) -> None:
         page = page_of(User.objects.create_user("ivan", is_staff=True))
-        assert (page.chart, page.followers, page.incidents, page.changes, page.alerts) == (None,) * 5
+        assert (page.chart, page.followers, page.incidents, page.changes, page.alerts, page.unreachable) == (None,) * 6
 
 
 @pytest.mark.embedded
@@ -106,7 +117,7 @@ class TestStartPage:
         client = signed_in(admin)
         make_content(30)
         AccessKey.objects.all().delete()
-        with django_assert_max_num_queries(14):
+        with django_assert_max_num_queries(15):
             assert client.get("/admin/").status_code == 200
 
     @pytest.mark.parametrize(("language", "words"), [("en", "Open incidents"), ("ru", "Открытые инциденты")])

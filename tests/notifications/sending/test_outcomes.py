@@ -15,7 +15,9 @@ from notifications.sending.policy import BREAKER_FAILURES
 from notifications.sending.webhook import Answer
 from notifications.services.deliveries import Owed, owe
 from notifications.services.endpoints import return_once, welcome
+from notifications.services.resending import resend
 from tests.notifications.sending.owing import answer, claim, make_due, make_endpoint, owe_state
+from tests.sensors.registry import make_client
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
@@ -25,6 +27,19 @@ def fail_until_dead(row: Delivery, settings: Any) -> None:
     answer(*[each for each in claim() if each.id == row.pk], status=500)
     row.refresh_from_db()
     assert row.status == "dead"
+
+
+def open_breaker(endpoint: Endpoint) -> None:
+    for number in range(BREAKER_FAILURES):
+        owe_state(endpoint, f"thing/{number}")
+    answer(*claim(), status=500)
+
+
+def probe(endpoint: Endpoint, *, status: int) -> None:
+    """Let the time of the next probe come, and answer it."""
+    Endpoint.objects.filter(pk=endpoint.pk).update(probe_at=Now() - timedelta(seconds=1))
+    Delivery.objects.filter(status="pending").update(due_at=Now() - timedelta(seconds=1))
+    answer(*claim(), status=status)
 
 
 class TestABatch:
@@ -174,6 +189,48 @@ class TestTheBreaker:
         row.refresh_from_db()
         assert (endpoint.active, row.status) == (False, "cancelled")
         assert Alert.objects.filter(kind="endpoint.disabled", subject=f"endpoint/{endpoint.pk}").exists()
+
+    def test_open_it_is_an_alert_at_once_that_names_the_receiver(self) -> None:
+        client = make_client("Granit")
+        open_breaker(client.endpoint)
+        alert = Alert.objects.get(kind="endpoint.unreachable")
+        assert (alert.subject, alert.status) == (f"endpoint/{client.endpoint_id}", "open")
+        assert alert.words == "Granit does not answer: its messages wait"
+        probe(client.endpoint, status=500)
+        alert.refresh_from_db()
+        assert alert.count == 2
+
+    def test_the_alert_closes_by_itself_with_the_breaker(self) -> None:
+        endpoint = make_endpoint()
+        open_breaker(endpoint)
+        probe(endpoint, status=200)
+        assert Alert.objects.get(kind="endpoint.unreachable").status == "resolved"
+
+    def test_the_alert_gives_way_to_the_one_of_a_receiver_that_is_switched_off(self) -> None:
+        endpoint = make_endpoint()
+        open_breaker(endpoint)
+        probe(endpoint, status=410)
+        states = dict(Alert.objects.values_list("kind", "status"))
+        assert states == {"endpoint.unreachable": "resolved", "endpoint.disabled": "open"}
+
+    def test_a_delivery_that_a_probe_delivered_tells_of_its_attempts(self) -> None:
+        opened = timezone.now() - timedelta(minutes=10)
+        endpoint = make_endpoint(opened_at=opened, probe_at=timezone.now() - timedelta(seconds=1), failures=9)
+        row = owe_state(endpoint)
+        probe(endpoint, status=500)
+        probe(endpoint, status=200)
+        row.refresh_from_db()
+        assert (row.status, row.attempts, row.attempts_made) == ("delivered", 0, 2)
+        told = Event.objects.filter(type="delivery.attempted", subject=f"delivery/{row.pk}").order_by("id")
+        assert [event.payload["attempt"] for event in told] == [1, 2]
+
+    def test_a_resend_begins_anew_and_forgets_no_attempt(self, settings: Any) -> None:
+        row = owe_state(make_endpoint())
+        fail_until_dead(row, settings)
+        resend(row.pk, "staff:olga")
+        answer(*claim(), status=200)
+        row.refresh_from_db()
+        assert (row.status, row.attempts, row.attempts_made) == ("delivered", 1, 2)
 
     def test_one_that_asks_to_slow_down_is_left_alone_for_so_long(self) -> None:
         endpoint = make_endpoint()

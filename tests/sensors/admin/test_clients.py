@@ -34,6 +34,11 @@ def filled(**more: Any) -> dict[str, Any]:
     return {"name": "bell", "url": "https://bell.example/", "active": "on", "form_id": uuid.uuid4(), **more}
 
 
+def owe_many(client: Client, count: int) -> None:
+    for number in range(count):
+        make_delivery(f"s{number}", client)
+
+
 class TestAdd:
     def test_shows_the_secret_once(self, browser: Browser) -> None:
         answer = browser.post(f"{LIST}add/", filled())
@@ -87,7 +92,7 @@ class TestPage:
         make_delivery("0xA", client)
         page = browser.get(f"{LIST}{client.pk}/change/").context["page"]
         assert ([sensor.pk for sensor, _ in page.sensors], page.sensor_count) == (["0xA"], 1)
-        assert (page.record.rate, page.record.pending, page.record.dead, len(page.deliveries)) == (75.0, 1, 1, 5)
+        assert (page.record.rate, page.record.waiting.count, page.record.dead, len(page.deliveries)) == (75.0, 1, 1, 5)
 
     @pytest.mark.parametrize(
         ("state", "words"),
@@ -110,6 +115,24 @@ class TestPage:
 
     def test_without_deliveries_there_is_no_rate(self) -> None:
         assert delivery_record(make_client().endpoint_id).rate is None
+
+    def test_counts_all_that_waits_and_not_a_sample(self, browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("sensors.admin.client_page.SAMPLE", 2)
+        client = make_client()
+        owe_many(client, 4)
+        assert str(delivery_record(client.endpoint_id).waiting) == "4"
+        monkeypatch.setattr("notifications.selectors.MOST_WAITING", 3)
+        assert "more than 3" in browser.get(f"{LIST}{client.pk}/change/").content.decode()
+
+    def test_the_list_says_who_does_not_answer_how_many_wait_and_since_when(
+        self, browser: Browser, django_assert_max_num_queries: Any
+    ) -> None:
+        for name in ("one", "two", "three"):
+            owe_many(make_client(name), 3)
+        Endpoint.objects.exclude(client__name="three").update(opened_at=NOON, probe_at=NOON, failures=5)
+        with django_assert_max_num_queries(10):
+            text = browser.get(LIST).content.decode()
+        assert (text.count("does not answer"), text.count("waiting: 3, since ")) == (2, 2)
 
     def test_the_list_says_who_is_paused(self, browser: Browser) -> None:
         make_client("one")
