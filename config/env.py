@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import TypedDict, TypeVar
@@ -92,6 +93,7 @@ class Environment:
     finished_instance_days: int
     coordination_deadline: int
     coordination_parallel: int
+    plugins: tuple[str, ...]
     ingest_batch: int
     ingest_milliseconds: int
     log_level: str
@@ -152,6 +154,7 @@ def read(variables: Mapping[str, str]) -> Environment:
         finished_instance_days=source.integer("FINISHED_INSTANCE_DAYS", 0, 0, 36_500),
         coordination_deadline=source.integer("COORDINATION_DEADLINE", 300, 1, 86_400),
         coordination_parallel=source.integer("COORDINATION_PARALLEL", 1, 1, 1000),
+        plugins=source.take("PLUGINS", _plugins) or (),
         log_level=source.take("LOG_LEVEL", _log_level) or "INFO",
     )
 
@@ -351,6 +354,18 @@ def _networks(value: str) -> tuple[Network, ...]:
         return tuple(ip_network(part) for part in value.replace(",", " ").split())
     except ValueError as error:
         raise ValueError(f"must be a list of networks such as 10.0.0.0/8 ({error})") from error
+
+
+def _plugins(value: str) -> tuple[str, ...]:
+    packages = tuple(value.replace(",", " ").split())
+    for package in packages:
+        try:
+            found = find_spec(f"{package}.plugin")
+        except ImportError:
+            found = None
+        if found is None:
+            raise ValueError(f"must be a list of packages on the Python path, and there is no module {package}.plugin")
+    return packages
 
 
 def _log_level(value: str) -> str:

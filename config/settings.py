@@ -55,7 +55,9 @@ INSTALLED_APPS = [
     "processes.workflows",
     "processes.coordination",
     "processes.coordination.reader",
+    *ENV.plugins,
 ]
+PLUGINS = ENV.plugins
 
 MIDDLEWARE = [
     "config.runtime.metrics.metrics_middleware",

@@ -19,7 +19,7 @@ class NotificationsConfig(AppConfig):
         from notifications.services.events import SEQUENCER
         from notifications.services.incidents import repeat_incident
         from notifications.services.sequencer import stamp_once
-        from notifications.sessions.handlers import register_function
+        from notifications.sessions.handlers import register_function, register_handlers_of_plugins
         from notifications.sessions.order import SESSIONS
         from notifications.sessions.own_themes import INCIDENT_HANDLER
         from notifications.sessions.repeater import repeat_once, rest, stop_repeating
@@ -31,6 +31,7 @@ class NotificationsConfig(AppConfig):
         register_work(Work(name=SESSIONS, run_once=repeat_once, rest=rest, stop=stop_repeating))
         register_work(Work(name=ALERTS, run_once=climb_once, every=1.0, on_workers=True))
         register_function(INCIDENT_HANDLER, repeat_incident)
+        register_handlers_of_plugins()
         register_tracing(Tracing("notifications.view_event", trace_events))
         register_tracing(Tracing("notifications.view_delivery", trace_deliveries))
         register_tracing(Tracing("notifications.view_repeatsession", trace_sessions))

@@ -16,6 +16,7 @@ from django.db import OperationalError, connection
 from config.engines import postgresql
 from config.runtime.static import collect_static
 from config.runtime.upkeep import load_schedule, run_when_prepared
+from processes.coordination.entities import ENTITIES
 from processes.coordination.rebuilding import build_new_reader
 from processes.coordination.routing import READER_APP, alias_of, reader_names
 
@@ -51,7 +52,8 @@ def _prepare_readers(say: Say) -> None:
     """Bring the readers' databases in shape; one that is away holds up nobody, and is prepared by the next start."""
     for name in reader_names():
         try:
-            call_command("migrate", READER_APP, database=alias_of(name), interactive=False, verbosity=0)
+            for app in (READER_APP, *sorted({entity.app for entity in ENTITIES if entity.app})):
+                call_command("migrate", app, database=alias_of(name), interactive=False, verbosity=0)
             build_new_reader(name, say)
         except OperationalError as error:
             say(f"The database of reader {name} cannot be reached: {_first_line(error)}")

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from config.common.plugins import find_declared
 from notifications.sessions.operations import Delete, Operation
 
 
@@ -43,6 +44,14 @@ def register_function(name: str, function: Callable[[SessionView], object]) -> N
     Many of them are finished together, after they have returned: what one does must be safe to do again.
     """
     _registered[name] = lambda session: _FunctionHandler(function, session)
+
+
+def register_handlers_of_plugins() -> None:
+    """Register what plugins declare: functions, and classes that make a `RepeatHandler` of a session."""
+    for _, handlers in find_declared("SESSION_HANDLERS"):
+        for name, handler in handlers.items():
+            register = register_handler if isinstance(handler, type) else register_function
+            register(name, handler)
 
 
 def is_registered(name: str) -> bool:

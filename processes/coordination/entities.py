@@ -1,94 +1,35 @@
-"""The entities that are coordinated, each declared once: fields, references, the order in which they apply.
+"""The entities that are coordinated, each declared once, here or by a plugin.
 
 Tables of the Writer and of the Readers, commit rows and rollback rows are made from the declaration (`tables.py`), and
 so are the types of events: `{Entity}Main.Insert|Update|Delete`, numbered in the order of registration.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from enum import StrEnum
-from functools import cached_property, partial
-from typing import Any, TypeAlias
+from collections.abc import Iterable
+from functools import partial
 
 from django.db import models
 
-Values: TypeAlias = dict[str, Any]
-"""The fields of a row by their names, as the models have them."""
-Key: TypeAlias = tuple[str, str]
-"""An entity's name and the id of one of its rows."""
-MakeField: TypeAlias = Callable[..., "models.Field[Any, Any]"]
+from processes.coordination.declaration import Column, Entity, Key, Op, Values
+from processes.coordination.plugin_entities import plugin_entities
 
-
-class Op(StrEnum):
-    INSERT = "insert"
-    UPDATE = "update"
-    DELETE = "delete"
-
-
-@dataclass(frozen=True)
-class Column:
-    name: str
-    make: MakeField
-    refers: str = ""
-    """The entity whose row it names."""
-    is_optional: bool = False
-
-    @property
-    def attribute(self) -> str:
-        return f"{self.name}_id" if self.refers else self.name
-
-
-@dataclass(frozen=True)
-class Entity:
-    name: str
-    columns: tuple[Column, ...]
-    key: MakeField = models.BigIntegerField
-    path: str = ""
-    """As addresses call it; without one it has none."""
-    order: int = 0
-    """Those that others refer to apply first, and are deleted last."""
-    is_undone: bool = True
-    """A reader's refusal undoes the change on the Writer; else it raises an alert, and the event waits."""
-
-    @cached_property
-    def parent(self) -> Column | None:
-        """The column that names another row of the same entity: the rows are a tree."""
-        return next((column for column in self.columns if column.refers == self.name), None)
-
-    @cached_property
-    def references(self) -> tuple[Column, ...]:
-        return tuple(column for column in self.columns if column.refers)
-
-    @cached_property
-    def _fields(self) -> "dict[str, models.Field[Any, Any]]":
-        return {column.name: column.make(null=True) for column in self.columns}
-
-    @cached_property
-    def _key_field(self) -> "models.Field[Any, Any]":
-        return self.key()
-
-    def read_key(self, value: Any) -> Any:
-        return self._key_field.to_python(value)
-
-    def read_values(self, values: Values | None) -> Values | None:
-        """Make values of the models from those of JSON."""
-        if values is None:
-            return None
-        return {name: field.to_python(values.get(name)) for name, field in self._fields.items()}
-
-    def touched(self, id: Any, *sides: Values | None) -> set[Key]:
-        """Return what a change of a row depends on: the row, the rows it refers to, and for moves in a tree each other.
-
-        Two moves of different rows may only together avoid a circle, so all of one tree keep their order.
-        """
-        keys: set[Key] = {(self.name, str(id))}
-        for values in sides:
-            named = [(column.refers, (values or {}).get(column.name)) for column in self.references]
-            keys |= {(entity, str(other)) for entity, other in named if other is not None}
-        if self.parent is not None and all(sides) and len({side[self.parent.name] for side in sides if side}) > 1:
-            keys.add((self.name, "move"))
-        return keys
-
+__all__ = [
+    "BY_NAME",
+    "BY_PATH",
+    "CLIENT",
+    "DUMMY_ITEM",
+    "DUMMY_NODE",
+    "ENTITIES",
+    "IN_ORDER",
+    "SENSOR",
+    "SENSOR_LINK",
+    "Column",
+    "Entity",
+    "Key",
+    "Op",
+    "Values",
+    "type_names",
+    "type_number",
+]
 
 _text = models.CharField
 _when = models.DateTimeField
@@ -143,8 +84,8 @@ SENSOR_LINK = Entity(
     order=2,
     is_undone=False,
 )
-ENTITIES = (DUMMY_ITEM, DUMMY_NODE, SENSOR, CLIENT, SENSOR_LINK)
-"""In the order of registration: add at the end, for the numbers of the types follow from it."""
+ENTITIES = (DUMMY_ITEM, DUMMY_NODE, SENSOR, CLIENT, SENSOR_LINK, *plugin_entities())
+"""In the order of registration, those of plugins last: the numbers of the types follow from it."""
 BY_NAME = {entity.name: entity for entity in ENTITIES}
 BY_PATH = {entity.path: entity for entity in ENTITIES if entity.path}
 IN_ORDER = sorted(ENTITIES, key=lambda entity: entity.order)

@@ -2,7 +2,7 @@ from config.common.errors import ApplicationError, Conflict, NotFound
 
 
 class EntityNotFound(NotFound):
-    """There is no such entity. Entities are dummy-items, dummy-nodes, sensors and clients."""
+    """There is no such entity. Those that there are stand in the data."""
 
 
 class RowNotFound(NotFound):

@@ -11,11 +11,12 @@ from django.db import DEFAULT_DB_ALIAS, connections, models
 from config.common.sql import postgresql_cursor
 
 Field: TypeAlias = "models.Field[Any, Any]"
-_TYPES = {
+COLUMN_TYPES = {
     "BigAutoField": "bigint",
     "BigIntegerField": "bigint",
     "BooleanField": "boolean",
     "CharField": "text",
+    "DateField": "date",
     "DateTimeField": "timestamptz",
     "FloatField": "float8",
     "IntegerField": "bigint",
@@ -128,4 +129,4 @@ def _conflict(by_name: dict[str, Field], unless_there: bool, update: tuple[str, 
 
 def _kind(field: Field) -> str:
     target = field.target_field if isinstance(field, models.ForeignKey) else field
-    return _TYPES[target.get_internal_type()]
+    return COLUMN_TYPES[target.get_internal_type()]

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.apps import AppConfig
+from django.core.management import CommandError
 from django.db import models, router
 
 from processes.coordination.entities import type_names
@@ -27,6 +28,7 @@ STATES: tuple[type[models.Model], ...] = (WriterState, CoordinatorState, ReaderS
 def keep_rows(*, app_config: AppConfig, using: str, **kwargs: Any) -> None:
     for model, names in NUMBERS.items():
         if _is_of(model, app_config, using):
+            _require_same(model, names, using)
             model._default_manager.using(using).bulk_create(
                 (model(pk=pk, name=name) for pk, name in names.items()),
                 update_conflicts=True,
@@ -36,6 +38,16 @@ def keep_rows(*, app_config: AppConfig, using: str, **kwargs: Any) -> None:
     for model in STATES:
         if _is_of(model, app_config, using):
             model._default_manager.using(using).bulk_create([model(pk=1)], ignore_conflicts=True)
+
+
+def _require_same(model: type[models.Model], names: dict[int, str], using: str) -> None:
+    """Stop before a number gets another meaning: rows and messages that are there already carry it."""
+    for number, name in model._default_manager.using(using).values_list("pk", "name"):
+        if names.get(number, name) != name:
+            raise CommandError(
+                f"PLUGINS: number {number} of the types of events is {name} and would become {names[number]}. "
+                "Put the plugins back in their order, and new ones behind them."
+            )
 
 
 def _is_of(model: type[models.Model], app_config: AppConfig, using: str) -> bool:

@@ -4,8 +4,12 @@ from typing import Any
 
 from django.conf import settings
 
+from config.common.plugins import label_of
+
 READER_APP = "coordination_reader"
 PREFIX = "reader_"
+PLUGIN_READER = "Reader"
+"""How the names of a plugin's tables in the readers' databases begin."""
 
 
 def reader_names() -> list[str]:
@@ -17,9 +21,17 @@ def alias_of(reader: str) -> str:
     return PREFIX + reader
 
 
+def is_readers(app_label: str, model_name: str) -> bool:
+    """Tell whether a table is one of a reader's; a plugin has those of both sides in one app."""
+    if app_label in map(label_of, settings.PLUGINS):
+        return model_name.lower().startswith(PLUGIN_READER.lower())
+    return app_label == READER_APP
+
+
 class ReaderRouter:
-    def allow_migrate(self, db: str, app_label: str, **hints: Any) -> bool:
-        return db.startswith(PREFIX) == (app_label == READER_APP)
+    def allow_migrate(self, db: str, app_label: str, model_name: str | None = None, **hints: Any) -> bool:
+        return db.startswith(PREFIX) == is_readers(app_label, model_name or "")
 
     def allow_relation(self, first: Any, second: Any, **hints: Any) -> bool | None:
-        return None if (first._meta.app_label == READER_APP) == (second._meta.app_label == READER_APP) else False
+        sides = {is_readers(each._meta.app_label, each._meta.model_name) for each in (first, second)}
+        return None if len(sides) == 1 else False

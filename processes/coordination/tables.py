@@ -5,10 +5,15 @@ from typing import Any, TypeAlias
 
 from django.db import models
 
-from processes.coordination.entities import Entity, Values
+from processes.coordination.entities import BY_NAME, Entity, Values
+from processes.coordination.routing import PLUGIN_READER, READER_APP
 
 RowModel: TypeAlias = Any
 """A model class that is made at run time: nobody knows its columns before."""
+
+
+WRITERS_REGISTRY = {"Sensor": "sensors.Sensor", "Client": "sensors.Client"}
+"""What the Writer has of these is the registry itself."""
 
 
 def entity_table(
@@ -19,7 +24,7 @@ def entity_table(
     for column in entity.columns:
         if column.refers:
             fields[column.name] = models.ForeignKey(
-                f"{app_label}.{column.refers}",
+                _referred(column.refers, app_label),
                 null=column.is_optional,
                 on_delete=models.PROTECT,
                 db_column=column.attribute,
@@ -27,7 +32,7 @@ def entity_table(
             )
         else:
             fields[column.name] = column.make(null=column.is_optional)
-    return _model(entity.name, app_label, module, fields | extra)
+    return _model(entity.name, entity, app_label, module, fields | extra)
 
 
 def change_table(
@@ -44,10 +49,25 @@ def change_table(
     once = models.UniqueConstraint(
         name=f"{app_label.rpartition('_')[2]}_{verb}_{entity.name}_once".lower(), fields=["app_event", "entity_id"]
     )
-    return _model(name, app_label, module, fields | extra, constraints=[once])
+    return _model(name, entity, app_label, module, fields | extra, constraints=[once])
 
 
-def _model(name: str, app_label: str, module: str, fields: dict[str, Any], **options: Any) -> RowModel:
+def _referred(name: str, app_label: str) -> str:
+    """Return the label of the table that a column refers to, on the same side."""
+    if name in WRITERS_REGISTRY and app_label != READER_APP:
+        return WRITERS_REGISTRY[name]
+    return ".".join(_placed(name, BY_NAME[name], app_label))
+
+
+def _placed(name: str, entity: Entity, app_label: str) -> tuple[str, str]:
+    """Return the app and the name of a table: a plugin has those of both sides in its one app."""
+    if not entity.app:
+        return app_label, name
+    return entity.app, PLUGIN_READER + name if app_label == READER_APP else name
+
+
+def _model(name: str, entity: Entity, app_label: str, module: str, fields: dict[str, Any], **options: Any) -> RowModel:
+    app_label, name = _placed(name, entity, app_label)
     meta = type("Meta", (), {"app_label": app_label, **options})
     return type(name, (models.Model,), {"__module__": module, "Meta": meta, **fields})
 

@@ -16,7 +16,7 @@ class WorkflowsConfig(AppConfig):
         from processes.workflows.services import events, outgoing, works
         from processes.workflows.services.effects import leave_once
         from processes.workflows.services.incoming import Incoming
-        from processes.workflows.services.jobs import run_jobs_once
+        from processes.workflows.services.jobs import register_handlers_of_plugins, run_jobs_once
         from processes.workflows.services.postponed import take_postponed_once
         from processes.workflows.services.start_timers import start_due_once
         from processes.workflows.services.timing import fire_due_once
@@ -27,6 +27,7 @@ class WorkflowsConfig(AppConfig):
         register_work(Work(name=works.JOBS, run_once=run_jobs_once, every=2.0, on_workers=True))
         register_work(Work(name=works.EFFECTS, run_once=leave_once, every=2.0, on_workers=True))
         register_work(Work(name=works.POSTPONED, run_once=take_postponed_once, every=5.0))
+        register_handlers_of_plugins()
         register_tracing(Tracing("workflows.view_workflowversion", trace_versions))
         register_tracing(Tracing("workflows.view_workfloweffect", trace_effects))
         follow(events.FOLLOWING)

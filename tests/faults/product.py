@@ -111,6 +111,12 @@ class Product:
         status, _, body = self._call("GET", path, "", headers)
         return status, body
 
+    def call(self, method: str, path: str, body: Any = None, *, key: str) -> tuple[int, Any]:
+        """Call the API with a key; return the status and the answer."""
+        headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+        status, _, answer = self._call(method, path, "" if body is None else json.dumps(body), headers)
+        return status, json.loads(answer or "null")
+
     def sign_in(self, name: str, password: str) -> int:
         """Fill in the sign-in form; return the status of the answer."""
         _, cookies, _ = self._call("GET", "/admin/login/", "", {})

@@ -1,6 +1,7 @@
 """Read what a caller asks the Writer for: the fields of each entity, and change sets of many."""
 
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any
 
 from django.utils.translation import gettext
@@ -8,8 +9,19 @@ from rest_framework import serializers
 
 from config.common.errors import Invalid
 from config.common.serializers import StrictSerializer
-from processes.coordination.entities import BY_PATH, CLIENT, DUMMY_ITEM, DUMMY_NODE, SENSOR, Entity, Op
+from processes.coordination.entities import (
+    BY_PATH,
+    CLIENT,
+    DUMMY_ITEM,
+    DUMMY_NODE,
+    ENTITIES,
+    SENSOR,
+    Column,
+    Entity,
+    Op,
+)
 from processes.coordination.errors import EntityNotFound, RowNotFound
+from processes.coordination.models.writer import TABLES
 from processes.coordination.writer.changing import Wanted
 from sensors.api.serializers import ClientSerializer, SensorEditSerializer, SensorSerializer
 
@@ -42,17 +54,39 @@ class ChangesSerializer(StrictSerializer):
     changes = serializers.ListField(child=RowChangeSerializer(), min_length=1, max_length=MOST)
 
 
+def make_serializer(entity: Entity) -> type[StrictSerializer]:
+    """Make the serializer of a plugin's entity from its table; what refers to other rows is checked by the Writer."""
+    table = TABLES[entity.name]
+    own = [column.name for column in entity.columns if not column.refers]
+    form = type("Meta", (), {"model": table, "fields": ["id", *own]})
+    made = type(f"{entity.name}Base", (StrictSerializer, serializers.ModelSerializer), {"Meta": form})
+    referring = {column.name: _reference(table, column) for column in entity.references}
+
+    class PluginSerializer(made):  # type: ignore[misc, valid-type]
+        def get_fields(self) -> Any:
+            return {**super().get_fields(), **deepcopy(referring)}  # "parent" is a name that serializers keep
+
+    return PluginSerializer
+
+
+def _reference(table: Any, column: Column) -> "serializers.Field[Any, Any, Any, Any]":
+    needed: dict[str, Any] = {"required": not column.is_optional, "allow_null": column.is_optional}
+    if table._meta.get_field(column.name).target_field.get_internal_type() == "CharField":
+        return serializers.CharField(max_length=50, **needed)
+    return serializers.IntegerField(min_value=1, max_value=LARGEST_ID, **needed)
+
+
 SERIALIZERS: Mapping[str, type[StrictSerializer]] = {
     DUMMY_ITEM.name: DummyItemSerializer,
     DUMMY_NODE.name: DummyNodeSerializer,
     SENSOR.name: SensorSerializer,
     CLIENT.name: ClientSerializer,
-}
+} | {entity.name: make_serializer(entity) for entity in ENTITIES if entity.app}
 
 
 def get_entity(path: str) -> Entity:
     if path not in BY_PATH:
-        raise EntityNotFound
+        raise EntityNotFound(entities=sorted(BY_PATH))
     return BY_PATH[path]
 
 

@@ -95,7 +95,17 @@ DummyNode = entity_table(
     key=models.BigAutoField(primary_key=True),
     last_event_id=models.BigIntegerField(),
 )
-TABLES = {"DummyItem": DummyItem, "DummyNode": DummyNode}
+TABLES = {"DummyItem": DummyItem, "DummyNode": DummyNode} | {
+    entity.name: entity_table(
+        entity,
+        app_label=APP,
+        module=__name__,
+        key=models.BigAutoField(primary_key=True),
+        last_event_id=models.BigIntegerField(),
+    )
+    for entity in ENTITIES
+    if entity.app
+}
 """The Writer's own; the registry's tables belong to the sensors."""
 COMMITS = {entity.name: change_table(entity, "Commit", app_label=APP, module=__name__) for entity in ENTITIES}
 ROLLBACKS = {

@@ -86,6 +86,7 @@ class _Working:
         after = None if wanted.op == Op.DELETE else _after(wanted, before)
         planned = RowChange(wanted.entity, wanted.id, before, after)
         self._check_tree(wanted, planned)
+        self._check_references(wanted, planned)
         if wanted.id is not None:
             self._rows[wanted.entity.name, wanted.id] = after
         return planned
@@ -100,6 +101,17 @@ class _Working:
             self._fault(wanted, "id" if planned.after is None else wanted.entity.parent.name, gettext(fault))
         else:
             tree.change(wanted.id, planned.after)
+
+    def _check_references(self, wanted: Wanted, planned: RowChange) -> None:
+        """Name a row that is not there; one that goes meanwhile is a broken constraint at the commit."""
+        for column in wanted.entity.references:
+            value = None if planned.after is None else planned.after[column.name]
+            is_new = planned.before is None or planned.before[column.name] != value
+            if value is None or not is_new or column is wanted.entity.parent:
+                continue
+            referred = TABLES[wanted.entity.name]._meta.get_field(column.name).related_model
+            if not referred._default_manager.filter(pk=value).exists():
+                self._fault(wanted, column.name, gettext("There is no row with this id."))
 
     def _fault(self, wanted: Wanted, name: str, rule: str) -> None:
         self.faults.setdefault(".".join(filter(None, (wanted.path, name))), []).append(rule)

@@ -18,6 +18,10 @@ class Tree:
         assert entity.parent is not None
         self._column = entity.parent
         self._rows = TABLES[entity.name].objects
+        # The names are those of the model, never a caller's.
+        self._line_up_statement = load("processes.coordination", "line_up").format(
+            table=TABLES[entity.name]._meta.db_table, parent=self._column.attribute
+        )
         self._parents: dict[int, int | None] = {}
         """Of rows that are there, in the database or by this set."""
         self._gone: set[int] = set()
@@ -72,7 +76,7 @@ class Tree:
     def _load(self, id: int) -> None:
         """Read a row and all above it in one statement."""
         with connection.cursor() as cursor:
-            cursor.execute(load("processes.coordination", "line_up"), [id])
+            cursor.execute(self._line_up_statement, [id])
             for row, parent in cursor.fetchall():
                 if row not in self._gone:
                     self._parents.setdefault(row, parent)

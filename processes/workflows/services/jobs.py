@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from config.common.correlation import correlated
 from config.common.leases import LeaseLost, claim
+from config.common.plugins import find_declared
 from processes.workflows.errors import Abandoned, InstanceNotFound, NotPossible
 from processes.workflows.models import WorkItem
 from processes.workflows.services.commanding import carry_out
@@ -57,6 +58,12 @@ def register_handler(name: str, function: Handler) -> None:
     It may be run again when its process dies: what it does must be safe to do twice.
     """
     _handlers[name] = function
+
+
+def register_handlers_of_plugins() -> None:
+    for _, handlers in find_declared("WORKFLOW_HANDLERS"):
+        for name, handler in handlers.items():
+            register_handler(name, handler)
 
 
 def registered_handlers() -> list[str]:
