@@ -2,6 +2,8 @@
 
 from messaging.models import Message
 
+PREFIX = "message/"
+
 
 def subject_of(message: Message) -> str:
-    return f"message/{message.enterprise_id}/{message.public_id}"
+    return f"{PREFIX}{message.enterprise_id}/{message.public_id}"

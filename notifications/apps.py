@@ -9,16 +9,21 @@ class NotificationsConfig(AppConfig):
     verbose_name = _("Notifications")
 
     def ready(self) -> None:
+        from config.records.subjects import register_pages
         from config.records.tracing import Tracing, register_tracing
+        from notifications.decisions import register_decision
         from notifications.followers import GATHER_SECONDS
+        from notifications.naming import page_of_subject
         from notifications.sending import send_once, stop_sending
         from notifications.services.alerts import ALERTS
         from notifications.services.climbing import climb_once
         from notifications.services.deliveries import DELIVERIES
         from notifications.services.endpoints import RETURNS, return_once
         from notifications.services.events import SEQUENCER
-        from notifications.services.incidents import repeat_incident
+        from notifications.services.incidents import has_open_incidents, repeat_incident
+        from notifications.services.relay import INCIDENT
         from notifications.services.sequencer import stamp_once
+        from notifications.sessions.exhaustion import EXHAUSTED, has_exhausted
         from notifications.sessions.handlers import register_function, register_handlers_of_plugins
         from notifications.sessions.order import SESSIONS
         from notifications.sessions.own_themes import INCIDENT_HANDLER
@@ -30,6 +35,9 @@ class NotificationsConfig(AppConfig):
         register_work(Work(name=DELIVERIES, run_once=send_once, every=1.0, on_workers=True, stop=stop_sending))
         register_work(Work(name=SESSIONS, run_once=repeat_once, rest=rest, stop=stop_repeating))
         register_work(Work(name=ALERTS, run_once=climb_once, every=1.0, on_workers=True))
+        register_decision(EXHAUSTED, has_exhausted)
+        register_decision(INCIDENT, has_open_incidents)
+        register_pages(page_of_subject)
         register_function(INCIDENT_HANDLER, repeat_incident)
         register_handlers_of_plugins()
         register_tracing(Tracing("notifications.view_event", trace_events))

@@ -62,6 +62,10 @@ class AlertResolved(Conflict):
     """This alert has been resolved already."""
 
 
+class DecisionNeeded(Conflict):
+    """This alert stands for a decision and is closed by it alone. Decide on the page that the data name."""
+
+
 class SessionError(ApplicationError):
     """The call about a repeat session is invalid."""
 

@@ -15,13 +15,13 @@ class Named:
 class Names:
     """What one app knows; what it knows nothing of it leaves out."""
 
-    endpoints: Callable[[Collection[int]], dict[int, Named]]
-    """Name the owners of endpoints, by id."""
     subject: Callable[[str], Named | None]
-    find_endpoints: Callable[[str], Sequence[int]]
-    """Find endpoints by part of their owner's name: the first few."""
-    find_subject: Callable[[str], str | None]
+    find_subject: Callable[[str], str | None] = lambda text: None
     """Return the subject that a person means by what they type."""
+    endpoints: Callable[[Collection[int]], dict[int, Named]] = lambda endpoint_ids: {}
+    """Name the owners of endpoints, by id."""
+    find_endpoints: Callable[[str], Sequence[int]] = lambda text: ()
+    """Find endpoints by part of their owner's name: the first few."""
 
 
 _registered: list[Names] = []
@@ -40,6 +40,12 @@ def name_endpoints(endpoint_ids: Collection[int]) -> dict[int, Named]:
 
 def name_subject(subject: str) -> Named | None:
     return next((named for names in _registered if (named := names.subject(subject)) is not None), None)
+
+
+def page_of_subject(subject: str) -> str:
+    """Return the address of the page of what a subject stands for; empty where it has none."""
+    named = name_subject(subject)
+    return "" if named is None else named.page
 
 
 def find_endpoints(text: str) -> list[int]:

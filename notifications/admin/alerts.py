@@ -4,7 +4,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.html import format_html, format_html_join
@@ -16,12 +16,22 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from config.common.errors import Conflict
 from config.common.wording import fill
-from config.records.admin.pages import BigTableAdmin, Question, actor_of, ask_then_act, badge, get_subject, trace_link
+from config.records.admin.pages import (
+    BigTableAdmin,
+    Question,
+    actor_of,
+    ask_then_act,
+    badge,
+    get_subject,
+    page_of,
+    trace_link,
+)
 from config.records.admin.theme import DropdownFilter, action, display
 from config.records.scopes import Scope, permission
 from notifications.admin.alert_page import build_alert_page
+from notifications.decisions import awaits_decision
 from notifications.models import Alert
-from notifications.naming import name_subject
+from notifications.naming import name_subject, page_of_subject
 from notifications.services.alerts import acknowledge, mute, resolve
 
 COLOURS = {Alert.Status.OPEN: "danger", Alert.Status.ACKNOWLEDGED: "warning", Alert.Status.RESOLVED: "success"}
@@ -123,7 +133,10 @@ class AlertAdmin(BigTableAdmin[Alert]):
         named = name_subject(alert.subject)
         if named is None or not named.page:
             return alert.subject
-        return format_html('<a class="pst-link" href="{}">{}</a>', named.page, alert.subject)
+        link = format_html('<a class="pst-link" href="{}">{}</a>', named.page, named.text)
+        if alert.status == Alert.Status.RESOLVED or not awaits_decision(alert.kind, alert.subject):
+            return link
+        return format_html("{} <small>{}</small>", link, gettext("to be decided there: that closes the alert"))
 
     @display(description=_("correlation id"))
     def chain(self, alert: Alert) -> SafeString | str:
@@ -228,6 +241,8 @@ class AlertAdmin(BigTableAdmin[Alert]):
     @action(description=_("Resolve"), permissions=["operate"], url_path="resolve", icon="task_alt")
     def resolve(self, request: HttpRequest, object_id: str) -> HttpResponse:
         alert = get_subject(self, request, object_id)
+        if alert.status != Alert.Status.RESOLVED and awaits_decision(alert.kind, alert.subject):
+            return self._lead_to_decision(request, alert)
         question = Question(
             title=gettext("Resolve this alert?"),
             text=gettext("It leaves the inbox. If what it tells of happens again, that is a new alert."),
@@ -240,6 +255,14 @@ class AlertAdmin(BigTableAdmin[Alert]):
 
         form = ResolveForm(request.POST if request.method == "POST" else None)
         return ask_then_act(self, request, alert, question=question, act=act, form=form)
+
+    def _lead_to_decision(self, request: HttpRequest, alert: Alert) -> HttpResponse:
+        """Refuse to close what its decision alone closes, and show the way to that."""
+        words = gettext("This alert stands for a decision and is closed by it alone.")
+        page = page_of_subject(alert.subject)
+        link = format_html('<a class="pst-link" href="{}">{}</a>', page, gettext("Decide")) if page else ""
+        messages.error(request, format_html("{} {}", words, link))
+        return HttpResponseRedirect(page_of(self, alert))
 
 
 def is_muted(alert: Alert) -> bool:

@@ -89,7 +89,11 @@ class ResolveView(ApiView):
 
     @extend_schema(operation_id="alerts_resolve", tags=["alerts"], request=ResolveSerializer, responses=AlertSerializer)
     def post(self, request: Request, alert_id: int) -> Response:
-        """Close an alert; if its fact comes again, that is a new one."""
+        """Close an alert; if its fact comes again, that is a new one.
+
+        Refused with 409 `decision_needed` where the alert stands for a decision that is still to be made (a process
+        FAILED or in doubt, a failed compensation, an incident, an exhausted session): `data.page` is where that is.
+        """
         asked = ResolveSerializer(data=request.data or {})
         asked.is_valid(raise_exception=True)
         resolve(alert_id, actor_of(request), asked.validated_data.get("note", ""))

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils import translation
 from django.utils.translation import gettext
 
+from config.common.links import absolute
 from config.common.wording import fill, on_one_line
 
 LONGEST_SUBJECT = 200
@@ -31,21 +32,29 @@ def mail_text(body: dict[str, Any]) -> str:
             "details": {name: on_one_line(str(value)) for name, value in (body.get("detail") or {}).items()},
             "note": fill(body.get("note") or "", {}),
             "page": page_of(body),
+            "object_page": object_page(body),
         }
         return render_to_string("notifications/alert.txt", context)
 
 
 def short_text(body: dict[str, Any]) -> str:
-    """Word an SMS: one line, cut to what gateways take."""
+    """Word an SMS: one line, cut to what gateways take; the link at its end stays whole."""
     with translation.override(settings.LANGUAGE_CODE):
-        return _cut(f"Postern: {_headline(body)}", LONGEST_SMS)
+        link = object_page(body) or page_of(body)
+        end = f" {link}" if link else ""
+        return _cut(f"Postern: {_headline(body)}", LONGEST_SMS - len(end)) + end
 
 
 def page_of(body: dict[str, Any]) -> str:
     """Return the address of the alert's page; what is told without the database has none."""
     if body.get("id") is None:
         return ""
-    return settings.PUBLIC_URL.geturl().rstrip("/") + reverse("admin:notifications_alert_change", args=[body["id"]])
+    return absolute(reverse("admin:notifications_alert_change", args=[body["id"]]))
+
+
+def object_page(body: dict[str, Any]) -> str:
+    """Return the address of what the alert is about, where that has a page."""
+    return absolute(body.get("page") or "")
 
 
 def _headline(body: dict[str, Any]) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 
 from config.common.moments import format_moment
 from notifications.models import Alert, Delivery
+from notifications.naming import page_of_subject
 from notifications.services.deliveries import Owed, owe
 
 RAISED, CLOSED = "alert.raised", "alert.closed"
@@ -35,6 +36,7 @@ def _body(alert: Alert, type: str) -> dict[str, Any]:
         "id": alert.pk,
         "kind": alert.kind,
         "subject": alert.subject,
+        "page": page_of_subject(alert.subject),
         "title": alert.title,
         "detail": alert.detail,
         "count": alert.count,

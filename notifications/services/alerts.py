@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from config.common.correlation import correlation_id
+from config.common.links import absolute
 from config.common.moments import cut_to_milliseconds, format_moment
 from config.common.ring import ring
 from config.common.sql import load_for_engine
@@ -18,8 +19,10 @@ from config.common.wording import on_one_line, text_within
 from config.records.models import ChangeRecord, LogEntry
 from config.records.services.changes import record_change
 from config.records.services.log import write_entry
-from notifications.errors import AlertAcknowledged, AlertNotFound, AlertResolved
+from notifications.decisions import awaits_decision
+from notifications.errors import AlertAcknowledged, AlertNotFound, AlertResolved, DecisionNeeded
 from notifications.models import Alert
+from notifications.naming import page_of_subject
 from notifications.services.alert_messages import CLOSED, owe_to_those_told
 from notifications.services.events import Fact, record_event
 
@@ -53,7 +56,7 @@ def raise_alert(kind: str, subject: str, title: str, detail: dict[str, Any] | No
         if count == 1:
             payload = {"kind": kind, "about": subject, "title": values["title"], "detail": detail or {}}
             record_event(Fact("alert.raised", subject_of(alert_id), timezone.now(), payload))
-            _log(LogEntry.Level.ERROR, alert_id, values["title"], detail or {})
+            _log(LogEntry.Level.ERROR, alert_id, values["title"], {**(detail or {}), "about": subject})
             ring(ALERTS)
     return int(alert_id)
 
@@ -84,9 +87,11 @@ def acknowledge(alert_id: int, actor: str) -> None:
 
 
 def resolve(alert_id: int, actor: str, note: str = "") -> None:
-    """Close an alert by hand; should its fact come again, that is a new alert."""
+    """Close an alert by hand; should its fact come again, that is a new alert. A decision is not made by closing it."""
     with transaction.atomic():
         alert = _hold(alert_id)
+        if awaits_decision(alert.kind, alert.subject):
+            raise DecisionNeeded(page=absolute(page_of_subject(alert.subject)), subject=alert.subject)
         before = _values(alert)
         _close(alert, by=actor[:160], resolution=note)
         _record(alert, before, actor)
@@ -124,6 +129,7 @@ def _close(alert: Alert, *, by: str, resolution: str) -> None:
     payload = {"kind": alert.kind, "about": alert.subject, "by": by, "resolution": alert.resolution}
     record_event(Fact("alert.resolved", subject_of(alert.pk), timezone.now(), payload))
     told = {"alert": text_within(alert.title, alert.detail), "by": by, "reason": alert.resolution}
+    told["about"] = alert.subject
     _log(LogEntry.Level.INFO, alert.pk, RESOLVED if by else OVER, told)
 
 

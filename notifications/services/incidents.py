@@ -42,6 +42,11 @@ def dismiss_incident(*, incident_id: int, actor: str, reason: str) -> None:
         _resolve(_lock_open(incident_id), f"dismissed by {actor}: {reason}")
 
 
+def has_open_incidents(subject: str) -> bool:
+    """Say whether the follower of an alert has events set aside that nobody has settled."""
+    return Incident.objects.filter(follower=subject.removeprefix(follower_subject("")), resolved_at=None).exists()
+
+
 def _lock_open(incident_id: int) -> Incident:
     incident = Incident.objects.select_for_update().filter(pk=incident_id).first()
     if incident is None:

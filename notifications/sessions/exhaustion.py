@@ -41,6 +41,12 @@ def settle_exhausted(themes: Collection[int]) -> None:
             heal(EXHAUSTED, theme_subject(number), gettext_noop("no session of the theme is exhausted any more"))
 
 
+def has_exhausted(subject: str) -> bool:
+    """Say whether the theme of an alert has a session that waits to be revived or deleted."""
+    theme = int(subject.removeprefix("theme/"))
+    return RepeatSession.objects.filter(theme=theme, status=RepeatSession.Status.EXHAUSTED).exists()
+
+
 def hold_theme(number: int) -> None:
     """Let those who exhaust, revive and delete sessions of a theme go one by one: each sees what the others left."""
     Theme.objects.select_for_update(no_key=True).filter(pk=number).values_list("pk").first()

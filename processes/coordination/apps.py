@@ -14,13 +14,16 @@ class CoordinationConfig(AppConfig):
         from config.common.work import Work, register_work
         from config.records.services.changes import on_changes
         from config.records.tracing import Tracing, register_tracing
+        from notifications.decisions import register_decision
         from processes.coordination import works
         from processes.coordination.keeping import keep_rows
         from processes.coordination.tracing import trace_events
         from processes.coordination.watching import look_for_absences
+        from processes.coordination.writer.compensating import ALERT, awaits_operator
         from processes.coordination.writer.registry import note_changes
 
         post_migrate.connect(keep_rows, dispatch_uid="coordination.keep_rows")
+        register_decision(ALERT, awaits_operator)
         on_changes(note_changes)
         register_tracing(Tracing("coordination.view_appevent", trace_events))
         register_work(Work(name=works.ABSENCES, run_once=look_for_absences, every=10.0))

@@ -11,8 +11,11 @@ class ExchangeConfig(AppConfig):
         from config.common.work import Work, register_work
         from config.records.statistics import register_statistics
         from config.records.tracing import Tracing, register_tracing
+        from notifications.decisions import register_decision
+        from processes.exchange.selectors import awaits_operator
         from processes.exchange.services.cleanup import move_files_once
         from processes.exchange.services.settling import MOVES
+        from processes.exchange.services.telling import FAILED, IN_DOUBT
         from processes.exchange.services.timeouts import time_out_once
         from processes.exchange.statistics import PARTIES, count_by
         from processes.exchange.tracing import trace_processes
@@ -20,5 +23,7 @@ class ExchangeConfig(AppConfig):
         register_work(Work(name=MOVES, run_once=move_files_once, every=5.0, on_workers=True))
         register_work(Work(name="exchange.timeouts", run_once=time_out_once, every=2.0))
         register_tracing(Tracing("exchange.view_exchangeprocess", trace_processes))
+        for kind in (IN_DOUBT, FAILED):
+            register_decision(kind, awaits_operator)
         for by in PARTIES:
             register_statistics(by, count_by(by))

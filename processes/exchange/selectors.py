@@ -11,7 +11,7 @@ from config.records.models import LogEntry
 from messaging.models import ExchangeDatabase
 from processes.exchange.errors import ProcessNotFound
 from processes.exchange.models import ExchangeProcess, ProcessMessage
-from processes.exchange.services.telling import subject_of
+from processes.exchange.services.telling import PREFIX, subject_of
 
 
 class Line(TypedDict):
@@ -94,3 +94,9 @@ def _lines(processes: Iterable[ExchangeProcess]) -> dict[str, list[Line]]:
     for entry in entries.order_by("id"):
         found.setdefault(entry.subject, []).append({"at": entry.at, "text": entry.words})
     return found
+
+
+def awaits_operator(subject: str) -> bool:
+    """Say whether the process of an alert is FAILED or in doubt, and nobody has settled that yet."""
+    stuck = (ExchangeProcess.Status.FAILED, ExchangeProcess.Status.IN_DOUBT)
+    return ExchangeProcess.objects.filter(pk=subject.removeprefix(PREFIX), status__in=stuck).exists()

@@ -12,9 +12,11 @@ class WorkflowsConfig(AppConfig):
 
         from config.common.work import Work, register_work
         from config.records.tracing import Tracing, register_tracing
+        from notifications.decisions import register_decision
         from notifications.followers import follow
         from processes.workflows.services import events, outgoing, works
         from processes.workflows.services.effects import leave_once
+        from processes.workflows.services.incidents import ALERT, awaits_operator
         from processes.workflows.services.incoming import Incoming
         from processes.workflows.services.jobs import register_handlers_of_plugins, run_jobs_once
         from processes.workflows.services.postponed import take_postponed_once
@@ -30,6 +32,7 @@ class WorkflowsConfig(AppConfig):
         register_handlers_of_plugins()
         register_tracing(Tracing("workflows.view_workflowversion", trace_versions))
         register_tracing(Tracing("workflows.view_workfloweffect", trace_effects))
+        register_decision(ALERT, awaits_operator)
         follow(events.FOLLOWING)
         if settings.AMQP_URL:
             register_work(Work(name=works.INCOMING, run_once=Incoming().take_once, every=0.5))

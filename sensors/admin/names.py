@@ -38,4 +38,4 @@ def find_subject(text: str) -> str | None:
     return subject_of(text) if re.fullmatch(SENSOR_ID, text) else None
 
 
-register_names(Names(name_endpoints, name_subject, find_endpoints, find_subject))
+register_names(Names(name_subject, find_subject=find_subject, endpoints=name_endpoints, find_endpoints=find_endpoints))

@@ -47,6 +47,7 @@ class TestClimbOnce:
             "id": alert.pk,
             "kind": "engine.down",
             "subject": "engine/redis",
+            "page": "",
             "title": "%(engine)s does not answer",
             "detail": {"engine": "Redis", "error": "refused"},
             "count": 1,

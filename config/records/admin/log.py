@@ -4,7 +4,7 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
@@ -12,6 +12,7 @@ from config.records.admin.pages import BigTableAdmin, badge, trace_link
 from config.records.admin.theme import DropdownFilter, display
 from config.records.models import LogEntry
 from config.records.selectors import matching_log
+from config.records.subjects import find_page
 
 COLOURS = {"info": "info", "warning": "warning", "error": "danger"}
 
@@ -46,7 +47,7 @@ class LogEntryAdmin(BigTableAdmin[LogEntry]):
     list_filter_submit = True
     search_fields = ("text",)
     search_help_text = _("Part of the English text")
-    fields = ("at", "severity", "kind", "what", "subject", "count", "chain", "content")
+    fields = ("at", "severity", "kind", "what", "about", "count", "chain", "content")
 
     @display(description=_("level"))
     def severity(self, entry: LogEntry) -> SafeString:
@@ -55,6 +56,12 @@ class LogEntryAdmin(BigTableAdmin[LogEntry]):
     @display(description=_("what"))
     def what(self, entry: LogEntry) -> str:
         return entry.words
+
+    @display(description=_("subject"))
+    def about(self, entry: LogEntry) -> SafeString | str:
+        """Lead to the page of the subject, and of an alert to what it is about."""
+        subjects = [str(each) for each in (entry.subject, entry.data.get("about")) if each]
+        return format_html_join(" · ", "{}", [(_link(each),) for each in subjects]) or "–"
 
     @display(description=_("correlation id"))
     def chain(self, entry: LogEntry) -> SafeString | str:
@@ -71,3 +78,8 @@ class LogEntryAdmin(BigTableAdmin[LogEntry]):
         """Search as `GET /log/` does: the words as they stand, whatever their case."""
         text = search_term.strip()
         return (queryset & matching_log(text=text) if text else queryset), False
+
+
+def _link(subject: str) -> SafeString | str:
+    page = find_page(subject)
+    return format_html('<a class="pst-link" href="{}">{}</a>', page, subject) if page else subject

@@ -1,7 +1,5 @@
 """Name change sets and readers on the pages of notifications."""
 
-from collections.abc import Collection
-
 from django.urls import reverse
 from django.utils.translation import gettext
 
@@ -31,12 +29,4 @@ def find_subject(text: str) -> str | None:
     return subject_of(int(text)) if text.isascii() and text.isdigit() else None
 
 
-def _no_endpoints(endpoint_ids: Collection[int]) -> dict[int, Named]:
-    return {}
-
-
-def _find_none(text: str) -> list[int]:
-    return []
-
-
-register_names(Names(_no_endpoints, name_subject, _find_none, find_subject))
+register_names(Names(name_subject, find_subject=find_subject))

@@ -28,6 +28,7 @@ from processes.coordination.writer.tree import Tree, hold_rows
 
 TYPES = type_names()
 ALERT = "coordination.compensation"
+PREFIX = "coordination/"
 TOUCHED = gettext_noop("%(entity)s %(id)s has been changed since by event %(event)s")
 GONE = gettext_noop("%(entity)s %(id)s has been deleted since")
 IN_THE_WAY = gettext_noop("%(entity)s %(id)s cannot be put back: %(rule)s")
@@ -41,7 +42,13 @@ class Obstacle(Exception):
 
 
 def subject_of(event: int) -> str:
-    return f"coordination/{event}"
+    return f"{PREFIX}{event}"
+
+
+def awaits_operator(subject: str) -> bool:
+    """Say whether the change set of an alert could not be taken back, and nobody has settled that yet."""
+    events = AppEvent.objects.filter(pk=int(subject.removeprefix(PREFIX)))
+    return events.filter(app_event_status_id=EventStatus.COMPENSATION_FAILED.value).exists()
 
 
 def cancel(event: AppEvent, *, reason: str, at: datetime) -> bool:

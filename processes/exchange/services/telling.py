@@ -11,13 +11,14 @@ from notifications.services.alerts import heal, raise_alert
 from notifications.services.events import Fact, record_event
 from processes.exchange.models import ExchangeProcess
 
+PREFIX = "process/"
 IN_DOUBT = "exchange.in_doubt"
 FAILED = "exchange.failed"
 CONTRADICTION = "exchange.contradiction"
 
 
 def subject_of(process: ExchangeProcess) -> str:
-    return f"process/{process.pk}"
+    return f"{PREFIX}{process.pk}"
 
 
 def log(process: ExchangeProcess, template: str, *, level: str = LogEntry.Level.INFO, **data: Any) -> None:

@@ -74,6 +74,12 @@ def record_incident(
     raise_alert(ALERT, subject_of(instance.pk), TITLE, {**told, "instance": str(instance.pk)})
 
 
+def awaits_operator(subject: str) -> bool:
+    """Say whether the instance of an alert has an incident that nobody has settled."""
+    instance = UUID(subject.removeprefix(subject_of("")))
+    return WorkflowIncident.objects.filter(instance=instance, status=WorkflowIncident.Status.OPEN).exists()
+
+
 def settle_incidents(head: Head, step: Step, *, about: str) -> str:
     """Close what a step has overtaken: what it was about, what is waited for no more, everything at the end.
 

@@ -74,7 +74,7 @@ class TestPage:
         two_rungs()
         alert = raised(error="<script>alert(1)</script>")
         climb()
-        Delivery.objects.update(status="dead", due_at=None, reason="550 no such mailbox", attempts=10)
+        Delivery.objects.update(status="dead", due_at=None, reason="550 no such mailbox", attempts_made=10)
         acknowledge(alert.pk, "staff:ivan")
         heal("engine.down", "engine/redis", "it answers again")
         page = operator.get(f"{LIST}{alert.pk}/change/").content.decode()

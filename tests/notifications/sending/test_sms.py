@@ -14,7 +14,7 @@ from notifications.sending.sms import fill_in, send_sms
 
 NUMBER = "+375291234567"
 BODY = {"type": "alert.raised", "id": 7, "title": 'Дверь "A&B" </x> \\ %(n)s', "detail": {"n": "{to}\r\nline"}}
-TEXT = 'Postern: Дверь "A&B" </x> \\ {to} line'
+TEXT = 'Postern: Дверь "A&B" </x> \\ {to} line http://127.0.0.1:8000/admin/notifications/alert/7/change/'
 
 
 @dataclass

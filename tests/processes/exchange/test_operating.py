@@ -5,7 +5,9 @@ from uuid import UUID, uuid4
 import pytest
 
 from config.records.models import ChangeRecord, LogEntry
+from notifications.errors import DecisionNeeded
 from notifications.models import Alert
+from notifications.services.alerts import resolve as close_alert
 from processes.exchange.errors import ProcessNotFound, ProcessSettled
 from processes.exchange.services.operating import resolve_by_operator
 from tests.processes.exchange.outcomes import put_in_doubt
@@ -32,6 +34,11 @@ class TestResolveByOperator:
         move_files()
         assert scene.process(process)["status"] == "ROLLED_BACK"
         assert scene.folders() == {"Messages": ["m1"]}
+
+    def test_its_alert_is_closed_by_the_word_alone(self, scene: Scene) -> None:
+        put_in_doubt(scene)
+        with pytest.raises(DecisionNeeded):
+            close_alert(Alert.objects.get(kind="exchange.in_doubt").pk, "staff:olga")
 
     def test_says_who_did_it_and_why_and_ends_the_alert(self, scene: Scene) -> None:
         process = put_in_doubt(scene)

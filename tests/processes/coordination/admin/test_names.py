@@ -38,4 +38,4 @@ class TestAlertPage:
     def test_leads_to_the_change_set(self, operator: Client) -> None:
         raise_alert("coordination.compensation", "coordination/12", "it failed")
         page = operator.get(f"/admin/notifications/alert/{Alert.objects.get().pk}/change/").content.decode()
-        assert 'href="/admin/coordination/appevent/12/change/">coordination/12</a>' in page
+        assert 'href="/admin/coordination/appevent/12/change/">change set 12</a>' in page

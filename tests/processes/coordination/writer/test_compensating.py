@@ -8,7 +8,9 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from django.utils.translation import override
 
+from notifications.errors import DecisionNeeded
 from notifications.models import Alert, Event
+from notifications.services.alerts import resolve
 from processes.coordination.messages import WRITER, Message, Told
 from processes.coordination.models import AppEvent, DummyItem, DummyNode
 from processes.coordination.models.writer import TABLES
@@ -156,6 +158,8 @@ class TestFailure:
         take_back(obstructed.event)
         alert = Alert.objects.get(kind=ALERT)
         assert (alert.subject, alert.status) == (f"coordination/{obstructed.event}", Alert.Status.OPEN)
+        with pytest.raises(DecisionNeeded):
+            resolve(alert.pk, "staff:olga")
         assert str(alert).endswith(f"could not be taken back: {obstructed.why}")
 
     def test_is_kept_for_readers_of_any_language(self, arrange: Callable[[], Obstructed]) -> None:

@@ -1,0 +1,76 @@
+import pytest
+
+from config.records.models import LogEntry
+from notifications.errors import DecisionNeeded
+from notifications.models import Alert, Delivery, Follower, Incident, RepeatSession
+from notifications.sending.text import mail_text, short_text
+from notifications.services.alerts import raise_alert, resolve
+from notifications.services.incidents import dismiss_incident
+from notifications.sessions.exhaustion import tell_exhausted
+from tests.notifications.alerts import climb, two_rungs
+from tests.notifications.sessions.themes import theme
+from tests.sensors.api.callers import service
+from tests.staff import signed_in
+
+pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
+
+SUBJECT = "follower/history"
+PAGE = "http://127.0.0.1:8000/admin/notifications/incident/?state=open"
+
+
+@pytest.fixture
+def incident() -> Incident:
+    follower = Follower.objects.create(name="history")
+    made = Incident.objects.create(follower=follower, position=1, type="t", subject="s", event={}, error="e")
+    raise_alert("follower.incident", SUBJECT, "An event was set aside")
+    return made
+
+
+class TestResolve:
+    def test_by_rest_is_refused_and_leads_to_where_it_is_decided(self, incident: Incident) -> None:
+        answer = service("operations")("POST", f"/alerts/{Alert.objects.get().pk}/resolve/", {})
+        assert (answer.status_code, answer.json()["code"]) == (409, "decision_needed")
+        assert answer.json()["data"] == {"page": PAGE, "subject": SUBJECT}
+        assert Alert.objects.get().status == "open"
+
+    @pytest.mark.parametrize("method", ["get", "post"])
+    def test_by_the_admin_too(self, incident: Incident, method: str) -> None:
+        path = f"/admin/notifications/alert/{Alert.objects.get().pk}/resolve/"
+        browser = signed_in("operator")
+        call = browser.post if method == "post" else browser.get
+        page = call(path, follow=True).content.decode()
+        assert "closed by it alone" in page
+        assert PAGE.removeprefix("http://127.0.0.1:8000") in page
+        assert Alert.objects.get().status == "open"
+
+    def test_the_decision_closes_it(self, incident: Incident) -> None:
+        dismiss_incident(incident_id=incident.pk, actor="staff:olga", reason="known")
+        assert Alert.objects.get().status == "resolved"
+
+    def test_one_whose_fact_is_over_can_be_closed(self, incident: Incident) -> None:
+        Incident.objects.all().delete()
+        resolve(Alert.objects.get().pk, "staff:olga")
+        assert Alert.objects.get().status == "resolved"
+
+    def test_an_exhausted_session_is_revived_or_deleted(self) -> None:
+        session = RepeatSession.objects.create(theme=theme(), status="exhausted", length=0, record_count=0)
+        tell_exhausted(session, "answered 500")
+        with pytest.raises(DecisionNeeded):
+            resolve(Alert.objects.get().pk, "staff:olga")
+
+
+class TestLinks:
+    def test_mail_and_sms_lead_to_what_the_alert_is_about(self, incident: Incident) -> None:
+        two_rungs()
+        climb()
+        body = Delivery.objects.get().body
+        assert PAGE in mail_text(body)
+        assert short_text(body).endswith(f" {PAGE}")
+        assert len(short_text({**body, "title": "long " * 100})) == 300
+
+    def test_the_pages_of_the_alert_and_of_the_log_do(self, incident: Incident) -> None:
+        browser = signed_in("operator")
+        log = LogEntry.objects.get(kind="alert")
+        for path in (f"notifications/alert/{Alert.objects.get().pk}", f"records/logentry/{log.pk}"):
+            page = browser.get(f"/admin/{path}/change/").content.decode()
+            assert 'href="/admin/notifications/incident/?state=open"' in page
