@@ -7,9 +7,12 @@ from collections.abc import Callable
 
 import structlog
 from django.db import connections
+from pika.exceptions import AMQPError
 from prometheus_client import Counter
 
 from config.common.correlation import correlated
+from config.common.failures import is_database_away
+from config.common.supervision import Setbacks, SupervisedThread
 
 log = structlog.get_logger(__name__)
 
@@ -18,6 +21,8 @@ LONGEST_SLEEP = 10.0
 LONGEST_REST = 60.0
 FIRST_PAUSE = 1.0
 LONGEST_PAUSE = 30.0
+REPORTED_FAILURES = 8
+"""Of turns that fail in a row, two minutes by then: what meets a deadlock or a restart is over sooner."""
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 TURNS = Counter("postern_daemon_turns", "Turns of a background loop", ["name"])
@@ -43,14 +48,13 @@ class Daemon:
         self._every = min(every, LONGEST_SLEEP)
         self._rest = rest
         self._gather = gather
-        self._pause = FIRST_PAUSE
+        self._setbacks = Setbacks(name, first=FIRST_PAUSE, longest=LONGEST_PAUSE, patience=REPORTED_FAILURES)
         self._awake = threading.Event()
         self._stopping = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._thread = SupervisedThread(f"daemon-{name}", self.run)
 
     def start(self) -> None:
         """Run in a thread of its own."""
-        self._thread = threading.Thread(target=self.run, name=f"daemon-{self.name}", daemon=True)
         self._thread.start()
 
     def wake(self) -> None:
@@ -64,13 +68,11 @@ class Daemon:
 
     def join(self, seconds: float) -> bool:
         """Wait for the end of the thread; return whether it came."""
-        if self._thread is not None:
-            self._thread.join(seconds)
-        return not self.is_running
+        return self._thread.join(seconds)
 
     @property
     def is_running(self) -> bool:
-        return self._thread is not None and self._thread.is_alive()
+        return self._thread.is_running
 
     def run(self) -> None:
         """Run here until stopped."""
@@ -91,16 +93,15 @@ class Daemon:
         with correlated():
             try:
                 found = self._work()
-            except Exception:
+            except Exception as error:  # noqa: BLE001  (whatever it is, the next turn may be better)
                 FAILURES.labels(self.name).inc()
-                log.exception("daemon.failed", daemon=self.name, pause_seconds=self._pause)
-                self._rest_after_failure()
+                self._rest_after(error)
                 return True
-        self._pause = FIRST_PAUSE
+        self._setbacks.reset()
         return found
 
     def _work(self) -> bool:
-        if self._pause > FIRST_PAUSE:
+        if self._setbacks.count:
             # The last turn failed, perhaps for a broken connection: this one gets new ones.
             _release_connections(broken=True)
         found = self._run_once()
@@ -108,10 +109,12 @@ class Daemon:
             _release_connections(broken=False)
         return found
 
-    def _rest_after_failure(self) -> None:
+    def _rest_after(self, error: Exception) -> None:
         """Pause whether or not someone rings: a ring must not turn a failure into a busy loop."""
-        self._stopping.wait(self._pause)
-        self._pause = min(self._pause * 2, LONGEST_PAUSE)
+        pause = self._setbacks.note(error)
+        if not _is_outage(error):
+            self._setbacks.report(error)
+        self._stopping.wait(pause)
 
 
 def run_until_signalled(*daemons: Daemon, grace: float = 5.0) -> None:
@@ -152,6 +155,11 @@ def _require_all(daemons: tuple[Daemon, ...]) -> None:
     for daemon in daemons:
         if not daemon.is_running:
             raise RuntimeError(f"The loop of {daemon.name} has ended by itself.")
+
+
+def _is_outage(error: Exception) -> bool:
+    """Return whether an engine is away, which has an alert of its own."""
+    return is_database_away(error) or isinstance(error, OSError | AMQPError)
 
 
 def _release_connections(*, broken: bool) -> None:

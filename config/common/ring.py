@@ -16,6 +16,7 @@ from django.conf import settings
 from django.db import OperationalError, connection, transaction
 from prometheus_client import Counter
 
+from config.common.supervision import SupervisedThread
 from config.common.work import Work, get_work
 
 log = structlog.get_logger(__name__)
@@ -71,15 +72,13 @@ class _Bell:
         self._lock = threading.Lock()
         self._left: dict[str, Work] = {}
         self._has_some = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._thread = SupervisedThread("ring", self._run)
         self._workers = _Workers()
 
     def leave(self, work: Work) -> None:
         with self._lock:
             self._left[work.name] = work
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="ring", daemon=True)
-                self._thread.start()
+            self._thread.start()
         self._has_some.set()
 
     def _run(self) -> None:

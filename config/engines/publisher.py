@@ -13,6 +13,7 @@ from pika.adapters.select_connection import SelectConnection
 from pika.channel import Channel
 from pika.spec import Basic, BasicProperties
 
+from config.common.supervision import SupervisedThread
 from config.engines.amqp import CONNECT_SECONDS, parameters
 
 log = structlog.get_logger(__name__)
@@ -120,8 +121,7 @@ class _Link:
         self._is_away = False
         self._pause = FIRST_PAUSE
         self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="amqp-publisher", daemon=True)
-        self._thread.start()
+        self._thread = SupervisedThread("amqp-publisher", self._run).start()
 
     def send(self, message: Sent) -> None:
         with self._lock:
@@ -163,6 +163,9 @@ class _Link:
         finally:
             with self._lock:
                 self._connection = None
+            # An error of ours ends the loop without a word from the broker: nobody may wait for it.
+            self._channel = None
+            self._give_up(NotPublished("The connection to RabbitMQ was given up."), waiting=False)
             connection.ioloop.close()
 
     def _say_goodbye(self, connection: SelectConnection) -> None:

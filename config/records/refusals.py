@@ -25,6 +25,7 @@ from rest_framework.request import Request
 
 from config.common.correlation import correlation_id
 from config.common.keys import find_prefix
+from config.common.supervision import SupervisedThread
 from config.records.authentication import actor_of
 from config.records.models import AccessKey, LogEntry
 from config.records.services.log import Entry, write_entries
@@ -123,13 +124,12 @@ class _Refusals:
         self._lock = threading.Lock()
         self._noted: dict[Refusal, _Noted] = {}
         self._has_some = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._thread = SupervisedThread("refusals", self._run)
 
     def add(self, refusal: Refusal, noted: _Noted) -> None:
         with self._lock:
             self._count(refusal, noted)
-            if self._thread is None:
-                self._thread = self._start()
+            self._start()
         self._has_some.set()
 
     def flush(self) -> int:
@@ -155,10 +155,8 @@ class _Refusals:
             for refusal, noted in since.items():
                 self._count(refusal, noted)
 
-    def _start(self) -> threading.Thread:
-        thread = threading.Thread(target=self._run, name="refusals", daemon=True)
-        thread.start()
-        return thread
+    def _start(self) -> None:
+        self._thread.start()
 
     def _run(self) -> None:
         while True:

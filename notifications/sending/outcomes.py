@@ -87,7 +87,17 @@ def _settle(outcome: Outcome, error: Exception, is_last: bool) -> None:
         raise
     except Exception:
         log.exception("outcome.bare", delivery=outcome.claim.id)
-        write_patiently(lambda: _finish_bare(plain))
+        _settle_bare(plain)
+
+
+def _settle_bare(outcome: Outcome) -> None:
+    """Write the little that there must be; what even so cannot be written is left to its lease, and halts nobody."""
+    try:
+        write_patiently(lambda: _finish_bare(outcome))
+    except DatabaseGone:
+        raise
+    except Exception:
+        log.exception("outcome.left_to_its_lease", delivery=outcome.claim.id)
 
 
 def _finish_bare(outcome: Outcome) -> None:

@@ -23,6 +23,7 @@ from django.db import DatabaseError, InterfaceError, connections
 from django.utils import timezone
 
 from config.common.batches import DatabaseGone
+from config.common.supervision import SupervisedThread, supervise
 from notifications.sending.claims import Claim, Claimer
 from notifications.sending.outcomes import Outcome, record_ended
 from notifications.sending.transport import Sessions, open_sessions, send
@@ -59,26 +60,28 @@ class Sender:
     def __init__(self, slots: int | None = None) -> None:
         self._slots = slots or settings.DELIVERY_SLOTS
         self._claimer = Claimer()
-        self._thread: threading.Thread | None = None
+        self._thread = SupervisedThread("sender", self._run)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._lock = threading.Lock()
         self._stopping = False
+        self._next = deque[Claim]()
+        # What has ended outlives a failure of the loop: unrecorded, it would be sent again.
+        self._ended = list[Outcome]()
 
     def poke(self) -> None:
         """Say that something may be due; start the thread with the first call."""
         with self._lock:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="sender", daemon=True)
-                self._thread.start()
-            elif self._loop is not None:
+            if self._loop is not None:
                 self._loop.call_soon_threadsafe(self._due.set)
+            elif not self._stopping:
+                self._thread.start()
 
     def stop(self, grace: float) -> None:
         """Claim nothing more, let what is under way end, and wait for it that long."""
         self._stopping = True
-        if self._thread is not None:
-            self.poke()
-            self._thread.join(grace)
+        self._thread.stop()
+        self.poke()
+        self._thread.join(grace)
 
     def _run(self) -> None:
         _allow_many_sockets()
@@ -89,15 +92,14 @@ class Sender:
         self._due, self._news = asyncio.Event(), asyncio.Event()
         self._due.set()
         self._tasks = dict[asyncio.Task[None], float]()
-        self._next = deque[Claim]()
-        self._ended = list[Outcome]()
+        sessions = open_sessions()
         with self._lock:
             self._loop = asyncio.get_running_loop()
-        sessions = open_sessions()
         try:
             async with asyncio.TaskGroup() as both:
-                both.create_task(self._keep_claiming(sessions))
-                both.create_task(self._keep_recording())
+                # One by one: a claim that fails must not cut off the attempts under way, nor their recording.
+                both.create_task(supervise("sender-claims", partial(self._keep_claiming, sessions)))
+                both.create_task(supervise("sender-records", self._keep_recording))
         finally:
             with self._lock:
                 self._loop = None
@@ -160,14 +162,19 @@ class Sender:
                 await self._news.wait()
                 await asyncio.sleep(GATHER_SECONDS)
                 self._news.clear()
-                ended, self._ended = self._ended, []
-                if ended:
-                    await self._in(database, partial(record_ended, ended))
-                if ended:  # what could not be written yet
-                    self._ended = ended + self._ended
-                    self._news.set()
+                await self._record(database)
                 self._due.set()
             database.submit(connections.close_all)
+
+    async def _record(self, database: ThreadPoolExecutor) -> None:
+        ended, self._ended = self._ended, []
+        try:
+            if ended:
+                await self._in(database, partial(record_ended, ended))
+        finally:
+            if ended:  # what could not be written yet
+                self._ended = ended + self._ended
+                self._news.set()
 
     async def _in(self, database: ThreadPoolExecutor, work: Callable[[], ResultT]) -> ResultT | None:
         """Do this in a database thread; when the database is away pause, and return nothing."""

@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -22,6 +22,7 @@ from django.db import connections
 from config.common.batches import DatabaseGone, write_in_halves, write_patiently
 from config.common.correlation import correlated
 from config.common.leases import LeaseLost
+from config.common.supervision import SupervisedThread
 from config.common.text import clean_error
 from notifications.sessions.claims import LEASE, Claim, claim_due, look
 from notifications.sessions.order import LOOK_SECONDS
@@ -91,7 +92,7 @@ class Repeater:
         self._running: dict[int, _InHand] = {}
         self._ended: list[_Ended] = []
         self._threads = self._idle = 0
-        self._keeper: threading.Thread | None = None
+        self._keeper = SupervisedThread("sessions-keeper", self._keep)
         self._news = threading.Event()
         self._is_stopping = False
         self._pace = AHEAD_SECONDS
@@ -143,8 +144,7 @@ class Repeater:
         with self._lock:
             self._waiting.extend(map(_InHand, claims))
             self._low_water = len(self._waiting) // 2
-            if self._waiting and self._keeper is None:
-                self._keeper = threading.Thread(target=self._keep, name="sessions-keeper", daemon=True)
+            if self._waiting:
                 self._keeper.start()
             while self._threads < self._workers and self._idle < len(self._waiting):
                 self._start_worker()
@@ -152,7 +152,7 @@ class Repeater:
         self._news.set()
 
     def _start_worker(self) -> None:
-        threading.Thread(target=self._work, name="sessions-worker", daemon=True).start()
+        SupervisedThread("sessions-worker", self._work).start()
         self._threads += 1
         self._idle += 1
 
@@ -166,15 +166,15 @@ class Repeater:
                 self._settle(repeat, Outcome(repeat.claim, Result.FAILED, repr(error)), wait=False)
             finally:
                 goes_on = self._free(repeat, time.monotonic() - began)
-                _release_connections()
+            _release_connections()
             if not goes_on:
                 break
-        connections.close_all()
+        _close_connections()
 
     def _next(self) -> _InHand | None:
         if not self._waiting:
             # Others may need the connection while this thread has nothing to do.
-            connections.close_all()
+            _close_connections()
         with self._lock:
             self._has_work.wait_for(lambda: self._waiting or self._is_stopping)
             self._idle -= 1
@@ -326,8 +326,7 @@ class Repeater:
         for each in left:
             self._abandon(each, Outcome(each.claim, Result.STOPPED))
         self._news.set()
-        if self._keeper is not None:
-            self._keeper.join(max(0.0, deadline - time.monotonic()))
+        self._keeper.join(max(0.0, deadline - time.monotonic()))
 
 
 def _deadline(repeat: Repeat) -> float:
@@ -360,7 +359,19 @@ def _cancel(repeats: list[_InHand]) -> None:
 def _release_connections() -> None:
     for connection in connections.all(initialized_only=True):
         if not connection.in_atomic_block:
-            connection.close_if_unusable_or_obsolete()
+            _close_quietly(connection.close_if_unusable_or_obsolete)
+
+
+def _close_connections() -> None:
+    _close_quietly(connections.close_all)
+
+
+def _close_quietly(close: Callable[[], None]) -> None:
+    """A worker counts its places by its own steps: an error between two of them would make one too many or too few."""
+    try:
+        close()
+    except Exception as error:  # noqa: BLE001  (whatever a dying connection raises)
+        log.info("sessions.connection_not_closed", error=repr(error))
 
 
 _repeaters: dict[int, Repeater] = {}

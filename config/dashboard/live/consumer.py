@@ -9,7 +9,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django.db import Error as DatabaseError
 
 from config.dashboard.live.admission import Audience, Ticket, admit, ticket_of
-from config.dashboard.live.pulse import BEAT_SECONDS, Closed, Line, pulse
+from config.dashboard.live.pulse import BEAT_SECONDS, FAILED, Closed, Line, pulse
 
 SEND_SECONDS = 10.0
 
@@ -55,6 +55,10 @@ class DashboardConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channe
             self._cut.set()
         except OSError:
             self._cut.set()  # it has gone while something was sent
+        except Exception:
+            # Nobody awaits this task: left open, the page would wait for ever.
+            log.exception("live.writer_failed")
+            await self.close(code=FAILED)
 
     async def _speak(self, line: Line) -> None:
         """Send what the line holds, no more often than the pulse beats: what comes meanwhile is put together."""

@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from config.common.errors import DatabaseAway
 from config.common.failures import find_failure
+from config.common.supervision import Setbacks
 from config.dashboard.live.admission import Audience, Ticket, admit
 from config.dashboard.live.facts import LONGEST_SECONDS, Facts, Parts, read_news
 from config.dashboard.live.frames import compare, delta, snapshot
@@ -81,6 +82,7 @@ class Pulse:
         self._lines: set[Line] = set()
         self._task: asyncio.Task[None] | None = None
         self._threads = ThreadPoolExecutor(2, "live")
+        self._setbacks = Setbacks("live")
         self._forget()
 
     @property
@@ -90,7 +92,7 @@ class Pulse:
     def join(self, line: Line) -> None:
         self._lines.add(line)
         line.wake()
-        if self._task is None:
+        if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run())
 
     def leave(self, line: Line) -> None:
@@ -127,17 +129,19 @@ class Pulse:
 
     async def _run(self) -> None:
         """Beat until cancelled; after a fault that is no outage every socket is closed, and may come again."""
+        began = monotonic()
         try:
             self._engines = await self.in_thread(engine_states)
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._watch_engines())
                 tasks.create_task(self._beat())
         except Exception as error:  # noqa: BLE001 (nobody awaits this task: the pages would wait for ever)
-            log.error("live.failed", exc_info=error)
+            self._setbacks.note(error, lived=monotonic() - began)
             self._task = None
             self._forget()
             for line in self._lines:
                 line.close(FAILED)
+            await asyncio.to_thread(self._setbacks.report, error)
 
     async def _watch_engines(self) -> None:
         """Keep asking beside the beat: an engine that hangs takes a second to be called down."""

@@ -140,7 +140,7 @@ class TestDaemon:
             daemon = run(turns)
             assert eventually(lambda: turns.count == 3)
             daemon.stop()
-        failed = [line for line in logs if line["event"] == "daemon.failed"]
+        failed = [line for line in logs if line["event"] == "supervision.failed"]
         assert [line["pause_seconds"] for line in failed[:3]] == [0.02, 0.04, 0.08]
 
     def test_a_ring_does_not_cut_the_pause_after_an_error_short(self, run: Callable[..., Daemon]) -> None:
@@ -158,7 +158,7 @@ class TestDaemon:
         assert eventually(lambda: turns.count == 2)
         turns.error = None
         daemon.wake()
-        assert eventually(lambda: daemon._pause == 0.02)
+        assert eventually(lambda: daemon._setbacks.pause == 0.02)
 
     def test_stops_promptly_while_it_sleeps(self, run: Callable[..., Daemon]) -> None:
         turns = Turns()
@@ -238,10 +238,26 @@ class TestRunUntilSignalled:
             assert process.stdout.read().splitlines()[-1] == "stopped"
             assert process.wait(5) == 0
 
-    @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
     def test_a_loop_that_is_gone_fails_the_process(self) -> None:
         def leave() -> bool:
-            raise SystemExit
+            brief.stop()
+            return False
 
+        brief = Daemon(leave, 1, "brief")
         with pytest.raises(RuntimeError, match="The loop of brief has ended"):
-            run_until_signalled(Daemon(leave, 1, "brief"))
+            run_until_signalled(brief)
+
+    def test_a_loop_outlives_what_would_end_its_thread(self) -> None:
+        turns: list[int] = []
+
+        def leave() -> bool:
+            turns.append(1)
+            if len(turns) == 1:
+                raise SystemExit
+            brief.stop()
+            return False
+
+        brief = Daemon(leave, 1, "brief")
+        brief.start()
+        assert brief.join(10)
+        assert len(turns) == 2

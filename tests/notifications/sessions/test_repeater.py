@@ -34,7 +34,7 @@ def repeater() -> Iterator[Repeater]:
     made = Repeater(workers=4)
     yield made
     made.stop(3)
-    assert made._keeper is None or not made._keeper.is_alive()
+    assert not made._keeper.is_running
 
 
 @pytest.fixture

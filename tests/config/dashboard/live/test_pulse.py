@@ -155,6 +155,19 @@ class TestDatabaseAway:
             source.error = ZeroDivisionError()
             assert await socket.closed() == pulsing.FAILED
         assert not pulse.is_running
+        source.error = None
+        another = await open_socket()
+        assert (await another.frame())["type"] == "snapshot"
+
+    async def test_a_socket_whose_writer_fails_is_closed_and_not_left_waiting(
+        self, source: Source, open_socket: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        async def fail(line: pulsing.Line, pulse: pulsing.Pulse) -> str:
+            raise ZeroDivisionError
+
+        monkeypatch.setattr(pulsing.Line, "take", fail)
+        with caplog.at_level(logging.CRITICAL):
+            assert await (await open_socket()).closed() == pulsing.FAILED
 
 
 class TestCheck:

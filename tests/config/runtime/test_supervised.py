@@ -1,0 +1,196 @@
+"""One table: each long-lived thread and task dies of an error that nobody expected, and its work goes on."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from ipaddress import ip_network
+from typing import Any
+
+import pytest
+
+from config.common import ring as ringing
+from config.common.daemon import Daemon
+from config.common.ring import answer_rings
+from config.common.work import Work
+from config.engines import publisher as publishing
+from config.engines.publisher import NotPublished, Publisher
+from config.records import refusals
+from notifications.models import Attempt, Delivery, RepeatSession
+from notifications.sending import sender as sending
+from notifications.sending.claims import Claimer
+from notifications.sending.sender import Sender
+from notifications.sessions import handlers
+from notifications.sessions.remembering import remember
+from notifications.sessions.repeater import Repeater
+from tests.conftest import ServerAddresses
+from tests.faults.patience import eventually
+from tests.notifications.sending.owing import make_endpoint, owe_state
+from tests.notifications.sessions.themes import theme
+from tests.receiver import Receiver, receiving
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class Unexpected(Exception):
+    """What nobody has thought of."""
+
+
+@dataclass
+class Stage:
+    patch: pytest.MonkeyPatch
+    settings: Any
+    servers: ServerAddresses
+    ends: ExitStack
+    raised: list[str] = field(default_factory=list)
+
+    def break_once(self, owner: Any, name: str) -> None:
+        """Let a function fail the first time that it is called."""
+        real = getattr(owner, name)
+
+        def fail_first(*args: Any, **options: Any) -> Any:
+            if name not in self.raised:
+                self.raised.append(name)
+                raise Unexpected(name)
+            return real(*args, **options)
+
+        self.patch.setattr(owner, name, fail_first)
+
+    def receiver(self) -> Receiver:
+        self.settings.WEBHOOK_ALLOWED_NETWORKS = [ip_network("127.0.0.1")]
+        return self.ends.enter_context(receiving())
+
+
+Case = Callable[[Stage], Callable[[], bool]]
+"""Breaks something, gives it work, and returns the question whether the work is done."""
+
+
+def daemon(stage: Stage) -> Callable[[], bool]:
+    """Between two turns, where the loop itself would end."""
+    turns: list[float] = []
+    rests = iter([Unexpected("rest")])
+
+    def rest() -> float:
+        for error in rests:
+            stage.raised.append("rest")
+            raise error
+        return 0.01
+
+    def turn() -> bool:
+        turns.append(time.monotonic())
+        return False
+
+    own = Daemon(turn, 1.0, "test", rest)
+    stage.ends.callback(own.join, 5)
+    stage.ends.callback(own.stop)
+    own.start()
+    return lambda: len(turns) > 2
+
+
+def ring(stage: Stage) -> Callable[[], bool]:
+    woken: list[str] = []
+    answer_rings(woken.append)
+    stage.ends.callback(lambda: answer_rings(lambda name: None))
+    bell = ringing._Bell()
+    stage.break_once(ringing._Bell, "_take")
+    bell.leave(Work(name="test.first", run_once=lambda: False))
+    assert eventually(lambda: stage.raised)
+    bell.leave(Work(name="test.second", run_once=lambda: False))
+    return lambda: "test.second" in woken
+
+
+def refused_calls(stage: Stage) -> Callable[[], bool]:
+    written: list[Any] = []
+    stage.patch.setattr(refusals._Refusals, "_start", lambda self: self._thread.start() and None)
+    stage.patch.setattr(refusals, "PAUSE_SECONDS", 0.01)
+    stage.patch.setattr(refusals, "write_entries", written.extend)
+    stage.patch.setattr(refusals, "_refusals", refusals._Refusals())
+    stage.break_once(refusals._Refusals, "_try_to_flush")
+    refusals.note_refused_early("POST", "/api/v1/signals/", 413, "first")
+    assert eventually(lambda: stage.raised)
+    refusals.note_refused_early("POST", "/api/v1/signals/", 413, "second")
+    return lambda: len(written) == 2
+
+
+def publisher(stage: Stage) -> Callable[[], bool]:
+    stage.settings.AMQP_URL = stage.servers.amqp
+    own = Publisher()
+    stage.ends.callback(own.close)
+    stage.break_once(publishing._Link, "_flush")
+
+    def is_published() -> bool:
+        with suppress(NotPublished):
+            own.publish(b"x", exchange="amq.fanout", routing_key="", deadline=2.0)
+        with suppress(publishing.NotRouted):
+            own.publish(b"x", exchange="", routing_key="test.nowhere", deadline=2.0)
+            return False
+        return True
+
+    return is_published
+
+
+def _sent_once(stage: Stage) -> Callable[[], bool]:
+    receiver, own = stage.receiver(), Sender(slots=5)
+    rows = [owe_state(make_endpoint(receiver.url("/200/a")), f"thing/{number}") for number in range(3)]
+    stage.ends.callback(own.stop, 15)
+    own.poke()
+
+    def is_sent() -> bool:
+        own.poke()
+        done = Delivery.objects.filter(pk__in=[row.pk for row in rows], status="delivered").count() == 3
+        return done and len(receiver.calls) == Attempt.objects.count() == 3
+
+    return is_sent
+
+
+def sender(stage: Stage) -> Callable[[], bool]:
+    stage.break_once(sending, "open_sessions")
+    return _sent_once(stage)
+
+
+def sender_claims(stage: Stage) -> Callable[[], bool]:
+    stage.break_once(Claimer, "claim")
+    return _sent_once(stage)
+
+
+def sender_records(stage: Stage) -> Callable[[], bool]:
+    stage.break_once(sending, "record_ended")
+    return _sent_once(stage)
+
+
+def _repeated(stage: Stage) -> Callable[[], bool]:
+    stage.patch.setattr(handlers, "_registered", dict(handlers._registered))
+    handlers.register_function("test", lambda session: None)
+    own = Repeater(workers=1)
+    stage.ends.callback(own.stop, 5)
+    theme()
+    remember(theme=7, records=[1], delay=0)
+    own.run_once()
+    assert eventually(lambda: stage.raised)
+    return lambda: not RepeatSession.objects.exists()
+
+
+def repeat_keeper(stage: Stage) -> Callable[[], bool]:
+    stage.break_once(Repeater, "_until_duty")
+    return _repeated(stage)
+
+
+def repeat_worker(stage: Stage) -> Callable[[], bool]:
+    stage.break_once(Repeater, "_next")
+    return _repeated(stage)
+
+
+@pytest.fixture
+def stage(monkeypatch: pytest.MonkeyPatch, settings: Any, servers: ServerAddresses) -> Iterator[Stage]:
+    with ExitStack() as ends:
+        yield Stage(monkeypatch, settings, servers, ends)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [daemon, ring, refused_calls, publisher, sender, sender_claims, sender_records, repeat_keeper, repeat_worker],
+)
+def test_its_work_goes_on(case: Case, stage: Stage) -> None:
+    goes_on = case(stage)
+    assert eventually(goes_on, 15)
+    assert len(stage.raised) == 1
