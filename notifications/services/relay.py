@@ -1,12 +1,15 @@
 """Hand the events to one follower: in order of position, each once, the position committed with the effects.
 
 A follower is claimed by lease, so one reader works for it at a time and a late one is refused by the fence. When a
-batch fails its events are tried one by one; the one that fails ten times running is set aside as an incident and the
-rest goes on. A follower that waits (`FollowerWaits`, the database away) sets nothing aside, however long it takes. A
-failing follower delays only itself: each has its own row, and its own loop in the scheduler.
+batch fails, the first event that fails is found by halving, and those before it are committed on the way: the position
+then stands right before the culprit, which alone is paused for and tried again. At the tenth failure running it is
+set aside as an incident and the rest goes on. A follower that waits (`FollowerWaits`, the database away) sets nothing
+aside, however long it takes. A failing follower delays only itself: each has its own row, and its own loop in the
+scheduler.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -32,6 +35,14 @@ INCIDENT = "follower.incident"
 log = structlog.get_logger()
 
 
+@dataclass(frozen=True)
+class _Culprit:
+    """The first event of a batch that fails."""
+
+    event: Event
+    error: Exception
+
+
 def relay_once(following: Following) -> bool:
     """Hand over one batch; return whether there may be more."""
     if not _is_behind(following):
@@ -46,15 +57,15 @@ def relay_once(following: Following) -> bool:
         finish(follower, due_at=Now())
         return False
     try:
-        _hand_over(following, follower, events)
+        culprit = _hand_over_until_one_fails(following, follower, events)
+        if culprit is not None:
+            return _record_failure(follower, culprit)
     except LeaseLost:
         log.warning("relay.overtaken", follower=following.name, position=follower.position)
         return False
     except (FollowerWaits, OperationalError, InterfaceError) as reason:
         _pause(follower, error=reason)
         return False
-    except Exception as error:  # noqa: BLE001  whatever a follower raises must not stop the others' events
-        return _record_failure(follower, events, error=error)
     return len(events) == limit
 
 
@@ -69,12 +80,44 @@ def _is_behind(following: Following) -> bool:
 
 
 def _read(follower: Follower, limit: int) -> list[Event]:
-    """Read on from the position; after a failure one event at a time, so that the culprit is alone."""
+    """Read on from the position; after a failure that is where the culprit stands, which is tried alone."""
     return list(Event.objects.filter(position__gt=follower.position).order_by("position")[:limit])
 
 
-def _hand_over(following: Following, follower: Follower, events: Sequence[Event]) -> None:
-    moved: dict[str, Any] = {"position": events[-1].position, "failures": 0, "last_error": "", "due_at": Now()}
+def _hand_over_until_one_fails(
+    following: Following, follower: Follower, events: Sequence[Event], *, is_last: bool = True
+) -> _Culprit | None:
+    """Hand over all events, or all before the first that fails; return that one, which has been tried alone.
+
+    Halving hands over at most three times as many events as there are, wherever the culprit stands.
+    """
+    error = _try_to_hand_over(following, follower, events, is_last=is_last)
+    if error is None:
+        return None
+    if len(events) == 1:
+        return _Culprit(events[0], error)
+    middle = len(events) // 2
+    culprit = _hand_over_until_one_fails(following, follower, events[:middle], is_last=False)
+    return culprit or _hand_over_until_one_fails(following, follower, events[middle:], is_last=is_last)
+
+
+def _try_to_hand_over(
+    following: Following, follower: Follower, events: Sequence[Event], *, is_last: bool
+) -> Exception | None:
+    """Return what the events make the follower raise; what is not their fault passes to the caller."""
+    try:
+        _hand_over(following, follower, events, is_last=is_last)
+    except (LeaseLost, FollowerWaits, OperationalError, InterfaceError):
+        raise
+    except Exception as error:  # noqa: BLE001  whatever a follower raises must not stop the others' events
+        return error
+    return None
+
+
+def _hand_over(following: Following, follower: Follower, events: Sequence[Event], *, is_last: bool) -> None:
+    """Commit the position with the effects; where more events of the claim are to follow, hold on to it."""
+    due_at = Now() if is_last else Now() + LEASE
+    moved: dict[str, Any] = {"position": events[-1].position, "failures": 0, "last_error": "", "due_at": due_at}
     if following.outside:
         following.handle(events)
         finish(follower, **moved)
@@ -90,17 +133,18 @@ def _pause(follower: Follower, *, error: BaseException) -> None:
     finish(follower, due_at=Now() + pause, last_error=clean_error(error, 2000))
 
 
-def _record_failure(follower: Follower, events: Sequence[Event], *, error: Exception) -> bool:
-    """Count the failure; at the tenth of a single event set it aside. Return whether to go on behind it at once."""
+def _record_failure(follower: Follower, culprit: _Culprit) -> bool:
+    """Count the failure; at the tenth set the event aside. Return whether to go on behind it at once."""
+    event, error = culprit.event, culprit.error
     failures = follower.failures + 1
-    log.error("relay.failed", follower=follower.name, position=events[0].position, failures=failures, exc_info=error)
-    if failures < ATTEMPTS or len(events) > 1:
+    log.error("relay.failed", follower=follower.name, position=event.position, failures=failures, exc_info=error)
+    if failures < ATTEMPTS:
         pause = timedelta(seconds=min(2**failures, LONGEST_PAUSE))
         finish(follower, failures=failures, last_error=clean_error(error, 2000), due_at=Now() + pause)
         return False
     with transaction.atomic():
-        _set_aside(follower, events[0], error=error)
-        finish(follower, position=events[0].position, failures=0, last_error=clean_error(error, 2000), due_at=Now())
+        _set_aside(follower, event, error=error)
+        finish(follower, position=event.position, failures=0, last_error=clean_error(error, 2000), due_at=Now())
     return True
 
 

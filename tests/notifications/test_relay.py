@@ -32,12 +32,14 @@ def write_down(events: Sequence[Event]) -> None:
         )
 
 
-def relay_until_idle(following: Following) -> None:
-    """Relay as the loop does, with the pauses after failures skipped."""
-    for _ in range(100):
-        Follower.objects.update(due_at=Now())
+def relay_until_idle(following: Following) -> int:
+    """Relay as the loop does, with the pauses after failures skipped; return how many there were."""
+    pauses = 0
+    for _ in range(1000):
+        pauses += Follower.objects.filter(due_at__gt=Now()).update(due_at=Now())
         if not relay_once(following) and not Follower.objects.get().failures:
-            return
+            return pauses
+    raise AssertionError("it never came to an end")
 
 
 class TestRelayOnce:
@@ -88,7 +90,55 @@ class TestRelayOnce:
         incident = Incident.objects.get()
         assert (incident.position, incident.event["payload"]) == (2, {"n": 2})
         assert "cannot take two" in incident.error
-        assert tries == [4, 3] + [1] * (ATTEMPTS - 1)
+        assert tries == [4, 2] + [1] * ATTEMPTS
+
+    @pytest.mark.parametrize("bad", [1, 2, 100, 199, 200])
+    def test_hands_over_no_more_than_three_times_the_batch_and_pauses_for_the_culprit_alone(
+        self, following: Register, bad: int
+    ) -> None:
+        taken: list[int] = []
+        calls: list[int] = []
+
+        def choke(events: Sequence[Event]) -> None:
+            numbers = [event.payload["n"] for event in events]
+            calls.append(len(numbers))
+            if bad in numbers:
+                raise ValueError("bad")
+            taken.extend(numbers)
+
+        listener = following(choke)
+        tell(200)
+        pauses = relay_until_idle(listener)
+        assert sorted(taken) == [n for n in range(1, 201) if n != bad], "each good one is committed once"
+        assert sum(calls) <= 3 * 200 + ATTEMPTS
+        assert pauses == ATTEMPTS - 1
+
+    def test_a_batch_that_fails_where_no_event_does_alone_goes_through(self, following: Register) -> None:
+        seen: list[int] = []
+
+        def take_one(events: Sequence[Event]) -> None:
+            if len(events) > 1:
+                raise ValueError("too many at once")
+            seen.append(events[0].payload["n"])
+
+        listener = following(take_one)
+        tell(6)
+        pauses = relay_until_idle(listener)
+        assert (seen, Follower.objects.get().last_error) == ([1, 2, 3, 4, 5, 6], "")
+        assert pauses == 0
+
+    def test_keeps_its_lease_while_it_looks_for_the_culprit(self, following: Register) -> None:
+        held: list[bool] = []
+
+        def choke_on_four(events: Sequence[Event]) -> None:
+            held.append(Follower.objects.filter(due_at__gt=Now()).exists())
+            if any(event.payload["n"] == 4 for event in events):
+                raise ValueError("bad")
+
+        listener = following(choke_on_four)
+        tell(4)
+        relay_once(listener)
+        assert (len(held), all(held)) == (5, True)
 
     @pytest.mark.parametrize("reason", [FollowerWaits("engine away"), OperationalError("deadlock")])
     def test_waits_without_setting_aside_when_the_event_is_not_to_blame(
