@@ -47,3 +47,11 @@ class IdTaken(Conflict):
 
 class NotRequeuable(Conflict):
     """Only a message that ended in Error can go back to the queue; one in doubt is settled with its process."""
+
+
+class NotWaiting(Conflict):
+    """Only a message that waits for a database can be set aside; end the process that holds it first."""
+
+
+class NotSetAside(Conflict):
+    """This message is not set aside."""

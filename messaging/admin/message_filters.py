@@ -20,6 +20,7 @@ FOLDERS_OF: dict[str, tuple[str, ...]] = {
     Status.IN_DOUBT: (Folder.UNKNOWN, Folder.ERROR),
 }
 DEVICES_FOUND = 50
+SET_ASIDE = "set_aside"
 
 
 class FolderFilter(DropdownFilter):
@@ -39,10 +40,12 @@ class StatusFilter(DropdownFilter):
     parameter_name = "status"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return list(Status.choices)
+        return [*Status.choices, (SET_ASIDE, _("set aside"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Message]) -> QuerySet[Message]:
         wanted = self.value()
+        if wanted == SET_ASIDE:
+            return queryset.filter(set_aside_at__isnull=False)
         if wanted not in Status.values:
             return queryset
         return _in_folders(queryset.filter(status=wanted), FOLDERS_OF[str(wanted)])

@@ -36,6 +36,7 @@ from messaging.files.names import name_of
 from messaging.files.showing import open_file
 from messaging.models import Message
 from messaging.services.requeueing import is_requeuable, requeue_message
+from messaging.services.set_aside import bring_back_message, can_be_set_aside, set_aside_message
 
 
 @admin.register(Message)
@@ -71,7 +72,7 @@ class MessageAdmin(BigTableAdmin[Message]):
         "chain",
     )
     actions = ("requeue_chosen",)
-    actions_detail = ("requeue", "download")
+    actions_detail = ("requeue", "set_aside", "bring_back", "download")
     change_form_outer_after_template = "admin/messaging/message/page.html"
 
     class Media:
@@ -141,6 +142,19 @@ class MessageAdmin(BigTableAdmin[Message]):
         message = None if object_id is None else self.get_object(request, object_id)
         return message is None or is_requeuable(message)
 
+    def has_set_aside_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        """Offer it to operators, for what waits for a database."""
+        if not request.user.has_perm(f"records.{permission(Scope.OPERATIONS)}"):
+            return False
+        message = None if object_id is None else self.get_object(request, object_id)
+        return message is None or can_be_set_aside(message)
+
+    def has_bring_back_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        if not request.user.has_perm(f"records.{permission(Scope.OPERATIONS)}"):
+            return False
+        message = None if object_id is None else self.get_object(request, object_id)
+        return message is None or message.set_aside_at is not None
+
     def has_download_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
         message = None if object_id is None else self.get_object(request, object_id)
         return self.has_view_permission(request) and (message is None or message.file_gone_at is None)
@@ -171,6 +185,41 @@ class MessageAdmin(BigTableAdmin[Message]):
         def act(answers: dict[str, Any]) -> str:
             requeue_message(message_id=message.pk, reason=answers["reason"], actor=actor_of(request))
             return gettext("The message is back in the queue.")
+
+        form = ReasonForm(request.POST if request.method == "POST" else None)
+        return ask_then_act(self, request, message, question=question, act=act, form=form)
+
+    @action(description=_("Set aside"), permissions=["set_aside"], url_path="set-aside", icon="pause_circle")
+    def set_aside(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        message = get_subject(self, request, object_id)
+        question = Question(
+            title=gettext("Set this message aside?"),
+            text=gettext(
+                "The database is not offered it until somebody brings it back. Its sender's receipt goes on saying "
+                "“waiting”, with your reason."
+            ),
+            button=gettext("Set aside"),
+        )
+
+        def act(answers: dict[str, Any]) -> str:
+            set_aside_message(message_id=message.pk, reason=answers["reason"], actor=actor_of(request))
+            return gettext("The message is set aside.")
+
+        form = ReasonForm(request.POST if request.method == "POST" else None)
+        return ask_then_act(self, request, message, question=question, act=act, form=form)
+
+    @action(description=_("Bring back"), permissions=["bring_back"], url_path="bring-back", icon="play_circle")
+    def bring_back(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        message = get_subject(self, request, object_id)
+        question = Question(
+            title=gettext("Bring this message back?"),
+            text=gettext("The database is offered it again, in its old place by time; its setbacks are forgotten."),
+            button=gettext("Bring back"),
+        )
+
+        def act(answers: dict[str, Any]) -> str:
+            bring_back_message(message_id=message.pk, reason=answers["reason"], actor=actor_of(request))
+            return gettext("The message is offered again.")
 
         form = ReasonForm(request.POST if request.method == "POST" else None)
         return ask_then_act(self, request, message, question=question, act=act, form=form)

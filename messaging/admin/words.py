@@ -22,6 +22,8 @@ COLOURS = {
 
 
 def status_badge(message: Message) -> SafeString:
+    if message.set_aside_at is not None:
+        return badge(gettext("set aside"), "warning")
     return badge(message.get_status_display(), COLOURS[Message.Status(message.status)])
 
 

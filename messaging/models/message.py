@@ -8,6 +8,8 @@ from django.utils.translation import pgettext_lazy
 
 from messaging.models.parties import Device, Enterprise, ExchangeDatabase, Subsystem
 
+OFFERED = Q(direction="request", status="waiting", moving_from="", set_aside_at__isnull=True)
+
 
 class Message(models.Model):
     """One message and where its file belongs; the file follows the row.
@@ -70,8 +72,12 @@ class Message(models.Model):
     settled_at = models.DateTimeField(_("settled"), null=True)
     updated_at = models.DateTimeField(_("updated"), db_default=Now())
     setbacks = models.PositiveSmallIntegerField(_("setbacks running"), default=0)
-    """How often running it was left out or deadlocked."""
+    """How often running it was left out or deadlocked, or the ERP fell silent with it."""
     is_postponed = models.BooleanField(_("after the others"), default=False)
+    isolation = models.PositiveSmallIntegerField(_("isolation"), default=0, db_default=0)
+    """How often the ERP fell silent since then: each time the list with it is half as long, until it is alone."""
+    set_aside_at = models.DateTimeField(_("set aside"), null=True)
+    """Since when staff keep it from being offered; its receipt says why."""
 
     class Meta:
         verbose_name = _("message")
@@ -96,19 +102,23 @@ class Message(models.Model):
                 name="message_waiting_has_no_process",
                 condition=~Q(status="waiting", direction="request") | Q(process__isnull=True),
             ),
+            models.CheckConstraint(
+                name="message_set_aside_waits",
+                condition=Q(set_aside_at__isnull=True) | Q(status="waiting", direction="request"),
+            ),
         ]
         indexes = [
             # API_1 takes the oldest of each subsystem of its lane.
             models.Index(
                 name="message_queue_of_subsystem",
-                fields=["database", "subsystem", "is_postponed", "created_at", "id"],
-                condition=Q(direction="request", status="waiting", moving_from=""),
+                fields=["database", "subsystem", "is_postponed", "isolation", "created_at", "id"],
+                condition=OFFERED,
             ),
             # API_1 with `senders` takes the oldest of each sender.
             models.Index(
                 name="message_queue_of_sender",
-                fields=["database", "device", "is_postponed", "created_at", "id"],
-                condition=Q(direction="request", status="waiting", moving_from=""),
+                fields=["database", "device", "is_postponed", "isolation", "created_at", "id"],
+                condition=OFFERED,
             ),
             # A device fetches what is addressed to it, the oldest first.
             models.Index(
@@ -132,6 +142,8 @@ class Message(models.Model):
             # Statistics add up what was sent and what was settled in a period.
             models.Index(name="message_accepted", fields=["accepted_at"]),
             models.Index(name="message_settled", fields=["settled_at"], condition=Q(settled_at__isnull=False)),
+            # The admin lists what is set aside.
+            models.Index(name="message_set_aside", fields=["-id"], condition=Q(set_aside_at__isnull=False)),
             # The admin lists one folder of one database, newest first.
             models.Index(name="message_in_folder", fields=["database", "folder", "-id"]),
             # The trace collects what one call caused.

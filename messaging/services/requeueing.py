@@ -59,6 +59,7 @@ def _put_back(message: Message) -> None:
         settled_at=None,
         setbacks=0,
         is_postponed=False,
+        isolation=0,
         arrived_at=Now(),
         updated_at=Now(),
     )

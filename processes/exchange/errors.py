@@ -13,6 +13,10 @@ class ProcessNotFailed(Conflict):
     """Only a process whose file moves failed can be tried again."""
 
 
+class ProcessNotStarted(Conflict):
+    """Only a process that has not prepared anything can be ended by hand."""
+
+
 class FilesFound(Conflict):
     """None of these files is missing any more. Try again to move them."""
 

@@ -4,6 +4,8 @@ STARTED ── API_3 ──> READY_TO_COMMIT ── API_4, API_7 true, `committe
    │  └─ API_6 ─> INTERRUPTED │                                               └─> FAILED ── retry ──> CLEANUP
    └─ time ──> TIMED_OUT      ├─ API_5, API_7 false ──> ROLLED_BACK
                               └─ time ──> IN_DOUBT ── as READY_TO_COMMIT, without a limit of time
+
+`abandon` is API_6 in STARTED and API_5 in READY_TO_COMMIT: for an ERP that does not know how far it had come.
 """
 
 from enum import StrEnum
@@ -22,6 +24,7 @@ class Call(StrEnum):
     COMMIT = "API_4"
     ROLL_BACK = "API_5"
     INTERRUPT = "API_6"
+    ABANDON = "abandon"
     RESOLVE_COMMITTED = "API_7 true"
     RESOLVE_NOT_COMMITTED = "API_7 false"
 
@@ -41,6 +44,7 @@ _DO: dict[Call, tuple[ExchangeProcess.Status, ...]] = {
     Call.COMMIT: UNSETTLED,
     Call.ROLL_BACK: UNSETTLED,
     Call.INTERRUPT: (Status.STARTED,),
+    Call.ABANDON: (Status.STARTED, Status.READY_TO_COMMIT),
     Call.RESOLVE_COMMITTED: UNSETTLED,
     Call.RESOLVE_NOT_COMMITTED: UNSETTLED,
 }
@@ -49,6 +53,7 @@ _REPEAT: dict[Call, tuple[ExchangeProcess.Status, ...]] = {
     Call.COMMIT: (Status.CLEANUP, Status.FAILED, Status.DONE),
     Call.ROLL_BACK: (Status.ROLLED_BACK,),
     Call.INTERRUPT: (Status.INTERRUPTED,),
+    Call.ABANDON: (Status.INTERRUPTED, Status.ROLLED_BACK),
 }
 _RESOLVES = {
     Call.RESOLVE_COMMITTED: Decision.COMMITTED,

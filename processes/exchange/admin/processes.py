@@ -32,7 +32,7 @@ from processes.exchange.admin.words import duration_of, progress_of, status_badg
 from processes.exchange.models import ExchangeProcess, ProcessMessage
 from processes.exchange.services.cleanup import retry_process
 from processes.exchange.services.lost_files import find_lost_files, go_on_without_files
-from processes.exchange.services.operating import resolve_by_operator
+from processes.exchange.services.operating import end_by_operator, resolve_by_operator
 from processes.exchange.transitions import LIVE
 
 Status = ExchangeProcess.Status
@@ -61,7 +61,7 @@ class ExchangeProcessAdmin(BigTableAdmin[ExchangeProcess]):
     search_fields = ("=id", "=correlation_id")
     search_help_text = _("Exact process id or correlation id")
     fields = ("id", "database", "subsystems", "decision", "started_at", "ready_at", "ended_at", "duration", "chain")
-    actions_detail = ("committed", "not_committed", "retry", "go_on")
+    actions_detail = ("committed", "not_committed", "retry", "go_on", "end")
     change_form_outer_before_template = "admin/exchange/way.html"
     change_form_outer_after_template = "admin/exchange/page.html"
 
@@ -125,6 +125,9 @@ class ExchangeProcessAdmin(BigTableAdmin[ExchangeProcess]):
     def has_resolve_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
         return self._may_operate_on(request, object_id, Status.IN_DOUBT)
 
+    def has_end_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        return self._may_operate_on(request, object_id, Status.STARTED)
+
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
@@ -172,6 +175,26 @@ class ExchangeProcessAdmin(BigTableAdmin[ExchangeProcess]):
         shown = [message.pk for message in lost]
         form = LostFilesForm(request.POST if request.method == "POST" else None, initial={"shown": shown})
         return ask_then_act(self, request, process, question=ask_about(lost), act=act, form=form)
+
+    @action(description=_("End"), permissions=["end"], url_path="end", icon="stop_circle", dangerous=True)
+    def end(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        process = get_subject(self, request, object_id)
+        question = Question(
+            title=gettext("End this process?"),
+            text=gettext(
+                "Its messages are offered again at once, and whatever the ERP still says of this process is "
+                "cancelled, so it rolls back what it did. If the ERP dies of one of the messages, set that one aside."
+            ),
+            button=gettext("End it"),
+            dangerous=True,
+        )
+
+        def act(answers: dict[str, Any]) -> str:
+            end_by_operator(process_id=process.pk, reason=answers["reason"], actor=actor_of(request))
+            return gettext("The process has ended; its messages are offered again.")
+
+        form = ReasonForm(request.POST if request.method == "POST" else None)
+        return ask_then_act(self, request, process, question=question, act=act, form=form)
 
     @action(description=_("It was committed"), permissions=["resolve"], url_path="committed", icon="check_circle")
     def committed(self, request: HttpRequest, object_id: str) -> HttpResponse:

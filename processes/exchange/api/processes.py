@@ -31,10 +31,13 @@ from processes.exchange.models import ExchangeProcess
 from processes.exchange.selectors import get_process, present_processes
 from processes.exchange.services.accepting import Accept, accept_messages
 from processes.exchange.services.deciding import (
+    Abandon,
     Interrupt,
     Resolve,
     RollBack,
+    abandon_process,
     commit_process,
+    end_undelivered,
     interrupt_process,
     resolve_process,
     roll_back_process,
@@ -69,14 +72,19 @@ class ProcessesView(ApiView):
         tags=["exchange"],
         request=shapes.StartSerializer,
         responses=shapes.StartedSerializer,
+        examples=[shapes.START_EXAMPLE, shapes.BUSY_EXAMPLE],
     )
     def post(self, request: Request) -> HttpResponseBase:
-        """API_1: begin a process with the oldest messages; IDLE when none waits, BUSY while the lane is held."""
+        """API_1: begin a process with the oldest messages; IDLE when none waits, BUSY while the lane is held.
+
+        Asked again with the same `request_id` while that process is STARTED, the answer is the same process with the
+        same messages.
+        """
         wanted = read_body(request._request.body, Start)
         database = database_of(request)
         outcome = start_process(database=database, wanted=wanted, at=_now())
         if isinstance(outcome, Started):
-            return _answer_messages(database, outcome)
+            return _answer_messages(outcome)
         if isinstance(outcome, Busy):
             return Response({"version": VERSION, "status": "BUSY", "process_id": str(outcome.process_id)})
         return Response({"version": VERSION, "status": "IDLE"})
@@ -164,6 +172,21 @@ class InterruptView(_StepView):
         return _outcome(stop(text=wanted.text))
 
 
+class AbandonView(_StepView):
+    @extend_schema(
+        operation_id="exchange_abandon",
+        tags=["exchange"],
+        request=shapes.AbandonSerializer,
+        responses=shapes.OutcomeSerializer,
+        examples=[shapes.ABANDON_EXAMPLE, shapes.OK_EXAMPLE, shapes.CANCELLED_EXAMPLE],
+    )
+    def post(self, request: Request, process_id: UUID) -> Response:
+        """Give up a process, however far it had come: as API_6 in STARTED, as API_5 in READY_TO_COMMIT."""
+        wanted = read_body(request._request.body, Abandon)
+        stop = partial(abandon_process, database=database_of(request), process_id=process_id, at=_now())
+        return _outcome(stop(text=wanted.text))
+
+
 class ResolveView(_StepView):
     @extend_schema(
         operation_id="exchange_resolve",
@@ -189,18 +212,20 @@ def _own_database(request: Request) -> ExchangeDatabase | None:
     return holder if isinstance(holder, ExchangeDatabase) else None
 
 
-def _answer_messages(database: ExchangeDatabase, started: Started) -> StreamingHttpResponse:
-    """Stream the files. An answer that the ERP did not get whole ends the process: it cannot go on from a part."""
-    process_id = started.process.pk
+def _answer_messages(started: Started) -> StreamingHttpResponse:
+    """Stream the files. An answer that the ERP did not get whole ends the process: it cannot go on from a part.
+
+    Where the ERP hung up, a message may be why; where our disk failed, none of them is.
+    """
+    process_id, fence = started.process.pk, started.process.fence
     head = {"version": VERSION, "status": "OK", "process_id": str(process_id)}
 
-    def interrupt() -> None:
-        text = "its answer was not delivered whole"
-        interrupt_process(database=database, process_id=process_id, text=text, at=_now())
+    def end(*, was_silent: bool) -> None:
+        end_undelivered(process_id=process_id, fence=fence, was_silent=was_silent, at=_now())
 
     before = msgspec.json.encode(head)[:-1] + b',"messages":['
-    chunks = send_files(before, started.messages, b"]}", release=interrupt)
-    return StreamingHttpResponse(stream(chunks, interrupt), content_type="application/json")
+    chunks = send_files(before, started.messages, b"]}", release=partial(end, was_silent=False))
+    return StreamingHttpResponse(stream(chunks, partial(end, was_silent=True)), content_type="application/json")
 
 
 def _step(request: Request, shape: type[BodyT], process_id: UUID, service: Callable[..., bool]) -> Response:

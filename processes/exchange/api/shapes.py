@@ -3,12 +3,28 @@
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import OpenApiExample
 from rest_framework import serializers
 
 from config.common.fields import MomentField
 from messaging.api.messages import MessageSerializer
 from processes.exchange.models import ExchangeProcess, ProcessMessage
 
+START_EXAMPLE = OpenApiExample(
+    "begin, or ask for the same answer again",
+    value={"version": 1, "max_files": 10, "request_id": "erp-1.2026-11-18.0042"},
+    request_only=True,
+)
+BUSY_EXAMPLE = OpenApiExample(
+    "the lane is held",
+    value={"version": 1, "status": "BUSY", "process_id": "0d6f6c1e-6f5b-4a52-9b55-6a3f3d0f7c11"},
+    response_only=True,
+)
+ABANDON_EXAMPLE = OpenApiExample("give up", value={"version": 1, "text": "the ERP was restarted"}, request_only=True)
+OK_EXAMPLE = OpenApiExample("it is over", value={"version": 1, "status": "OK"}, response_only=True)
+CANCELLED_EXAMPLE = OpenApiExample(
+    "it had been decided already", value={"version": 1, "status": "CANCELLED"}, response_only=True
+)
 _RESULTS = [choice for choice in ProcessMessage.Result.choices if choice[0]]
 
 
@@ -23,6 +39,12 @@ class StartSerializer(VersionSerializer):
     max_mb = serializers.FloatField(min_value=1, required=False)
     committed = serializers.ListField(
         child=serializers.CharField(), required=False, help_text=_("processes that the ERP found committed")
+    )
+
+    request_id = serializers.RegexField(
+        r"^[A-Za-z0-9._-]{1,64}$",
+        required=False,
+        help_text=_("the caller's own id of this call: with the same one a lost answer is asked for again"),
     )
 
 
@@ -62,6 +84,10 @@ class RollBackSerializer(VersionSerializer):
 
 class InterruptSerializer(VersionSerializer):
     text = serializers.CharField()
+
+
+class AbandonSerializer(VersionSerializer):
+    text = serializers.CharField(required=False, help_text=_("why; after READY_TO_COMMIT it stands in the receipts"))
 
 
 class ResolveProcessSerializer(VersionSerializer):

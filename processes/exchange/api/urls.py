@@ -10,5 +10,6 @@ urlpatterns = [
     path("exchange/processes/<uuid:process_id>/commit/", processes.CommitView.as_view()),
     path("exchange/processes/<uuid:process_id>/rollback/", processes.RollBackView.as_view()),
     path("exchange/processes/<uuid:process_id>/interrupt/", processes.InterruptView.as_view()),
+    path("exchange/processes/<uuid:process_id>/abandon/", processes.AbandonView.as_view()),
     path("exchange/processes/<uuid:process_id>/resolve/", processes.ResolveView.as_view()),
 ]

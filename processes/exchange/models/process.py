@@ -46,6 +46,8 @@ class ExchangeProcess(models.Model):
     """The digest of what API_3 sent: a repeat must be the same."""
     replies = models.JSONField(_("replies"), default=list)
     """The ids of what it wrote; they stay readable when the replies themselves are taken back."""
+    request_id = models.CharField(_("request id"), max_length=64, blank=True, default="")
+    """The ERP's own id of the API_1 that began it: by it a lost answer is asked for again."""
     correlation_id = models.CharField(_("correlation id"), max_length=64, blank=True)
     due_at = models.DateTimeField(null=True)
     fence = models.BigIntegerField(default=0)
@@ -55,6 +57,11 @@ class ExchangeProcess(models.Model):
         verbose_name_plural = _("exchange processes")
         ordering = ["-started_at", "-id"]
         constraints = [
+            models.UniqueConstraint(
+                name="process_started_once_per_request",
+                fields=["database", "request_id"],
+                condition=Q(status="STARTED") & ~Q(request_id=""),
+            ),
             models.CheckConstraint(
                 name="process_ready_at_a_time",
                 condition=~Q(status__in=["READY_TO_COMMIT", "CLEANUP", "FAILED", "DONE", "IN_DOUBT"])

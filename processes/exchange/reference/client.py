@@ -1,5 +1,6 @@
 """The message server as the ERP sees it: one method for each call of the exchange, API_1 to API_7."""
 
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NotRequired, TypedDict
@@ -40,8 +41,8 @@ class Server:
     """Calls with a database's key. A method that returns a bool says True for OK and False for CANCELLED.
 
     Every method may raise `NoAnswer` (nobody knows whether it was carried out) and `Refused` (a mistake of the
-    caller's). API_1 and API_2 are called once, as the document has it; the others are repeated with the same body,
-    because the server recognises a repeat of them.
+    caller's). API_2 is called once, as the document has it; the others are repeated with the same body, because the
+    server recognises a repeat of them: API_1 by its `request_id`.
     """
 
     def __init__(self, url: str, key: str, *, timeout: float = 30.0, repeats: int = 5, pause: float = 0.2) -> None:
@@ -57,17 +58,18 @@ class Server:
         max_mb: int | None = None,
         committed: Sequence[str] = (),
     ) -> Started:
-        """API_1: begin a process and take its messages."""
+        """API_1: begin a process and take its messages; where the answer is lost, the same one is asked for again."""
         asked = {
+            "request_id": str(uuid.uuid4()),
             "subsystems": list(subsystems),
             "senders": list(senders),
             "max_files": max_files,
             "max_mb": max_mb,
             "committed": list(committed),
         }
-        self._calls.close()  # A kept connection may be dead already, and this call cannot be repeated blindly.
         body = encode({"version": 1} | {name: value for name, value in asked.items() if value})
-        said = self._calls.call("POST", "/exchange/processes/", body).json
+        path = "/exchange/processes/"
+        said = self._calls.repeat("POST", path, body, times=self._repeats, pause=self._pause).json
         return Started(said["status"], said.get("process_id", ""), said.get("messages", []))
 
     def accept(self, process_id: str, messages: Sequence[str]) -> bool:
@@ -90,6 +92,10 @@ class Server:
     def interrupt(self, process_id: str, text: str) -> bool:
         """API_6: give up a process that has not come to API_3."""
         return self._post(process_id, "interrupt", {"text": text})
+
+    def abandon(self, process_id: str, text: str) -> bool:
+        """Give up a process of which nothing was committed here, whether the server has had its API_3 or not."""
+        return self._post(process_id, "abandon", {"text": text})
 
     def resolve(self, process_id: str, *, committed: bool) -> bool:
         """API_7: say afterwards what became of the ERP's transaction."""

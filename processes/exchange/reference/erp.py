@@ -274,13 +274,16 @@ def settle_rolled_back(server: Server, store: Store, worker: str) -> None:
 
 
 def settle(server: Server, store: Store, process_id: str) -> bool:
-    """Tell the server by API_7, or by API_6 before its API_3, what became of the process here; say whether it heard."""
+    """Tell the server by API_7, or `abandon` before its API_3, what became of the process here; say whether it heard.
+
+    An API_3 that was thought lost may arrive after the status was asked for: `abandon` is right then as well.
+    """
     status = server.find_status(process_id)
     committed = store.was_committed(process_id)
     if status in ("READY_TO_COMMIT", "IN_DOUBT"):
         heard = server.resolve(process_id, committed=committed)
     elif status == "STARTED" and not committed:
-        heard = server.interrupt(process_id, "given up by the ERP after a failure")
+        heard = server.abandon(process_id, "given up by the ERP after a failure")
     else:
         heard = True  # Ended, being cleaned up, or unknown to the server: nothing waits for the ERP's word.
     if heard:

@@ -31,7 +31,7 @@ class Doubts:
         lies_in = message.moving_from or message.folder
         message.status, message.folder, message.process = Status.IN_DOUBT, Folder.UNKNOWN, process.pk
         message.moving_from = "" if lies_in == Folder.UNKNOWN else lies_in
-        message.settled_at = None
+        message.settled_at = message.set_aside_at = None
         message.save()
         if message.direction == Direction.REPLY:
             self._note_reply(process, message)

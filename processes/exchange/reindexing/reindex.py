@@ -128,7 +128,7 @@ class _Walk:
             self.doubts.hold(message)
             return
         message.folder, message.status, message.process = folder, STATUS_IN[Folder(folder)], None
-        message.settled_at = timezone.now()
+        message.settled_at, message.set_aside_at = timezone.now(), None
         if folder == Folder.ERROR:
             message.error_text = message.error_text or gettext("Found in Error; why is no longer known.")
         message.save()

@@ -24,6 +24,10 @@ class Interrupt(Body):
     text: Error
 
 
+class Abandon(Body):
+    text: Error = ""
+
+
 class Resolve(Body):
     committed: bool
 
@@ -50,6 +54,30 @@ def interrupt_process(*, database: ExchangeDatabase, process_id: UUID, text: str
         give_up(process, status, at=at, template=template, text=text)
 
     return _decide(Call.INTERRUPT, process_id, database, stop)
+
+
+def abandon_process(*, database: ExchangeDatabase, process_id: UUID, text: str, at: datetime) -> bool:
+    """API_6 before anything is prepared, API_5 after it: for an ERP that does not know how far it had come."""
+
+    def stop(process: ExchangeProcess) -> None:
+        if process.status == ExchangeProcess.Status.READY_TO_COMMIT:
+            roll_back(process, at=at, how="abandon", error_text=text)
+        else:
+            status, template = ExchangeProcess.Status.INTERRUPTED, gettext_noop("Abandoned by the ERP: %(text)s")
+            give_up(process, status, at=at, template=template, text=text)
+
+    return _decide(Call.ABANDON, process_id, database, stop)
+
+
+def end_undelivered(*, process_id: UUID, fence: int, was_silent: bool, at: datetime) -> None:
+    """End a process whose answer the ERP did not get whole, unless it has asked for it again or gone on meanwhile."""
+    with transaction.atomic():
+        process = hold_process(process_id)
+        if process.fence != fence or judge_call(Call.INTERRUPT, process) != Verdict.DO:
+            return
+        status = ExchangeProcess.Status.INTERRUPTED
+        text = gettext_noop("Interrupted: its answer was not delivered whole")
+        give_up(process, status, at=at, template=text, was_silent=was_silent)
 
 
 def resolve_process(

@@ -2,19 +2,25 @@
 
 from typing import Any
 
-from django.db.models import Case, CharField, F, OuterRef, QuerySet, Subquery, Value, When
+from django.db.models import Case, CharField, F, IntegerField, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Cast, Coalesce, Now
 from django.utils.translation import gettext_noop
 
 from messaging.models import Message
 from messaging.naming import subject_of
+from messaging.services.set_aside import SETBACKS
 from notifications.services.alerts import heal, raise_alert
 from processes.exchange.models import ExchangeProcess, ProcessMessage
 
 Folder, Status, Result = Message.Folder, Message.Status, ProcessMessage.Result
 PATIENCE = 5
 """So many setbacks running, and a message is offered after the others."""
-SETBACKS = "message.setbacks"
+# The columns hold no more than 32,767, and nobody need count so far.
+MOST_SETBACKS = 30_000
+MOST_ISOLATION = 20
+INT = IntegerField()
+OVERDUE = Q(setbacks__gte=PATIENCE - 1)
+"""The next setback is one too many."""
 
 
 def requests_of(process: ExchangeProcess, *results: str) -> QuerySet[Message]:
@@ -46,18 +52,41 @@ def give_back(messages: QuerySet[Message], *, error_text: str = "") -> None:
 
 def give_back_after_setback(messages: QuerySet[Message]) -> None:
     """Offer messages again that were left out or deadlocked; at the fifth time running they stand behind the others."""
+    _set_back(messages)
+
+
+def give_back_after_silence(messages: QuerySet[Message]) -> None:
+    """Offer messages again with which the ERP fell silent: one of them may be what it dies of.
+
+    From the fifth time running they stand behind the others, and each time in a list half as long: whichever it is
+    will soon be alone, behind those that it held up.
+    """
+    isolation = Case(
+        When(OVERDUE, then=_one_more("isolation", MOST_ISOLATION)), default=F("isolation"), output_field=INT
+    )
+    _set_back(messages, isolation=isolation, error_text="", error_code="")
+
+
+def _set_back(messages: QuerySet[Message], **changes: Any) -> None:
     keys = list(messages.values_list("pk", flat=True))
     Message.objects.filter(pk__in=keys).update(
         status=Status.WAITING,
         process=None,
-        setbacks=F("setbacks") + 1,
-        is_postponed=Case(When(setbacks__gte=PATIENCE - 1, then=Value(True)), default=F("is_postponed")),
+        setbacks=_one_more("setbacks", MOST_SETBACKS),
+        is_postponed=Case(When(OVERDUE, then=Value(True)), default=F("is_postponed")),
         updated_at=Now(),
+        **changes,
     )
     for message in Message.objects.filter(pk__in=keys, setbacks__gte=PATIENCE):
-        title = gettext_noop("Message %(message)s to %(database)s was left out or deadlocked %(times)s times running")
+        title = gettext_noop(
+            "Message %(message)s to %(database)s was left out, deadlocked or never answered %(times)s times running"
+        )
         detail = {"message": message.public_id, "database": message.database_id, "times": message.setbacks}
         raise_alert(SETBACKS, subject_of(message), title, detail)
+
+
+def _one_more(column: str, most: int) -> Case:
+    return Case(When(**{f"{column}__gte": most}, then=F(column)), default=F(column) + 1, output_field=INT)
 
 
 def heal_setbacks(messages: QuerySet[Message]) -> None:

@@ -23,6 +23,7 @@ from processes.exchange.services.freeing import (
     Status,
     give_back,
     give_back_after_setback,
+    give_back_after_silence,
     heal_setbacks,
     replies_of,
     requests_of,
@@ -39,7 +40,7 @@ def commit(process: ExchangeProcess, *, at: datetime, how: str) -> None:
     """The ERP has committed: say where each file belongs, and let the movers bring it there."""
     results = set(process.entries.filter(is_left_out=False).values_list("result", flat=True))
     heal_setbacks(requests_of(process, Result.PROCESSED, Result.INCORRECT))
-    settled = {"settled_at": at, "setbacks": 0, "is_postponed": False}
+    settled = {"settled_at": at, "setbacks": 0, "is_postponed": False, "isolation": 0}
     processed = requests_of(process, Result.PROCESSED)
     send_to(Folder.LOG, processed, status=Status.PROCESSED, error_text="", error_code="", **settled)
     if Result.INCORRECT in results:
@@ -89,9 +90,17 @@ def doubt(process: ExchangeProcess, *, at: datetime) -> None:
     ring(MOVES)
 
 
-def give_up(process: ExchangeProcess, status: str, *, at: datetime, template: str, text: str = "") -> None:
-    """End a process that was never ready to commit; its messages are offered again."""
-    give_back(requests_of(process))
+def give_up(
+    process: ExchangeProcess, status: str, *, at: datetime, template: str, text: str = "", was_silent: bool = False
+) -> None:
+    """End a process that was never ready to commit; its messages are offered again.
+
+    Where the ERP fell silent one of them may be why, so it is a setback for all of them.
+    """
+    if was_silent:
+        give_back_after_silence(requests_of(process))
+    else:
+        give_back(requests_of(process))
     process.ended_at = at
     _write(process, status, due_at=None)
     log(process, template, level=LogEntry.Level.WARNING, text=text)

@@ -17,10 +17,11 @@ from config.common.errors import Invalid
 from config.common.sql import among
 from messaging.models import Device, ExchangeDatabase, Message, Subsystem
 from messaging.protocol import Body, Id, megabytes
+from messaging.services.checking import keep_readable
 from messaging.services.values import Limits
 from processes.exchange.models import ExchangeProcess, ProcessMessage
 from processes.exchange.services.picking import pick_messages
-from processes.exchange.services.settling import commit
+from processes.exchange.services.settling import commit, give_up
 from processes.exchange.services.telling import log, tell, tell_contradiction
 from processes.exchange.transitions import LIVE, Call, Verdict, judge, overlap
 
@@ -29,7 +30,11 @@ BATCH = 1000
 Megabytes = Annotated[float, msgspec.Meta(ge=1)]
 
 
+RequestId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9._-]{1,64}\Z")]
+
+
 class Start(Body):
+    request_id: RequestId | None = None
     subsystems: list[Id] | None = None
     senders: list[Id] | None = None
     max_files: AtLeastOne | None = None
@@ -59,13 +64,16 @@ def start_process(*, database: ExchangeDatabase, wanted: Start, at: datetime) ->
     with transaction.atomic():
         ExchangeDatabase.objects.select_for_update(no_key=True).get(pk=database.pk)
         _settle(database, wanted.committed or (), at=at)
+        repeated = _find_repeated(database, wanted.request_id, at=at)
+        if repeated is not None:
+            return repeated
         blocking = _blocking(database, lane)
         if blocking is not None:
             return Busy(blocking)
         chosen = pick_messages(database, lane=lane, senders=senders, limits=_limits(wanted))
         if not chosen:
             return Idle()
-        return Started(_begin(database, lane, chosen, at=at), chosen)
+        return Started(_begin(database, lane, chosen, request_id=wanted.request_id or "", at=at), chosen)
 
 
 def _check_parties(database: ExchangeDatabase, lane: Collection[str], senders: Collection[str]) -> None:
@@ -115,15 +123,41 @@ def _uuid(text: str) -> UUID | None:
         return None
 
 
+def _find_repeated(database: ExchangeDatabase, request_id: str | None, *, at: datetime) -> Started | None:
+    """Find the process that this very call has begun before, and whose answer was lost: it is answered once more.
+
+    The fence goes up, so that an answer before this one that turns out to be cut does not end the process.
+    """
+    if not request_id:
+        return None
+    held = ExchangeProcess.objects.select_for_update(no_key=True)
+    process = held.filter(database=database, status=ExchangeProcess.Status.STARTED, request_id=request_id).first()
+    if process is None:
+        return None
+    entries = process.entries.filter(message__process=process.pk).select_related("message").order_by("place")
+    messages = keep_readable([entry.message for entry in entries])
+    if not messages:
+        text = gettext_noop("Interrupted: none of its files can be read any more")
+        give_up(process, ExchangeProcess.Status.INTERRUPTED, at=at, template=text)
+        return None
+    process.fence += 1
+    process.save(update_fields=["fence"])
+    log(process, gettext_noop("The ERP asks for the answer again (%(request)s)"), request=request_id)
+    return Started(process, messages)
+
+
 def _blocking(database: ExchangeDatabase, lane: list[str]) -> UUID | None:
     live = ExchangeProcess.objects.filter(database=database, status__in=LIVE).order_by("started_at", "pk")
     return next((pk for pk, other in live.values_list("pk", "lane") if overlap(lane, other)), None)
 
 
-def _begin(database: ExchangeDatabase, lane: list[str], chosen: list[Message], *, at: datetime) -> ExchangeProcess:
+def _begin(
+    database: ExchangeDatabase, lane: list[str], chosen: list[Message], *, request_id: str, at: datetime
+) -> ExchangeProcess:
     process = ExchangeProcess.objects.create(
         database=database,
         lane=lane,
+        request_id=request_id,
         started_at=at,
         due_at=Now() + timedelta(seconds=settings.EXCHANGE_STARTED_TIMEOUT),
         correlation_id=correlation_id(),

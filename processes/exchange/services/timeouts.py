@@ -35,6 +35,6 @@ def _time_out(process_id: UUID, *, fence: int) -> None:
         at = timezone.now()
         if process.status == Status.STARTED:
             text = gettext_noop("No word from the ERP in time: the messages are offered again")
-            give_up(process, Status.TIMED_OUT, at=at, template=text)
+            give_up(process, Status.TIMED_OUT, at=at, template=text, was_silent=True)
         elif process.status == Status.READY_TO_COMMIT:
             doubt(process, at=at)

@@ -5,9 +5,9 @@ JOIN messaging_message AS message ON message.id IN (
     FROM messaging_message
     WHERE database_id = %(database)s AND device_id = wanted.value
       AND subsystem_id IN (SELECT value FROM json_each(%(lane)s))
-      AND direction = 'request' AND status = 'waiting' AND moving_from = ''
-    ORDER BY is_postponed, created_at, id
+      AND direction = 'request' AND status = 'waiting' AND moving_from = '' AND set_aside_at IS NULL
+    ORDER BY is_postponed, isolation, created_at, id
     LIMIT %(most)s
 )
-ORDER BY message.is_postponed, message.created_at, message.id
+ORDER BY message.is_postponed, message.isolation, message.created_at, message.id
 LIMIT %(most)s

@@ -236,3 +236,30 @@ class TestRequeue:
         viewer = signed_in("viewer")
         assert address(page="requeue") not in viewer.get(address()).content.decode()
         assert viewer.post(address(page="requeue"), {"reason": "x"}).status_code == 403
+
+
+class TestSetAside:
+    def test_what_waits_is_set_aside_with_a_reason_and_brought_back(self, scene: Scene, operator: Client) -> None:
+        scene.send()
+        assert address(page="set-aside") in operator.get(address()).content.decode()
+        assert "This field is required" in operator.post(address(page="set-aside")).content.decode()
+        page = operator.post(address(page="set-aside"), {"reason": "it kills"}, follow=True).content.decode()
+        assert "The message is set aside." in page
+        assert (listed(operator, status="set_aside"), scene.start()["status"]) == (["m1"], "IDLE")
+        assert address(page="set-aside") not in operator.get(address()).content.decode()
+        page = operator.post(address(page="bring-back"), {"reason": "mended"}, follow=True).content.decode()
+        assert "The message is offered again." in page
+        assert (listed(operator, status="set_aside"), scene.start()["status"]) == ([], "OK")
+        assert ChangeRecord.objects.filter(kind="message", actor="staff:olga").count() == 2
+
+    def test_what_does_not_wait_is_not(self, scene: Scene, operator: Client) -> None:
+        scene.ready()
+        for page in ("set-aside", "bring-back"):
+            assert address(page=page) not in operator.get(address()).content.decode()
+            assert operator.post(address(page=page), {"reason": "x"}).status_code == 403
+
+    def test_a_viewer_is_offered_nothing(self, scene: Scene) -> None:
+        scene.send()
+        viewer = signed_in("viewer")
+        assert address(page="set-aside") not in viewer.get(address()).content.decode()
+        assert viewer.post(address(page="set-aside"), {"reason": "x"}).status_code == 403

@@ -34,6 +34,7 @@ class Process:
     id: str
     messages: list[str]
     status: str = "STARTED"
+    request_id: str = ""
     prepared: bytes = b""
     results: list[Json] = field(default_factory=list)
     replies: list[str] = field(default_factory=list)
@@ -186,12 +187,17 @@ class FakeServer:
             if id in self.processes and self.processes[id].status in ("READY_TO_COMMIT", "IN_DOUBT"):
                 self._finish(self.processes[id])
         for process in self.processes.values():
+            if process.status == "STARTED" and process.request_id == asked.get("request_id"):
+                messages = [self.stored[id].message for id in process.messages]
+                return {"version": 1, "status": "OK", "process_id": process.id, "messages": messages}
+        for process in self.processes.values():
             if process.status in ("STARTED", "READY_TO_COMMIT", "CLEANUP", "FAILED"):
                 return {"version": 1, "status": "BUSY", "process_id": process.id}
         messages = self._waiting("erp")[: asked.get("max_files", 10)]
         if not messages:
             return {"version": 1, "status": "IDLE"}
         process = Process(f"p{len(self.processes) + 1}", [message["id"] for message in messages])
+        process.request_id = asked.get("request_id", "-")
         self.processes[process.id] = process
         for id in process.messages:
             self.stored[id].process_id = process.id
@@ -220,6 +226,11 @@ class FakeServer:
             case "interrupt", "STARTED":
                 process.log.append(said["text"])
                 self._end(process, "INTERRUPTED")
+            case ("abandon", ("STARTED" | "READY_TO_COMMIT")):
+                process.log.append(said["text"])
+                self._end(process, "INTERRUPTED" if process.status == "STARTED" else "ROLLED_BACK")
+            case ("abandon", ("INTERRUPTED" | "ROLLED_BACK")):
+                pass
             case ("resolve", ("READY_TO_COMMIT" | "IN_DOUBT")):
                 self._finish(process) if said["committed"] else self._end(process, "ROLLED_BACK")
             case ("commit", "DONE") | ("rollback", "ROLLED_BACK") | ("interrupt", "INTERRUPTED"):

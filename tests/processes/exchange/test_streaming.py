@@ -11,6 +11,7 @@ from django.core.handlers.asgi import ASGIHandler
 from django.test import AsyncClient
 
 from messaging.files.reading import Unreadable
+from messaging.models import Message
 from processes.exchange.models import ExchangeProcess
 from tests.messaging.calls import file_of, write_replies
 from tests.messaging.disk import failing
@@ -49,6 +50,7 @@ class TestCut:
         with failing(errno.EIO, names=["read"], at=5), pytest.raises(OSError, match="Input/output"):
             scene.start()
         assert state(scene) == ("INTERRUPTED", "waiting")
+        assert Message.objects.get().setbacks == 0, "it was our disk"
         assert scene.start()["status"] == "OK"
 
     def test_file_shortened_after_the_check(self, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,6 +90,7 @@ class TestHangUp:
         async_to_sync(hang_up)(scene, after=pieces)
         assert state(scene) == ("INTERRUPTED", "waiting")
         assert "not delivered whole" in scene.process(str(ExchangeProcess.objects.get().pk))["log"][-1]["text"]
+        assert Message.objects.get().setbacks == 1, "the ERP may have died of it"
 
     def test_caller_that_hangs_up_when_it_has_all_goes_on(self, scene: Scene) -> None:
         scene.send("m1")

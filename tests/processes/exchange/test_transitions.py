@@ -27,6 +27,7 @@ TABLE = {
     "commit": [NO, OK, OK, OK, OK, NO, NO, ALERT, NO, OK],
     "rollback": [NO, OK, NO, NO, NO, NO, NO, OK, OK, OK],
     "interrupt": [OK, NO, NO, NO, NO, NO, OK, NO, NO, NO],
+    "abandon": [OK, OK, NO, NO, NO, NO, OK, OK, OK, NO],
     "resolve true": [NO, OK, OK, OK, OK, NO, NO, ALERT, NO, OK],
     "resolve false": [NO, OK, ALERT, ALERT, ALERT, NO, NO, OK, NO, OK],
 }
@@ -49,6 +50,7 @@ def body_of(scene: Scene, call: str) -> tuple[str, Answer]:
         "commit": {},
         "rollback": {"error_text": "no space"},
         "interrupt": {"text": "stop"},
+        "abandon": {"text": "restarted"},
         "resolve": {"committed": decision == "true"},
     }
     return name, fields[name]

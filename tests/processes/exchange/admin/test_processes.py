@@ -173,6 +173,27 @@ class TestGoOn:
         assert operator.post(address(process, "go-on"), {"shown": "1", "reason": "x"}).status_code == 403
 
 
+class TestEnd:
+    def test_a_started_one_is_ended_with_a_reason(self, scene: Scene, operator: Client) -> None:
+        scene.send()
+        process = scene.start()["process_id"]
+        assert address(process, "end") in operator.get(address(process)).content.decode()
+        assert "This field is required" in operator.post(address(process, "end")).content.decode()
+        page = operator.post(address(process, "end"), {"reason": "it hangs"}, follow=True).content.decode()
+        assert "The process has ended" in page
+        assert scene.process(process)["status"] == "INTERRUPTED"
+        assert "staff:olga: it hangs" in scene.process(process)["log"][-1]["text"]
+        change = ChangeRecord.objects.get(kind="process")
+        assert (change.actor, change.after) == ("staff:olga", {"status": "INTERRUPTED", "reason": "it hangs"})
+        assert scene.prepare(process, {"m1": "PROCESSED"}) == "CANCELLED"
+        assert scene.start()["status"] == "OK"
+
+    def test_others_are_not(self, scene: Scene, operator: Client) -> None:
+        process = scene.ready()
+        assert address(process, "end") not in operator.get(address(process)).content.decode()
+        assert operator.post(address(process, "end"), {"reason": "x"}).status_code == 403
+
+
 class TestDoubt:
     def test_shows_what_was_sent_what_was_prepared_and_what_the_erp_said(self, scene: Scene, operator: Client) -> None:
         process = put_in_doubt(scene, "PROCESSED_INCORRECT")
