@@ -18,6 +18,7 @@ from django.db import InterfaceError, OperationalError, transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext_noop
 
+from config.common.batches import write_in_halves
 from config.common.leases import LeaseLost, claim, finish
 from config.common.sql import fetch_row
 from config.common.text import clean_error
@@ -31,6 +32,8 @@ LEASE = timedelta(seconds=60)
 ATTEMPTS = 10
 LONGEST_PAUSE = 60
 INCIDENT = "follower.incident"
+WAITS = (FollowerWaits, OperationalError, InterfaceError)
+NOT_THEIR_FAULT = (LeaseLost, *WAITS)
 
 log = structlog.get_logger()
 
@@ -63,7 +66,7 @@ def relay_once(following: Following) -> bool:
     except LeaseLost:
         log.warning("relay.overtaken", follower=following.name, position=follower.position)
         return False
-    except (FollowerWaits, OperationalError, InterfaceError) as reason:
+    except WAITS as reason:
         _pause(follower, error=reason)
         return False
     return len(events) == limit
@@ -84,34 +87,21 @@ def _read(follower: Follower, limit: int) -> list[Event]:
     return list(Event.objects.filter(position__gt=follower.position).order_by("position")[:limit])
 
 
-def _hand_over_until_one_fails(
-    following: Following, follower: Follower, events: Sequence[Event], *, is_last: bool = True
-) -> _Culprit | None:
+def _hand_over_until_one_fails(following: Following, follower: Follower, events: Sequence[Event]) -> _Culprit | None:
     """Hand over all events, or all before the first that fails; return that one, which has been tried alone.
 
     Halving hands over at most three times as many events as there are, wherever the culprit stands.
     """
-    error = _try_to_hand_over(following, follower, events, is_last=is_last)
-    if error is None:
+
+    def write(part: Sequence[Event], is_last: bool) -> _Culprit | None:
+        _hand_over(following, follower, part, is_last=is_last)
         return None
-    if len(events) == 1:
-        return _Culprit(events[0], error)
-    middle = len(events) // 2
-    culprit = _hand_over_until_one_fails(following, follower, events[:middle], is_last=False)
-    return culprit or _hand_over_until_one_fails(following, follower, events[middle:], is_last=is_last)
 
+    def settle(event: Event, error: Exception, is_last: bool) -> _Culprit | None:
+        return _Culprit(event, error)
 
-def _try_to_hand_over(
-    following: Following, follower: Follower, events: Sequence[Event], *, is_last: bool
-) -> Exception | None:
-    """Return what the events make the follower raise; what is not their fault passes to the caller."""
-    try:
-        _hand_over(following, follower, events, is_last=is_last)
-    except (LeaseLost, FollowerWaits, OperationalError, InterfaceError):
-        raise
-    except Exception as error:  # noqa: BLE001  whatever a follower raises must not stop the others' events
-        return error
-    return None
+    parts = write_in_halves(events, write, settle, is_of_item=lambda error: not isinstance(error, NOT_THEIR_FAULT))
+    return next((culprit for _, culprit in parts if culprit is not None), None)  # what is behind it has its own turn
 
 
 def _hand_over(following: Following, follower: Follower, events: Sequence[Event], *, is_last: bool) -> None:
