@@ -61,6 +61,12 @@ SCHEDULE = (
         sentence="Delete deliveries that ended more than DELIVERY_DAYS ago; what may still be sent stays.",
     ),
     Upkeep(
+        name="forget_old_parked_messages",
+        function="notifications.services.parked.forget_old_parked",
+        at=crontab(minute="49", hour="1"),
+        sentence="Delete parked messages that were decided more than RETENTION_DAYS ago, and old counts of tries.",
+    ),
+    Upkeep(
         name="keep_rejected",
         function="sensors.services.upkeep.keep_rejected",
         at=crontab(minute="29", hour="1"),

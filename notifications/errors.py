@@ -128,3 +128,22 @@ class RepeatLimitReached(SessionError):
 
     status = 409
     session_code = SessionCode.LIMIT_REACHED
+
+
+class ParkedMessageNotFound(ApplicationError):
+    """There is no such parked message."""
+
+    status = 404
+
+
+class ParkedMessageDecided(ApplicationError):
+    """Somebody has sent this message again, or discarded it, already."""
+
+    status = 409
+
+
+class NotSentAgain(ApplicationError):
+    """The broker has not taken the message; it stays parked. Try again when RabbitMQ is back."""
+
+    status = 503
+    retry_after = 5

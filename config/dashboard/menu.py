@@ -75,6 +75,7 @@ MENU: tuple[tuple[Promise, tuple[Entry, ...]], ...] = (
             Entry(_("Trace"), "timeline", page="trace-page", permission="notifications.view_event"),
             _list(_("Followers"), "conversion_path", "notifications.follower"),
             _list(_("Incidents"), "emergency_home", "notifications.incident"),
+            _list(_("Parked messages"), "local_parking", "notifications.parkedmessage"),
             _list(_("Alert ladder"), "stairs", "notifications.rung"),
             _list(_("Repeat sessions"), "replay", "notifications.repeatsession"),
             _list(_("Session themes"), "category", "notifications.theme"),

@@ -4,6 +4,8 @@ import pika
 from django.conf import settings
 from pika.adapters.blocking_connection import BlockingConnection
 
+from config.engines.amqp_frames import TolerantConnection
+
 HEARTBEAT_SECONDS = 10
 CONNECT_SECONDS = 3.0
 HEALTH_SECONDS = 0.8
@@ -22,7 +24,7 @@ def parameters(*, seconds: float = CONNECT_SECONDS) -> pika.URLParameters:
 
 def connect(*, seconds: float = CONNECT_SECONDS) -> BlockingConnection:
     """Open a connection for one thread; raise `pika.exceptions.AMQPError` when that fails or takes too long."""
-    return BlockingConnection(parameters(seconds=seconds))
+    return BlockingConnection(parameters(seconds=seconds), _impl_class=TolerantConnection)
 
 
 def health() -> None:

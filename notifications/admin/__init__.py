@@ -1,5 +1,27 @@
 """Registers the admin pages of the spine."""
 
-from notifications.admin import alerts, deliveries, events, followers, incidents, ladder, names, sessions, themes
+from notifications.admin import (
+    alerts,
+    deliveries,
+    events,
+    followers,
+    incidents,
+    ladder,
+    names,
+    parked,
+    sessions,
+    themes,
+)
 
-__all__ = ["alerts", "deliveries", "events", "followers", "incidents", "ladder", "names", "sessions", "themes"]
+__all__ = [
+    "alerts",
+    "deliveries",
+    "events",
+    "followers",
+    "incidents",
+    "ladder",
+    "names",
+    "parked",
+    "sessions",
+    "themes",
+]

@@ -2,6 +2,7 @@ from notifications.models.alert import Alert, Rung
 from notifications.models.delivery import Attempt, Delivery, Endpoint, ListedSubject
 from notifications.models.event import Event, EventHour, Sequencer
 from notifications.models.follower import Follower, Incident
+from notifications.models.parked import MessageFailure, ParkedMessage
 from notifications.models.session import RepeatSession, SessionRecord, SessionStep, Theme
 
 __all__ = [
@@ -14,6 +15,8 @@ __all__ = [
     "Follower",
     "Incident",
     "ListedSubject",
+    "MessageFailure",
+    "ParkedMessage",
     "RepeatSession",
     "Rung",
     "Sequencer",

@@ -13,11 +13,14 @@ from dataclasses import dataclass, field
 
 import structlog
 from django.conf import settings
-from django.db import connections
+from django.db import DatabaseError, InterfaceError, connections
 from pika.adapters.blocking_connection import BlockingChannel, BlockingConnection
 from pika.exceptions import AMQPError
 
+from config.common.failures import is_database_away
 from config.engines.amqp import connect
+from config.engines.amqp_messages import AmqpMessage, read_message
+from notifications.services.poison import handle_redelivered
 from sensors.history.errors import HistoryAway
 from sensors.history.queue import QUEUE, BadBatch, declare_history_queue, decode_batch, unreadable_batch
 from sensors.history.store import get_store
@@ -26,6 +29,7 @@ from sensors.ingest.signals import Rejection, Signal
 
 TURN_SECONDS = 1.0
 REST_SECONDS = 5.0
+BYTES_OF_A_SIGNAL = 50
 
 log = structlog.get_logger(__name__)
 
@@ -36,13 +40,23 @@ class Batch:
 
     signals: list[Signal] = field(default_factory=list)
     unreadable: list[Rejection] = field(default_factory=list)
+    redelivered: list[AmqpMessage] = field(default_factory=list)
+    """Not read yet: somebody had them before and failed, or died."""
+    redelivered_bytes: int = 0
     last_tag: int = 0
     begun: float = 0.0
 
-    def add(self, tag: int, body: bytes) -> None:
+    def add(self, message: AmqpMessage) -> None:
         if not self.last_tag:
             self.begun = time.monotonic()
-        self.last_tag = tag
+        self.last_tag = message.tag
+        if message.was_delivered:
+            self.redelivered.append(message)
+            self.redelivered_bytes += len(message.body)
+        else:
+            self.read(message.body)
+
+    def read(self, body: bytes) -> None:
         try:
             self.signals += decode_batch(body)
         except BadBatch as error:
@@ -50,7 +64,8 @@ class Batch:
 
     @property
     def is_full(self) -> bool:
-        return len(self.signals) >= settings.HISTORY_BATCH
+        about = len(self.signals) + self.redelivered_bytes // BYTES_OF_A_SIGNAL
+        return about >= settings.HISTORY_BATCH
 
     @property
     def is_ripe(self) -> bool:
@@ -123,23 +138,41 @@ class HistoryConsumer:
         """Fetch until the batch is full, the queue empty or the turn over; return whether there may be more."""
         until = time.monotonic() + TURN_SECONDS
         while not self._batch.is_full and time.monotonic() < until:
-            method, _, body = channel.basic_get(self._queue)
+            method, properties, body = channel.basic_get(self._queue)
             if method is None:
                 return False
-            self._batch.add(method.delivery_tag, body)
+            self._batch.add(read_message(self._queue, method, properties, body))
         return True
 
     def _write(self, channel: BlockingChannel) -> None:
         batch, self._batch = self._batch, Batch()
         try:
-            writing = _start(lambda: write_signals(get_store(), batch.signals, batch.unreadable))
-            _wait_for(writing, channel.connection)
+            _wait_for(_start(lambda: _write_batch(batch)), channel.connection)
         except HistoryAway:
             log.warning("history.waits", signals=len(batch.signals))
             channel.basic_nack(batch.last_tag, multiple=True, requeue=True)
             self._is_away, self._resting_until = True, time.monotonic() + REST_SECONDS
         else:
             channel.basic_ack(batch.last_tag, multiple=True)
+
+
+def _write_batch(batch: Batch) -> None:
+    if batch.redelivered:
+        try:
+            handle_redelivered(batch.redelivered, _write_messages, away=HistoryAway)
+        except (DatabaseError, InterfaceError) as error:
+            if not is_database_away(error):
+                raise
+            raise HistoryAway from error
+    if batch.signals or batch.unreadable:
+        write_signals(get_store(), batch.signals, batch.unreadable)
+
+
+def _write_messages(messages: list[AmqpMessage]) -> None:
+    batch = Batch()
+    for message in messages:
+        batch.read(message.body)
+    write_signals(get_store(), batch.signals, batch.unreadable)
 
 
 def _start(work: Callable[[], None]) -> "Future[None]":

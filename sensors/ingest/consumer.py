@@ -2,8 +2,9 @@
 
 A message is acknowledged only after its signals are committed and their batch is confirmed on its way to history, so a
 crash anywhere repeats the batch, and the fold makes a repeat harmless. A batch that fails for its data is halved until
-the culprit is alone, which is kept as rejected. While the database is away the messages go back to the queue and the
-connection is kept alive; nothing is held for longer than a batch takes.
+the culprit is alone, which is kept as rejected. What comes a second time was in the hands of somebody who failed, or
+died: it is counted before it is read (`notifications.services.poison`), and parked in the end. While the database is
+away the messages go back to the queue and the connection is kept alive; nothing is held for longer than a batch takes.
 """
 
 import time
@@ -19,15 +20,18 @@ import msgspec
 import pika.exceptions
 import structlog
 from django.conf import settings
-from django.db import connections
+from django.db import DatabaseError, InterfaceError, connections
 from pika.adapters.blocking_connection import BlockingChannel, BlockingConnection
 from pika.spec import Basic, BasicProperties
 from prometheus_client import Counter
 
 from config.common.batches import DatabaseGone, database_answers, write_in_halves, write_patiently
 from config.common.correlation import PATTERN
+from config.common.failures import is_database_away
 from config.common.text import clean_text
 from config.engines.amqp import connect
+from config.engines.amqp_messages import AmqpMessage, property_text, read_message
+from notifications.services.poison import handle_redelivered
 from sensors.heartbeat.hearing import forget_consumer, mark_consumer
 from sensors.history.queue import QUEUE as HISTORY
 from sensors.history.queue import declare_history_queue, encode_batch
@@ -39,6 +43,7 @@ PREFETCH_BATCHES = 3
 HELD_BATCHES = 3
 IDLE_MARK_SECONDS = 1.0
 DATABASE_PAUSE = 1.0
+BYTES_OF_A_SIGNAL = 100
 
 SIGNALS = Counter("postern_signals", "Signals consumed from RabbitMQ", ["outcome"])
 
@@ -50,17 +55,29 @@ class Batch:
     """What has been received and not yet committed."""
 
     items: list[Signal | Rejection] = field(default_factory=list)
+    redelivered: list[AmqpMessage] = field(default_factory=list)
     probes: list[datetime] = field(default_factory=list)
     last_tag: int = 0
     begun: float = 0.0
+    size: int = 0
+    """In signals; of what is not read yet, about."""
 
     def add(self, tag: int, items: list[Signal | Rejection], probe: datetime | None) -> None:
+        self._take(tag)
+        self.items += items
+        self.size += len(items)
+        if probe is not None:
+            self.probes.append(probe)
+
+    def add_redelivered(self, message: AmqpMessage) -> None:
+        self._take(message.tag)
+        self.redelivered.append(message)
+        self.size += 1 + len(message.body) // BYTES_OF_A_SIGNAL
+
+    def _take(self, tag: int) -> None:
         if not self.last_tag:
             self.begun = time.monotonic()
         self.last_tag = tag
-        self.items += items
-        if probe is not None:
-            self.probes.append(probe)
 
 
 class Consumer:
@@ -105,7 +122,7 @@ class Consumer:
 
     def _turn(self) -> None:
         """Receive until there is a batch to commit or one was committed; an empty batch now and then is a mark."""
-        if self._committing is not None and len(self._batch.items) >= HELD_BATCHES * settings.INGEST_BATCH:
+        if self._committing is not None and self._batch.size >= HELD_BATCHES * settings.INGEST_BATCH:
             # The database is slow: leave what comes in the socket, so that memory does not grow with the backlog.
             wait_for([self._committing[1]], timeout=IDLE_MARK_SECONDS)
         else:
@@ -130,20 +147,25 @@ class Consumer:
         now = time.monotonic()
         if not self._batch.last_tag:
             return now - self._marked > IDLE_MARK_SECONDS
-        return len(self._batch.items) >= settings.INGEST_BATCH or now - self._batch.begun >= settings.INGEST_SECONDS
+        return self._batch.size >= settings.INGEST_BATCH or now - self._batch.begun >= settings.INGEST_SECONDS
 
     def _receive(
         self, channel: BlockingChannel, method: Basic.Deliver, properties: BasicProperties, body: bytes
     ) -> None:
         probe = probe_sent_at(properties, body)
-        items = [] if probe is not None else read_signals(body, _origin(properties))[0]
+        if probe is None and method.redelivered:
+            # Not even read here: reading may be what the one before died of.
+            self._batch.add_redelivered(read_message(QUEUE, method, properties, body))
+            return
+        origin = _origin(properties.message_id, properties.correlation_id, properties.timestamp)
+        items = [] if probe is not None else read_signals(body, origin)[0]
         self._batch.add(method.delivery_tag, items, probe)
 
     def _begin_commit(self) -> None:
         batch, self._batch = self._batch, Batch()
         self._marked = time.monotonic()
         mark = partial(mark_consumer, self.name, batch.probes)
-        committed = self._committer.submit(apply_or_halve, batch.items, also=mark)
+        committed = self._committer.submit(commit_batch, batch, also=mark)
         committed.add_done_callback(lambda _: self._wake())
         self._committing = (batch, committed)
 
@@ -191,6 +213,35 @@ class Consumer:
             log.info("ingest.closed", consumer=self.name, error=repr(error))
 
 
+def commit_batch(batch: Batch, *, also: Callable[[], None]) -> Applied:
+    """Apply what came before first: `also` marks that everything up to here has been committed."""
+    if not batch.redelivered:
+        return apply_or_halve(batch.items, also=also)
+    try:
+        parts = handle_redelivered(batch.redelivered, _apply_messages, away=DatabaseGone)
+        parts.append(apply_or_halve(batch.items, also=also))
+    except (DatabaseError, InterfaceError) as error:
+        if not is_database_away(error):
+            raise
+        raise DatabaseGone from error
+    accepted = [signal for part in parts for signal in part.accepted]
+    refused = [refusal for part in parts for refusal in part.refused.values()]
+    return Applied(accepted, dict(enumerate(refused)))
+
+
+def _apply_messages(messages: list[AmqpMessage]) -> Applied:
+    items: list[Signal | Rejection] = []
+    for message in messages:
+        timestamp = message.properties.get("timestamp")
+        origin = _origin(
+            message.text("message_id"),
+            message.text("correlation_id"),
+            timestamp if isinstance(timestamp, int) else None,
+        )
+        items += read_signals(message.body, origin)[0]
+    return apply_or_halve(items, also=_nothing)
+
+
 def apply_or_halve(items: list[Signal | Rejection], *, also: Callable[[], None]) -> Applied:
     """Apply a batch; one that fails for its data is halved until the culprit is alone and kept as rejected.
 
@@ -205,11 +256,16 @@ def apply_or_halve(items: list[Signal | Rejection], *, also: Callable[[], None])
         return write([_unusable(item, error)], is_last)
 
     whole, begin = Applied(), 0
-    for part, applied in write_in_halves(items, write, reject):
+    for part, applied in write_in_halves(items, write, reject, is_of_item=_is_of_item):
         whole.accepted += applied.accepted
         whole.refused |= {begin + place: refusal for place, refusal in applied.refused.items()}
         begin += len(part)
     return whole
+
+
+def _is_of_item(error: Exception) -> bool:
+    """Take what no column holds for the signal's fault; any other error may be ours, and then nothing is given up."""
+    return isinstance(error, DatabaseError | ValueError)
 
 
 def _unusable(item: Signal | Rejection, error: Exception) -> Rejection:
@@ -218,12 +274,12 @@ def _unusable(item: Signal | Rejection, error: Exception) -> Rejection:
     return Rejection(0, Code.BAD_SHAPE, message, clean_text(item.sensor_id, 64), clean_text(raw, 1024))
 
 
-def _origin(properties: BasicProperties) -> Origin:
-    chain = properties.correlation_id or ""
+def _origin(message_id: str | bytes | None, correlation_id: str | bytes | None, timestamp: int | None) -> Origin:
+    chain = property_text(correlation_id)
     return Origin(
         received_at=int(time.time() * 1000),
-        message_id=properties.message_id or None,
-        timestamp=properties.timestamp,
+        message_id=property_text(message_id) or None,
+        timestamp=timestamp,
         correlation_id=chain if PATTERN.fullmatch(chain) else "",
     )
 

@@ -15,7 +15,7 @@ class Received(Protocol):
         """They have taken effect, and what they caused has been sent."""
 
     def give_back(self) -> None:
-        """They have not: let them come again."""
+        """They have not, for nothing that is in them: let them come again."""
 
 
 class Bus(Protocol):

@@ -2,7 +2,8 @@
 
 One AMQP message is an envelope of many: a role answers a hundred events in one turn, and each envelope costs as much as
 a single one would. It is kept for ten minutes: whatever matters is told again every ten seconds, so behind a role that
-is away for a day nothing would pile up but repeats.
+is away for a day nothing would pile up but repeats. An envelope that comes a second time comes alone, and its tries are
+counted (`notifications.services.poison`): a role that dies of one gets past it.
 """
 
 from collections import defaultdict, deque
@@ -12,12 +13,18 @@ from typing import Any
 
 import msgspec
 import structlog
+from django.utils.translation import gettext_noop
 from pika.adapters.blocking_connection import BlockingChannel, BlockingConnection
 from pika.exceptions import AMQPError
 from pika.spec import BasicProperties
 
+from config.common.text import clean_error
 from config.engines.amqp import connect
+from config.engines.amqp_messages import REJECTED, AmqpMessage, read_message
 from config.engines.publisher import NotPublished, NotRouted, Publisher, Sent
+from config.records.models import LogEntry
+from config.records.services.log import Entry, write_entries
+from notifications.services.poison import finish, is_hopeless, park, put_down, take_up
 from processes.coordination.messages import (
     COORDINATOR,
     WRITER,
@@ -37,6 +44,7 @@ UNREAD = 20
 KEPT_MILLISECONDS = 600_000
 CONFIRMED_WITHIN = 5.0
 """Seconds that the broker has for a message."""
+UNREADABLE = gettext_noop("A message of the queue %(queue)s cannot be read: %(cause)s")
 
 log = structlog.get_logger(__name__)
 _publisher = Publisher()
@@ -49,7 +57,7 @@ class AmqpBus:
         self._connection: BlockingConnection | None = None
         self._channel: BlockingChannel | None = None
         self._consumed = ""
-        self._arrived: deque[tuple[int, bytes]] = deque()
+        self._arrived: deque[AmqpMessage] = deque()
 
     def send(self, letters: list[Letter]) -> None:
         by_queue: defaultdict[str, list[Message]] = defaultdict(list)
@@ -71,11 +79,31 @@ class AmqpBus:
         connection, channel = self._open(queue)
         if not self._arrived:
             connection.process_data_events(time_limit=wait)
+        try:
+            return self._take(channel, most)
+        except BaseException:
+            # What was taken out here must not stay on the channel: a later acknowledgement would cover it.
+            self.close()
+            raise
+
+    def _take(self, channel: BlockingChannel, most: int) -> "_Taken":
         messages, tag = list[Message](), 0
         while self._arrived and len(messages) < most:
-            tag, body = self._arrived.popleft()
-            messages += _read(body)
+            if self._arrived[0].was_delivered:
+                return _Taken(self, channel, tag, messages) if messages else self._take_redelivered(channel)
+            envelope = self._arrived.popleft()
+            tag = envelope.tag
+            messages += _read(envelope)
         return _Taken(self, channel, tag, messages)
+
+    def _take_redelivered(self, channel: BlockingChannel) -> "_Taken":
+        """Take one envelope alone; the count of its tries is written before it is read."""
+        envelope = self._arrived.popleft()
+        failures = take_up([envelope])[envelope.digest]
+        if is_hopeless(failures):
+            park(envelope, failures)
+            return _Taken(self, channel, envelope.tag, [])
+        return _Taken(self, channel, envelope.tag, _read(envelope), (envelope,))
 
     def close(self) -> None:
         connection, self._connection, self._channel = self._connection, None, None
@@ -116,7 +144,7 @@ class AmqpBus:
         return connection, channel
 
     def _arrive(self, channel: Any, method: Any, properties: Any, body: bytes) -> None:
-        self._arrived.append((method.delivery_tag, body))
+        self._arrived.append(read_message(self._consumed, method, properties, body))
 
 
 @dataclass(frozen=True)
@@ -125,14 +153,19 @@ class _Taken:
     channel: BlockingChannel
     tag: int
     messages: list[Message]
+    counted: tuple[AmqpMessage, ...] = ()
 
     def done(self) -> None:
+        if self.counted:
+            finish(self.counted)
         if self.tag:
             self.channel.basic_ack(self.tag, multiple=True)
 
     def give_back(self) -> None:
         """Close the line: the broker gives whatever is not acknowledged to the next who asks."""
         self.bus.close()
+        if self.counted:
+            put_down(self.counted)
 
 
 def _send(queue: str, body: bytes) -> Sent:
@@ -160,9 +193,14 @@ def _envelopes(messages: Iterable[bytes]) -> Iterator[bytes]:
     yield b"[" + b",".join(inside) + b"]"
 
 
-def _read(body: bytes) -> list[Message]:
+def _read(envelope: AmqpMessage) -> list[Message]:
+    """Read the messages of an envelope; one that cannot be read is noted and passed over."""
     try:
-        return decode(body)
-    except msgspec.MsgspecError as error:
-        log.error("coordination.unreadable", error=str(error), size=len(body))
+        return decode(envelope.body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        cause = clean_error(error, 300)
+        log.error("coordination.unreadable", error=cause, size=len(envelope.body))
+        REJECTED.labels(envelope.queue).inc()
+        told = {"queue": envelope.queue, "cause": cause}
+        write_entries([Entry(LogEntry.Level.WARNING, LogEntry.Kind.REFUSED, UNREADABLE, told, envelope.queue)])
         return []

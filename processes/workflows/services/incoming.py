@@ -1,7 +1,8 @@
 """Events from RabbitMQ: fetched, written into the outbox, acknowledged. In that order.
 
 A crash in between repeats the message, and its id makes the repeat harmless. What cannot be used is logged and
-acknowledged. When the database is away the message goes back to the queue.
+acknowledged. When the database is away the message goes back to the queue; so does one that fails in another way, and
+when it comes again its tries are counted (`notifications.services.poison`).
 """
 
 from typing import Any
@@ -13,14 +14,17 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop
 from pika.adapters.blocking_connection import BlockingChannel, BlockingConnection
 from pika.exceptions import AMQPError
-from pika.spec import BasicProperties
 
 from config.common.api import decode
 from config.common.correlation import PATTERN, correlated
 from config.common.errors import ApplicationError
+from config.common.failures import is_database_away
+from config.common.text import clean_text
 from config.engines.amqp import connect
+from config.engines.amqp_messages import REJECTED, AmqpMessage, read_message
 from config.records.models import LogEntry
 from config.records.services.log import write_entry
+from notifications.services.poison import EngineAway, handle_redelivered
 from processes.workflows.services.event_starts import KIND
 from processes.workflows.services.receiving import receive_event
 from processes.workflows.services.topology import QUEUE, declare
@@ -53,9 +57,9 @@ class Incoming:
             channel = self._open()
             for _ in range(BATCH):
                 method, properties, body = channel.basic_get(self._queue)
-                if method is None or method.delivery_tag is None:
+                if method is None:
                     return False
-                self._take(channel, method.delivery_tag, properties, body)
+                self._take(channel, read_message(self._queue, method, properties, body))
         except AMQPError as error:
             log.warning("workflows.in_disconnected", error=repr(error))
             self.close()
@@ -75,33 +79,47 @@ class Incoming:
             declare(self._channel)
         return self._channel
 
-    def _take(self, channel: BlockingChannel, tag: int, properties: BasicProperties, body: bytes) -> None:
+    def _take(self, channel: BlockingChannel, message: AmqpMessage) -> None:
         try:
-            take_message(properties, body)
-        except (DatabaseError, InterfaceError):
-            channel.basic_nack(tag, requeue=True)
+            if message.was_delivered:
+                handle_redelivered([message], _take_again, away=EngineAway)
+            else:
+                take_message(message)
+        except Exception:
+            channel.basic_nack(message.tag, requeue=True)
             raise
-        channel.basic_ack(tag)
+        channel.basic_ack(message.tag)
 
 
-def take_message(properties: BasicProperties, body: bytes) -> None:
+def _take_again(messages: list[AmqpMessage]) -> None:
+    for message in messages:
+        try:
+            take_message(message)
+        except (DatabaseError, InterfaceError) as error:
+            if not is_database_away(error):
+                raise
+            raise EngineAway from error
+
+
+def take_message(message: AmqpMessage) -> None:
     """Receive the event of one message; its own id is `message_id`, where it has one."""
-    chain = properties.correlation_id or ""
-    source = f"amqp:{properties.app_id}" if properties.app_id else "amqp"
+    chain, app, own_id = message.text("correlation_id"), message.text("app_id"), message.text("message_id")
+    source = f"amqp:{app}" if app else "amqp"
     with correlated(chain if PATTERN.fullmatch(chain) else None):
         try:
-            wanted = _read(body)
+            wanted = _read(message.body)
             receive_event(
                 source=source,
                 type=wanted.type,
-                id=properties.message_id or wanted.id,
+                id=own_id or wanted.id,
                 record=wanted.record,
                 payload=wanted.payload,
                 at=timezone.now(),
             )
         except (ApplicationError, msgspec.ValidationError) as error:
-            cause = f"{error} {getattr(error, 'data', '')}"[:300].replace("\x00", "\ufffd")
-            told = {"source": source, "cause": cause, "id": str(properties.message_id or "")[:200]}
+            REJECTED.labels(message.queue).inc()
+            cause = clean_text(f"{error} {getattr(error, 'data', '')}", 300)
+            told = {"source": source, "cause": cause, "id": own_id[:200]}
             write_entry(level=LogEntry.Level.WARNING, kind=KIND, subject="amqp", template=REFUSED, data=told)
 
 

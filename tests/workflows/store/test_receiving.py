@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
-from pika.spec import BasicProperties
 
 from config.common.errors import Invalid
+from config.engines.amqp_messages import AmqpMessage
 from config.records.models import LogEntry
 from notifications.models import Event
 from processes.workflows.models import ReceivedEvent
@@ -16,6 +16,10 @@ pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
 def receive(**fields: Any) -> str:
     return receive_event(**{"source": "key:a", "type": "custom.x", "at": timezone.now(), **fields})
+
+
+def amqp_message(body: bytes) -> AmqpMessage:
+    return AmqpMessage("workflows.events", body, {"message_id": "m1"}, was_delivered=False)
 
 
 class TestReceiveEvent:
@@ -58,13 +62,13 @@ class TestReceiveEvent:
 class TestTakeMessage:
     def test_the_same_message_twice_is_one_event(self) -> None:
         for _ in range(2):
-            take_message(BasicProperties(message_id="m1"), b'{"type": "custom.x", "record": "r", "payload": {"a": 1}}')
+            take_message(amqp_message(b'{"type": "custom.x", "record": "r", "payload": {"a": 1}}'))
         assert Event.objects.get().payload["record"] == "r"
 
     @pytest.mark.parametrize(
         "body", [b"{", b"[]", b'{"type": 5}', b'{"type": "sensor.x"}', b'{"type": "custom.x", "y": 1}']
     )
     def test_what_cannot_be_used_is_logged(self, body: bytes) -> None:
-        take_message(BasicProperties(message_id="m1"), body)
+        take_message(amqp_message(body))
         assert not Event.objects.exists()
         assert LogEntry.objects.get(kind="workflow").data["id"] == "m1"

@@ -13,7 +13,7 @@ from processes.coordination.messages import COORDINATOR, WRITER, Letter, Message
 from tests.conftest import ServerAddresses
 from tests.faults.patience import eventually
 
-pytestmark = pytest.mark.xdist_group("amqp")
+pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("amqp")]
 QUEUES = (WRITER, COORDINATOR, queue_of_reader("main"))
 WAIT = 5.0
 """How long a message may take; nobody waits so long for one that is there."""

@@ -1,0 +1,264 @@
+"""No message stops a consumer: after everything that may lie in a queue, a good one is still handled."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+import pika
+import pytest
+from django.db import DataError
+from pika.adapters.blocking_connection import BlockingChannel
+from pika.spec import BasicProperties
+
+from config.records.models import LogEntry
+from notifications.models import Alert, Event, ParkedMessage
+from processes.coordination.bus import amqp
+from processes.coordination.bus.amqp import AmqpBus
+from processes.coordination.coordinator.role import Coordinator
+from processes.coordination.messages import COORDINATOR, Message, Told, encode
+from processes.coordination.models import RoleLife
+from processes.workflows.services import incoming
+from processes.workflows.services import topology as workflows
+from processes.workflows.services.incoming import Incoming
+from processes.workflows.services.receiving import receive_event
+from sensors.history import consumer as history_consumer
+from sensors.history.consumer import HistoryConsumer
+from sensors.history.queue import QUEUE as HISTORY
+from sensors.history.queue import declare_history_queue, encode_batch
+from sensors.history.store import get_store
+from sensors.history.values import Period
+from sensors.history.writing import write_signals
+from sensors.ingest import consumer
+from sensors.ingest.apply import apply_signals
+from sensors.ingest.signals import Signal
+from sensors.ingest.topology import QUEUE as SIGNALS
+from sensors.ingest.topology import declare as declare_signals
+from sensors.models import RejectedSignal, SensorState
+from tests.conftest import ServerAddresses
+from tests.faults.hostile import BODIES, PROPERTIES, RawProperties, encode_properties
+from tests.processes.coordination.cast import DATABASES
+from tests.sensors.amqp import consume
+from tests.sensors.history.past import signal
+from tests.sensors.registry import make_sensor
+
+pytestmark = [pytest.mark.django_db(transaction=True, databases=DATABASES), pytest.mark.xdist_group("amqp")]
+
+GOOD = {"sensor_id": "0xA", "data": 1}
+
+
+class Queue:
+    def __init__(self, channel: BlockingChannel, name: str) -> None:
+        self._channel, self.name = channel, name
+        channel.queue_purge(name)
+        channel.confirm_delivery()
+
+    def send(self, body: bytes, encoded: bytes = b"\x00\x00") -> None:
+        self._channel.basic_publish("", self.name, body, RawProperties(encoded), mandatory=True)
+
+    def send_everything(self, good: bytes, *odd: bytes) -> None:
+        """Send every odd property with a good body, every odd body without properties."""
+        for encoded in PROPERTIES.values():
+            self.send(good, encoded)
+        for body in [*BODIES.values(), *odd]:
+            self.send(body)
+
+    @property
+    def waiting(self) -> int:
+        return int(self._channel.queue_declare(self.name, passive=True).method.message_count)
+
+
+@pytest.fixture
+def channel(servers: ServerAddresses, settings: Any) -> Iterator[BlockingChannel]:
+    settings.AMQP_URL = servers.amqp
+    settings.HISTORY_SECONDS = 0.2
+    parameters = pika.URLParameters(servers.amqp)
+    parameters.heartbeat = 0
+    connection = pika.BlockingConnection(parameters)
+    channel = connection.channel()
+    declare_signals(channel)
+    declare_history_queue(channel)
+    workflows.declare(channel)
+    channel.queue_declare(COORDINATOR, durable=True)
+    channel.queue_purge(HISTORY)
+    yield channel
+    channel.queue_delete(COORDINATOR)
+    connection.close()
+    amqp._publisher.close()
+
+
+def turn(run_once: Callable[[], object], until: Callable[[], bool], *, seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not until():
+        assert time.monotonic() < end, "the consumer did not get there"
+        run_once()
+
+
+def test_signals(channel: BlockingChannel) -> None:
+    make_sensor()
+    make_sensor("0xB")
+    queue = Queue(channel, SIGNALS)
+    queue.send_everything(json.dumps(GOOD).encode())
+    queue.send(json.dumps({**GOOD, "sensor_id": "0xB"}).encode())
+    consume(lambda: SensorState.objects.filter(sensor="0xB", value=1).exists(), seconds=60)
+    assert queue.waiting == 0
+    assert not ParkedMessage.objects.exists()
+    binary = RejectedSignal.objects.filter(code="bad_shape", sensor_id="0xA")
+    assert binary.exists(), "an id of bytes is no id, and is named as refused"
+
+
+def test_history(channel: BlockingChannel, db: None) -> None:
+    queue = Queue(channel, HISTORY)
+    odd = [
+        Signal("0xA", 2**63 - 1, "a", 1, 1),
+        Signal("0xA", -(2**63), "b", -(2**63), -1),
+        Signal("0x\x00A", 1, "\x00", 2**62, 2**62),
+        Signal("x" * 70_000, 1, "y" * 70_000, 1, 1),
+    ]
+    queue.send_everything(encode_batch([signal(0)]), *(encode_batch([each]) for each in odd))
+    queue.send(encode_batch([signal(7)]))
+    consumer = HistoryConsumer()
+    turn(consumer.run_once, lambda: signal(7) in get_store().read_signals(["0xA"], Period(), limit=100))
+    consumer.close()
+    assert queue.waiting == 0
+    assert not ParkedMessage.objects.exists()
+
+
+def test_workflow_events(channel: BlockingChannel) -> None:
+    queue = Queue(channel, workflows.QUEUE)
+    queue.send_everything(b'{"type": "custom.odd"}')
+    queue.send(b'{"type": "custom.good"}')
+    taking = Incoming()
+    turn(taking.take_once, lambda: Event.objects.filter(type="custom.good").exists())
+    taking.close()
+    assert queue.waiting == 0
+    assert not ParkedMessage.objects.exists()
+    ids = {event.payload["id"] for event in Event.objects.filter(type="custom.odd")}
+    assert {"\\xff\\xfe\\x80\x01", r"a\x00b"} <= ids, "ids that differ stay different"
+    assert Event.objects.filter(payload__source=r"amqp:a\x00b").exists()
+    assert LogEntry.objects.filter(kind="workflow").count() >= len(BODIES)
+
+
+def test_coordination(channel: BlockingChannel) -> None:
+    queue = Queue(channel, COORDINATOR)
+    odd = [
+        encode(Message(told, event=event, role="\x00", reason="\x00", ids=[2**62]))
+        for told in Told
+        for event in (0, -1, 2**62)
+    ]
+    envelopes = [b"[" + each + b"]" for each in odd]
+    queue.send_everything(b"[" + encode(Message(Told.ALIVE, role="someone")) + b"]", *envelopes)
+    queue.send(b"[" + encode(Message(Told.ALIVE, role="last")) + b"]")
+    bus = AmqpBus()
+    role = Coordinator(bus)
+    turn(lambda: role.receive(0.2), lambda: RoleLife.objects.filter(name="last").exists())
+    bus.close()
+    assert queue.waiting == 0
+    assert not ParkedMessage.objects.exists()
+    assert LogEntry.objects.filter(subject=COORDINATOR).count() >= len(BODIES) - 1
+
+
+def test_a_message_that_pika_cannot_decode_arrives_without_its_headers(channel: BlockingChannel) -> None:
+    make_sensor()
+    queue = Queue(channel, SIGNALS)
+    queue.send(json.dumps(GOOD).encode(), PROPERTIES["headers:milliseconds"])
+    consume(lambda: Event.objects.exists())
+    assert queue.waiting == 0
+
+
+def test_signals_that_fail_for_no_known_reason_are_parked_and_the_line_goes_on(
+    channel: BlockingChannel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_sensor()
+    real = apply_signals
+
+    def choke(items: list[Any], **options: Any) -> Any:
+        if any(getattr(item, "id", "") == "bad" for item in items):
+            raise ZeroDivisionError("a bug")
+        return real(items, **options)
+
+    monkeypatch.setattr(consumer, "apply_signals", choke)
+    queue = Queue(channel, SIGNALS)
+    for name in (b"a", b"bad", b"b"):
+        queue.send(json.dumps(GOOD).encode(), encode_properties(message_id=name, timestamp=int(time.time())))
+    with pytest.raises(ZeroDivisionError):
+        consume(lambda: False)
+    consume(lambda: ParkedMessage.objects.exists() and queue.waiting == 0)
+    parked = ParkedMessage.objects.get()
+    assert (parked.queue, parked.properties["message_id"]) == (SIGNALS, "bad")
+    assert bytes(parked.body) == json.dumps(GOOD).encode()
+    assert Alert.objects.get().subject == f"queue/{SIGNALS}"
+    assert SensorState.objects.get().last_id == "b"
+
+
+def test_history_that_fails_for_no_known_reason_is_parked_and_the_line_goes_on(
+    channel: BlockingChannel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = write_signals
+
+    def choke(store: Any, signals: list[Signal], unreadable: Any) -> None:
+        if signal(1) in signals:
+            raise ZeroDivisionError("a bug")
+        real(store, signals, unreadable)
+
+    monkeypatch.setattr(history_consumer, "write_signals", choke)
+    queue = Queue(channel, HISTORY)
+    for number in range(3):
+        queue.send(encode_batch([signal(number)]))
+    taking = HistoryConsumer()
+    with pytest.raises(ZeroDivisionError):
+        turn(taking.run_once, lambda: False)
+    turn(taking.run_once, lambda: ParkedMessage.objects.exists())
+    taking.close()
+    assert bytes(ParkedMessage.objects.get().body) == encode_batch([signal(1)])
+    assert get_store().read_signals(["0xA"], Period(), limit=9) == [signal(2), signal(0)]
+    assert queue.waiting == 0
+
+
+def test_an_event_that_fails_for_no_known_reason_is_parked_and_the_line_goes_on(
+    channel: BlockingChannel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = receive_event
+
+    def choke(**fields: Any) -> Any:
+        if fields["type"] == "custom.bad":
+            raise DataError("cannot be stored")
+        return real(**fields)
+
+    monkeypatch.setattr(incoming, "receive_event", choke)
+    queue = Queue(channel, workflows.QUEUE)
+    queue.send(b'{"type": "custom.bad"}')
+    queue.send(b'{"type": "custom.good"}')
+    taking = Incoming()
+    with pytest.raises(DataError):
+        taking.take_once()
+    turn(taking.take_once, lambda: Event.objects.filter(type="custom.good").exists())
+    taking.close()
+    assert bytes(ParkedMessage.objects.get().body) == b'{"type": "custom.bad"}'
+    assert queue.waiting == 0
+
+
+def test_an_envelope_that_a_role_dies_of_is_parked_and_the_line_goes_on(channel: BlockingChannel) -> None:
+    queue = Queue(channel, COORDINATOR)
+    queue.send(b"[" + encode(Message(Told.ALIVE, role="bad")) + b"]")
+    queue.send(b"[" + encode(Message(Told.ALIVE, role="good")) + b"]")
+    heard: list[str] = []
+    for _ in range(20):
+        bus = AmqpBus()
+        taken = bus.receive(COORDINATOR, most=500, wait=2.0)
+        heard = [message.role for message in taken.messages]
+        if "bad" not in heard:
+            taken.done()
+        bus.close()  # the role has died of it
+        if heard == ["good"]:
+            break
+    assert heard == ["good"]
+    assert b"bad" in bytes(ParkedMessage.objects.get().body)
+
+
+def test_msgspec_and_pika_are_used_as_tested() -> None:
+    """The bodies above are odd for these decoders; others may need others."""
+    with pytest.raises((msgspec.MsgspecError, UnicodeDecodeError)):
+        msgspec.json.decode(BODIES["no_text"])
+    assert BasicProperties().encode()

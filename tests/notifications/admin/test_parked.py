@@ -1,0 +1,48 @@
+import pytest
+from django.test import Client
+
+from notifications.models import ParkedMessage
+from tests.staff import signed_in
+
+LIST = "/admin/notifications/parkedmessage/"
+
+pytestmark = pytest.mark.embedded
+
+
+@pytest.fixture
+def parked(db: None) -> ParkedMessage:
+    body = b'{"sensor_id": "\x00\xff", <b>'
+    return ParkedMessage.objects.create(queue="signals.state", body=body, failures=5, error="KeyError: 'x'")
+
+
+@pytest.fixture
+def operator(db: None) -> Client:
+    return signed_in("operator")
+
+
+def test_shows_what_is_parked_whatever_its_bytes(operator: Client, parked: ParkedMessage) -> None:
+    for address in (LIST, f"{LIST}{parked.pk}/change/"):
+        page = operator.get(address).content.decode()
+        assert "signals.state" in page
+        assert "&lt;b&gt;" in page
+        assert "KeyError" in page
+
+
+def test_discards_with_a_reason(operator: Client, parked: ParkedMessage) -> None:
+    operator.post(f"{LIST}{parked.pk}/discard/", {})
+    assert ParkedMessage.objects.get().status == "parked", "a reason is needed"
+    page = operator.post(f"{LIST}{parked.pk}/discard/", {"reason": "junk"}, follow=True).content.decode()
+    assert ParkedMessage.objects.get().status == "discarded"
+    assert "has been discarded" in page
+
+
+def test_says_that_there_is_no_broker_to_send_to(operator: Client, parked: ParkedMessage) -> None:
+    page = operator.post(f"{LIST}{parked.pk}/resend/", follow=True).content.decode()
+    assert "it stays parked" in page
+    assert ParkedMessage.objects.get().status == "parked"
+
+
+def test_decisions_are_for_operators(parked: ParkedMessage) -> None:
+    client = signed_in("viewer")
+    assert client.get(LIST).status_code == 200
+    assert client.post(f"{LIST}{parked.pk}/discard/", {"reason": "x"}).status_code == 403
