@@ -16,6 +16,7 @@ class SensorsConfig(AppConfig):
         from sensors.heartbeat.flapping import calm_once
         from sensors.heartbeat.hearing import listen_once
         from sensors.heartbeat.sweep import sweep_once
+        from sensors.heartbeat.unmuted import UNMUTED, tell_unmuted_once
         from sensors.history.follower import FOLLOWING
         from sensors.history.spool import drain_spool_once
         from sensors.ingest.storm import watch_rejected_once
@@ -25,6 +26,7 @@ class SensorsConfig(AppConfig):
 
         register_work(Work(name="hearing", run_once=listen_once, every=2.0))
         register_work(Work(name="heartbeat", run_once=sweep_once, every=1.0))
+        register_work(Work(name=UNMUTED, run_once=tell_unmuted_once, every=2.0))
         register_work(Work(name="alerts.flapping", run_once=calm_once, every=10.0))
         register_work(Work(name="alerts.rejected", run_once=watch_rejected_once, every=10.0))
         follow(FOLLOWING)

@@ -77,11 +77,24 @@ class SensorClient(models.Model):
 
     sensor = models.ForeignKey(Sensor, verbose_name=_("sensor"), on_delete=models.CASCADE, related_name="links")
     client = models.ForeignKey(Client, verbose_name=_("client"), on_delete=models.CASCADE, related_name="links")
+    is_loss_untold = models.BooleanField(db_default=False)
+    """The sensor is lost and this client does not know: muted, or linked since. It is not told of the end either."""
+    tell_at = models.DateTimeField(null=True)
+    """When the mute ends that keeps the loss from this client: what is still lost then is told."""
 
     class Meta:
         verbose_name = _("link")
         verbose_name_plural = _("links")
-        constraints = [models.UniqueConstraint(name="sensor_client_once", fields=["sensor", "client"])]
+        constraints = [
+            models.UniqueConstraint(name="sensor_client_once", fields=["sensor", "client"]),
+            models.CheckConstraint(
+                name="link_tells_only_what_is_untold", condition=Q(tell_at__isnull=True) | Q(is_loss_untold=True)
+            ),
+        ]
+        indexes = [
+            # What was lost under a mute is told when the mute ends.
+            models.Index(name="link_tell", fields=["tell_at"], condition=Q(tell_at__isnull=False)),
+        ]
 
     def __str__(self) -> str:
         return f"{self.sensor_id} → {self.client_id}"

@@ -18,7 +18,8 @@ from notifications.sending.signing import make_secret
 from notifications.services.endpoints import close_unreachable, welcome
 from notifications.services.registry import RegistryChange, tell_registry_changes
 from sensors.errors import ClientNotFound
-from sensors.models import Client
+from sensors.heartbeat.unmuted import look_again
+from sensors.models import Client, SensorClient
 from sensors.services.cancelling import cancel_of_client
 from sensors.services.rules import client_faults
 from sensors.services.values import ClientEdits, ClientValues
@@ -139,6 +140,8 @@ def _write(client: Client, wanted: ClientValues, *, actor: str) -> None:
         close_unreachable(endpoint.pk, gettext_noop("switched off: nothing waits any more"))
     if (wanted.active and not before.active) or (before.paused and not wanted.paused):
         welcome(endpoint)
+    if before.muted_until != wanted.muted_until:
+        look_again(SensorClient.objects.filter(client=client))
     _tell(client.pk, before, wanted, actor=actor)
 
 

@@ -13,15 +13,16 @@ from django.utils.translation import gettext_noop
 
 from config.common.correlation import new_correlation_id
 from config.common.moments import format_moment
-from config.common.sql import among
+from config.common.sql import among, among_numbers, run_for_rows
 from notifications.models import Delivery
 from notifications.services.deliveries import Owed, owe
 from notifications.services.events import Fact, record_events
 from sensors.ingest.fold import ConnectionRestored, Happening, LossWithdrawn, StateChanged
 from sensors.ingest.signals import moment
-from sensors.models import Sensor, SensorClient
+from sensors.models import Client, Sensor, SensorClient
 
 CLIENT_INACTIVE = gettext_noop("the client is inactive")
+LOSS_UNTOLD = gettext_noop("the client was not told of the loss")
 FOLD_FROM = 5
 LONGEST_LIST = 200
 
@@ -53,9 +54,17 @@ class Told:
 
 @dataclass(frozen=True)
 class Listener:
+    """A client of a sensor."""
+
+    link_id: int
     endpoint_id: int
     muted_until: datetime | None
     is_off: bool
+    is_loss_untold: bool
+    tell_at: datetime | None
+
+    def is_muted(self, at: datetime) -> bool:
+        return self.muted_until is not None and at < self.muted_until
 
 
 def subject_of(sensor_id: str) -> str:
@@ -68,20 +77,84 @@ def tell(happened: Sequence[AnyHappening], *, now: datetime) -> None:
         return
     sensors = Sensor.objects.only("id", "address", "muted_until").in_bulk({each.sensor_id for each in happened})
     told = [_word(each) for each in happened]
-    listeners = _listeners(sensors)
+    listeners = _listeners(happened, now)
     record_events(_fact(each, sensors[each.happening.sensor_id], now) for each in told)
     owe(list(_messages(told, sensors, listeners, now)))
+    _record_untold(happened, sensors, listeners, now)
 
 
-def _listeners(sensor_ids: Iterable[str]) -> dict[str, list[Listener]]:
+def tell_unmuted(lost: Sequence[ConnectionLost], *, now: datetime) -> None:
+    """Tell of standing losses the clients whose mute has ended; of those who are muted still, note until when.
+
+    The event was written when the connection was lost. Call it while the state rows are locked.
+    """
+    sensors = Sensor.objects.only("id", "address", "muted_until").in_bulk([each.sensor_id for each in lost])
+    due = {
+        sensor_id: [each for each in found if each.tell_at is not None and each.tell_at <= now]
+        for sensor_id, found in _listeners(lost, now).items()
+    }
+    open_to = {
+        sensor_id: [each for each in found if not _mute_end(sensors[sensor_id], each, now)]
+        for sensor_id, found in due.items()
+    }
+    owe(list(_messages([_word(each) for each in lost], sensors, open_to, now)))
+    _record_untold(lost, sensors, due, now)
+
+
+def _listeners(happened: Sequence[AnyHappening], now: datetime) -> dict[str, list[Listener]]:
     """Return the clients of each sensor; what one that is off would be told waits for it, as cancelled."""
-    links = SensorClient.objects.filter(sensor_id__in=among(list(sensor_ids))).order_by("client_id")
+    sensor_ids = {each.sensor_id for each in happened}
+    links = SensorClient.objects.filter(sensor_id__in=among(sensor_ids))
+    if any(isinstance(each, ConnectionLost) for each in happened):
+        # Whoever lifts a mute at this moment must find the loss that it withholds.
+        muted = Client.objects.filter(pk__in=links.values("client"), muted_until__gt=now)
+        list(muted.select_for_update(no_key=True).order_by("pk").values_list("pk"))
     found: dict[str, list[Listener]] = defaultdict(list)
-    for sensor_id, endpoint_id, muted_until, is_on, is_endpoint_on in links.values_list(
-        "sensor_id", "client__endpoint_id", "client__muted_until", "client__active", "client__endpoint__active"
+    for sensor_id, link_id, endpoint_id, muted_until, is_on, is_endpoint_on, untold, tell_at in links.order_by(
+        "client_id"
+    ).values_list(
+        "sensor_id",
+        "pk",
+        "client__endpoint_id",
+        "client__muted_until",
+        "client__active",
+        "client__endpoint__active",
+        "is_loss_untold",
+        "tell_at",
     ):
-        found[sensor_id].append(Listener(endpoint_id, muted_until, not (is_on and is_endpoint_on)))
+        is_off = not (is_on and is_endpoint_on)
+        found[sensor_id].append(Listener(link_id, endpoint_id, muted_until, is_off, untold, tell_at))
     return found
+
+
+def _record_untold(
+    happened: Sequence[AnyHappening], sensors: dict[str, Sensor], listeners: dict[str, list[Listener]], now: datetime
+) -> None:
+    """Write down who was kept from a loss, and until when; with its end there is nothing left to tell."""
+    rows: list[tuple[bool, datetime | None, int]] = []
+    for each in happened:
+        if isinstance(each, StateChanged):
+            continue
+        for listener in listeners.get(each.sensor_id, []):
+            is_lost = isinstance(each, ConnectionLost)
+            tell_at = _mute_end(sensors[each.sensor_id], listener, now) if is_lost else None
+            if (tell_at is not None, tell_at) != (listener.is_loss_untold, listener.tell_at):
+                rows.append((tell_at is not None, tell_at, listener.link_id))
+    write_untold(rows)
+
+
+def write_untold(rows: Sequence[tuple[bool, datetime | None, int]]) -> None:
+    """Write of links whether a loss is untold and when to tell it; locked in order of id, as everyone does."""
+    if rows:
+        links = SensorClient.objects.filter(pk__in=among_numbers([pk for _, _, pk in rows]))
+        list(links.select_for_update(no_key=True).order_by("pk").values_list("pk"))
+        run_for_rows("sensors", "write_untold", rows)
+
+
+def _mute_end(sensor: Sensor, listener: Listener, now: datetime) -> datetime | None:
+    """Return when a loss of this sensor may be told to this client, if not now."""
+    ends = [end for end in (sensor.muted_until, listener.muted_until) if end is not None and now < end]
+    return max(ends, default=None)
 
 
 def _word(happening: AnyHappening) -> Told:
@@ -131,55 +204,58 @@ def _messages(
     told: Sequence[Told], sensors: dict[str, Sensor], listeners: dict[str, list[Listener]], now: datetime
 ) -> Iterable[Owed]:
     """Make the messages of each client; many losses or restores of one client at once become lists."""
-    folded: dict[tuple[Listener, str], list[Told]] = defaultdict(list)
+    folded: dict[tuple[int, str], list[Told]] = defaultdict(list)
     for each in told:
-        for listener in listeners.get(each.happening.sensor_id, []):
-            if isinstance(each.happening, ConnectionLost | ConnectionRestored) and not listener.is_off:
-                folded[listener, each.type].append(each)
+        sensor = sensors[each.happening.sensor_id]
+        for listener in listeners.get(sensor.id, []):
+            kept_from = _kept_from(each.happening, sensor, listener, now)
+            if kept_from or listener.is_off:
+                yield _single(each, sensor, listener.endpoint_id, kept_from or CLIENT_INACTIVE, bool(kept_from))
+            elif isinstance(each.happening, ConnectionLost | ConnectionRestored):
+                folded[listener.endpoint_id, each.type].append(each)
             else:
-                yield _single(each, sensors, listener, now)
-    for (listener, _), group in folded.items():
-        yield from _fold(group, sensors, listener, now)
+                yield _single(each, sensor, listener.endpoint_id)
+    for (endpoint_id, _), group in folded.items():
+        yield from _fold(group, sensors, endpoint_id, now)
 
 
-def _fold(group: list[Told], sensors: dict[str, Sensor], listener: Listener, now: datetime) -> Iterable[Owed]:
-    loud = [each for each in group if not _muted(each, sensors, listener, now)]
-    if len(loud) < FOLD_FROM:
-        yield from (_single(each, sensors, listener, now) for each in group)
+def _fold(group: list[Told], sensors: dict[str, Sensor], endpoint_id: int, now: datetime) -> Iterable[Owed]:
+    if len(group) < FOLD_FROM:
+        yield from (_single(each, sensors[each.happening.sensor_id], endpoint_id) for each in group)
         return
-    yield from (_single(each, sensors, listener, now) for each in group if each not in loud)
-    for start in range(0, len(loud), LONGEST_LIST):
-        yield _list(loud[start : start + LONGEST_LIST], sensors, listener, now)
+    for start in range(0, len(group), LONGEST_LIST):
+        yield _list(group[start : start + LONGEST_LIST], sensors, endpoint_id, now)
 
 
-def _muted(told: Told, sensors: dict[str, Sensor], listener: Listener, now: datetime) -> str:
-    if not isinstance(told.happening, ConnectionLost):
-        return ""
-    if sensors[told.happening.sensor_id].is_muted(now):
-        return gettext_noop("the sensor is muted")
-    if listener.muted_until is not None and now < listener.muted_until:
-        return gettext_noop("the client is muted")
-    return ""
+def _kept_from(happening: AnyHappening, sensor: Sensor, listener: Listener, now: datetime) -> str:
+    """Return why this client is not told: a mute, or an end of a loss that it has not heard of."""
+    match happening:
+        case StateChanged():
+            return ""
+        case ConnectionLost():
+            if sensor.is_muted(now):
+                return gettext_noop("the sensor is muted")
+            return gettext_noop("the client is muted") if listener.is_muted(now) else ""
+        case _:
+            return LOSS_UNTOLD if listener.is_loss_untold else ""
 
 
-def _single(told: Told, sensors: dict[str, Sensor], listener: Listener, now: datetime) -> Owed:
-    sensor = sensors[told.happening.sensor_id]
+def _single(told: Told, sensor: Sensor, endpoint_id: int, withheld: str = "", for_good: bool = False) -> Owed:
     named = {"sensor_id": sensor.id, "address": sensor.address}
     body = {"version": 1, "type": told.type, **named, **told.words, "at": format_moment(told.at)}
-    muted = _muted(told, sensors, listener, now)
     return Owed(
-        listener.endpoint_id,
+        endpoint_id,
         told.type,
         told.family,
         subject_of(sensor.id),
         body,
         told.correlation_id,
-        withheld=muted or (CLIENT_INACTIVE if listener.is_off else ""),
-        for_good=bool(muted),
+        withheld=withheld,
+        for_good=for_good,
     )
 
 
-def _list(group: list[Told], sensors: dict[str, Sensor], listener: Listener, now: datetime) -> Owed:
+def _list(group: list[Told], sensors: dict[str, Sensor], endpoint_id: int, now: datetime) -> Owed:
     kind = {"sensor.connection_lost": "sensor.connections_lost"}.get(group[0].type, "sensor.connections_restored")
     entries = [
         {"sensor_id": sensor.id, "address": sensor.address, **each.words}
@@ -188,4 +264,4 @@ def _list(group: list[Told], sensors: dict[str, Sensor], listener: Listener, now
     ]
     body = {"version": 1, "type": kind, "at": format_moment(now), "sensors": entries}
     listed = tuple(dict.fromkeys(subject_of(each.happening.sensor_id) for each in group))
-    return Owed(listener.endpoint_id, kind, Delivery.Family.LIST, "", body, group[0].correlation_id, listed=listed)
+    return Owed(endpoint_id, kind, Delivery.Family.LIST, "", body, group[0].correlation_id, listed=listed)

@@ -10,10 +10,11 @@ from typing import Any
 
 from django.utils import timezone
 
-from config.common.sql import among_numbers, run_for_rows
+from config.common.sql import among, among_numbers, run_for_rows
 from config.records.services.changes import snapshot
 from notifications.services.registry import RegistryChange, tell_registry_changes
-from sensors.models import Client
+from sensors.heartbeat.unmuted import look_again
+from sensors.models import Client, SensorClient
 from sensors.services.cancelling import cancel_of_links, cancel_of_sensors
 from sensors.services.holding import HeldSensor
 from sensors.services.values import SensorValues
@@ -57,6 +58,7 @@ def _write(changes: Sequence[SensorChange], *, actor: str, now: datetime) -> Non
     _update([change for change in changes if change.before is not None and _row(change.before) != _row(change.after)])
     _link(changes)
     _set_deadlines(changes, now)
+    _end_mutes(changes)
     cancel_of_sensors([change.id for change in changes if change.is_deactivation])
     tell_registry_changes([_told(change) for change in changes], actor=actor, now=now)
 
@@ -75,11 +77,13 @@ def _update(changes: Sequence[SensorChange]) -> None:
 
 
 def _link(changes: Sequence[SensorChange]) -> None:
-    new, gone = list[tuple[str, int]](), list[tuple[str, int]]()
+    new, gone = list[tuple[str, int, bool]](), list[tuple[str, int]]()
     for change in changes:
         before = set(change.before.clients) if change.before else set()
         after = set(change.after.clients)
-        new += ((change.id, client_id) for client_id in sorted(after - before))
+        # Who is linked while the sensor is lost has not been told so, and need not hear that it is back.
+        is_lost = change.held is not None and change.held.lost_at is not None
+        new += ((change.id, client_id, is_lost) for client_id in sorted(after - before))
         gone += ((change.id, client_id) for client_id in before - after)
     run_for_rows("sensors", "insert_links", new)
     if gone:
@@ -102,6 +106,19 @@ def _set_deadlines(changes: Sequence[SensorChange], now: datetime) -> None:
         if change.held is not None and _beat(change.held.values) != _beat(change.after)
     ]
     run_for_rows("sensors", "set_deadlines", rows)
+
+
+def _end_mutes(changes: Sequence[SensorChange]) -> None:
+    """Let a loss be told that a mute withheld, where the mute was lifted or moved."""
+    moved = [
+        change.id
+        for change in changes
+        if change.held is not None
+        and change.held.lost_at is not None
+        and change.held.values.muted_until != change.after.muted_until
+    ]
+    if moved:
+        look_again(SensorClient.objects.filter(sensor__in=among(moved)))
 
 
 def _beat(values: SensorValues) -> tuple[bool, int]:

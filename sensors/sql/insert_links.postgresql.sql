@@ -1,1 +1,2 @@
-INSERT INTO sensors_sensorclient (sensor_id, client_id) SELECT * FROM unnest(%b::text[], %b::bigint[])
+INSERT INTO sensors_sensorclient (sensor_id, client_id, is_loss_untold)
+SELECT * FROM unnest(%b::text[], %b::bigint[], %b::boolean[])

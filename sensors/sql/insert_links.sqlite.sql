@@ -1,1 +1,1 @@
-INSERT INTO sensors_sensorclient (sensor_id, client_id) VALUES (%s, %s)
+INSERT INTO sensors_sensorclient (sensor_id, client_id, is_loss_untold) VALUES (%s, %s, %s)

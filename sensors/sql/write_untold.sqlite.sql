@@ -1,0 +1,1 @@
+UPDATE sensors_sensorclient SET is_loss_untold = %s, tell_at = %s WHERE id = %s
