@@ -1,6 +1,6 @@
 """What happened to sensors: signals and events, by sensor and by client, as pages and as a table."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django.http import StreamingHttpResponse
@@ -34,7 +34,7 @@ from sensors.errors import ClientNotFound
 from sensors.history.reading import read_changes, read_events, read_signals
 from sensors.history.table import first_and_rest, write_history
 from sensors.history.values import Period, format_milliseconds
-from sensors.ingest.signals import milliseconds
+from sensors.ingest.signals import AHEAD, milliseconds
 from sensors.models import SensorClient
 from sensors.selectors import check_sensor, get_client
 
@@ -82,7 +82,7 @@ class ClientHistoryView(HistoryView):
         """List the signals of a client's sensors, newest first; at most 31 days a call, by default the last 31."""
         check_client(request, client_id)
         asked = _read(HistoryQuery, request)
-        period = _bounded(_period(asked), now=timezone.now())
+        period = _bounded(_period(asked), end=_latest(request, asked, now=milliseconds(timezone.now())))
         return _answer_history(request, asked, sensors_of(client_id), period)
 
 
@@ -138,7 +138,7 @@ def _answer_history(
         answer = answer_table(first_and_rest(write_history(sensors, period, only_changes=only_changes)))
         answer["Content-Disposition"] = 'attachment; filename="history.csv"'
         return answer
-    kind = "history:changes" if only_changes else "history"
+    kind = _kind(asked)
     read: Any = read_changes if only_changes else read_signals
     limit, seen = read_limit(request), read_cursor(request, kind)
     rows = read(sensors, period, before=tuple(seen) if seen else None, limit=limit + 1)
@@ -180,10 +180,24 @@ def _period(asked: dict[str, Any]) -> Period:
     return Period(time("from"), time("to"))
 
 
-def _bounded(period: Period, *, now: datetime) -> Period:
+def _kind(asked: dict[str, Any]) -> str:
+    return "history:changes" if asked.get("changes") == "true" else "history"
+
+
+def _latest(request: Request, asked: dict[str, Any], *, now: int) -> int:
+    """Return when a period without an end ends: now; for a later page not after the time of the first one.
+
+    A signal is never further ahead of its receipt than `AHEAD`, so the cursor shows a time before which the first page
+    was read. By the time of the call, a `next` that is followed late would name too long a period.
+    """
+    seen = read_cursor(request, _kind(asked))
+    return now if seen is None else min(now, int(seen[0]) - AHEAD)
+
+
+def _bounded(period: Period, *, end: int) -> Period:
     """Keep a period of many sensors within its limit; without a beginning it begins as early as it may."""
     longest = LONGEST_OF_CLIENT // timedelta(milliseconds=1)
-    end = period.end if period.end is not None else milliseconds(now)
+    end = period.end if period.end is not None else end
     if period.start is None:
         return Period(end - longest, period.end)
     if end - period.start > longest:
