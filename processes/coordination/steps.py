@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 from django.db import connections
-from django.db.models import F, Func, JSONField, QuerySet, Value
+from django.db.models import F, Func, JSONField, QuerySet, TextField, Value
 from django.db.models.sql import UpdateQuery
 
 from config.common.moments import format_moment
@@ -93,6 +93,12 @@ def each_its_own(values: Mapping[int, Any]) -> "_OfRow":
     return _OfRow(Value(_encode(told)), F("pk"), output_field=JSONField())
 
 
+def each_its_own_text(values: Mapping[int, str], *, by: str = "pk") -> "_TextOfRow":
+    """Make the same of texts, by the number that a column has."""
+    told = {str(pk): value for pk, value in values.items()}
+    return _TextOfRow(Value(_encode(told)), F(by), output_field=TextField())
+
+
 def _note_rest(
     numbers: Sequence[str], rows: QuerySet[Any], ids: Collection[int], done: Collection[int], *, at: datetime
 ) -> None:
@@ -137,3 +143,9 @@ class _OfRow(Func):
 
     def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
         return self.as_sql(compiler, connection, template=_EXTRACT, arg_joiner=""", '$."' || """, **context)
+
+
+class _TextOfRow(_OfRow):
+    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        template, joiner = "(%(expressions)s::text)", "::jsonb ->> "
+        return Func.as_sql(self, compiler, connection, template=template, arg_joiner=joiner, **context)

@@ -5,7 +5,7 @@ at only when every one before it is known and saved: otherwise nobody knows what
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from django.conf import settings
 from django.db.models import Count, Q, TextField
 from django.db.models.functions import Cast
 
+from processes.coordination.coordinator.line import IN_LINE, find_held, put_behind
 from processes.coordination.inserting import insert_rows
 from processes.coordination.models import CoordinatorState, WriterEvent, WriterEventReader
 from processes.coordination.routing import reader_names
@@ -21,7 +22,7 @@ from processes.coordination.statuses import FINAL, UNDECIDED, EventStatus
 from processes.coordination.steps import AGAIN, take
 
 WINDOW = 1000
-"""Events under way that one look goes over."""
+"""Events of the line that one look goes over."""
 
 
 def learn_positions(state: CoordinatorState) -> None:
@@ -37,21 +38,24 @@ def learn_positions(state: CoordinatorState) -> None:
         state.save(update_fields=["known_position"])
 
 
-def activate(state: CoordinatorState, *, at: datetime) -> bool:
-    """Begin what may begin; return whether there was anything."""
-    rows = WriterEvent.objects.filter(position__lte=state.known_position).exclude(app_event_status_id__in=list(FINAL))
-    in_order = rows.order_by("position")
-    active = Count("pk", filter=Q(app_event_status_id__in=[status.value for status in ACTIVE], is_waiting=False))
-    if in_order[:WINDOW].aggregate(active=active)["active"] >= settings.COORDINATION_PARALLEL:
-        return False  # what the line behind them touches is not read for nothing
-    under_way = in_order.annotate(keys=Cast("touched", TextField()))
-    lines = under_way.values_list("pk", "app_event_status_id", "is_published", "is_waiting", "keys")[:WINDOW]
-    chosen = choose([UnderWay(*line) for line in lines], parallel=settings.COORDINATION_PARALLEL)
+def activate(state: CoordinatorState, *, at: datetime) -> tuple[bool, bool]:
+    """Begin what may begin, and take out of the line what cannot; return whether there was any of the two."""
+    line = WriterEvent.objects.filter(position__lte=state.known_position, **IN_LINE)
+    line = line.exclude(app_event_status_id__in=list(FINAL)).order_by("position")
+    active = Count("pk", filter=Q(app_event_status_id__in=[status.value for status in ACTIVE]))
+    if line[:WINDOW].aggregate(active=active)["active"] >= settings.COORDINATION_PARALLEL:
+        return False, False  # what the line behind them touches is not read for nothing
+    rows = line.annotate(keys=Cast("touched", TextField()))
+    columns = rows.values_list("pk", "position", "app_event_status_id", "is_published", "keys")[:WINDOW]
+    under_way = [UnderWay(*row) for row in columns]
+    held = find_held({key for event in under_way for key in event.touched})
+    chosen, behind = choose(under_way, parallel=settings.COORDINATION_PARALLEL, held=held)
+    put_behind(behind)
     begun = take("14", WriterEvent.objects.all(), chosen, at=at, clock=state.clock, again_at=at + AGAIN)
     for place, name in enumerate(reader_names()):
         same = {"name": name, "bit": 1 << place}
         insert_rows(WriterEventReader, {"writer_event_id": begun}, same=same, unless_there=True)
-    return bool(begun)
+    return bool(begun), bool(behind)
 
 
 def include_new_readers() -> None:
@@ -68,12 +72,12 @@ def include_new_readers() -> None:
 
 
 class UnderWay(NamedTuple):
-    """A row of an event, without what makes it a large one."""
+    """A row of an event in line, without what makes it a large one."""
 
     pk: int
+    position: int
     status: int
     is_published: bool
-    is_waiting: bool
     keys: str
 
     @property
@@ -82,19 +86,31 @@ class UnderWay(NamedTuple):
         return found
 
 
-def choose(under_way: Sequence[UnderWay | WriterEvent], *, parallel: int) -> list[int]:
-    """Choose from all that is under way, in order, what may begin now."""
+def choose(
+    under_way: Sequence[UnderWay | WriterEvent], *, parallel: int, held: Mapping[str, int]
+) -> tuple[list[int], list[int]]:
+    """Choose from the line, in order, what may begin now, and what stands behind an event that is out of the line.
+
+    `held` are the rows that such events keep, with the position of the first.
+    """
     chosen: list[int] = []
-    held: set[str] = set()
-    active = sum(event.status in ACTIVE and not event.is_waiting for event in under_way)
+    behind: list[int] = []
+    of_line: set[str] = set()
+    beside = dict(held)
+    active = sum(event.status in ACTIVE for event in under_way)
     for event in under_way:
         if event.status == EventStatus.CREATED or active >= parallel:
             break
-        if event.status == EventStatus.SAVED and event.is_published and held.isdisjoint(event.touched):
+        touched, place = event.touched, event.position
+        if event.status == EventStatus.SAVED and any(beside.get(key, place) < place for key in touched):
+            behind.append(event.pk)
+            beside |= {key: min(place, beside.get(key, place)) for key in touched}
+            continue
+        if event.status == EventStatus.SAVED and event.is_published and of_line.isdisjoint(touched):
             chosen.append(event.pk)
             active += 1
-        held.update(event.touched)
-    return chosen
+        of_line.update(touched)
+    return chosen, behind
 
 
 ACTIVE = frozenset(EventStatus) - {EventStatus.CREATED, EventStatus.SAVED, *FINAL}

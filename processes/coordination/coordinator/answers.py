@@ -5,7 +5,7 @@ it. So answers may come twice and in any order, and one may come for others that
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -18,13 +18,14 @@ from config.common.sql import among, among_numbers
 from notifications.models import Alert
 from notifications.services.alerts import heal, raise_alert
 from processes.coordination.coordinator.letters import everything_for
+from processes.coordination.coordinator.line import hold_rows, release
 from processes.coordination.coordinator.standings import Standings, Verdict
 from processes.coordination.messages import Letter, Message, Told
 from processes.coordination.models import Progress, RoleLife, WriterEvent, WriterEventPayload, WriterEventReader
 from processes.coordination.reasons import read
 from processes.coordination.role import events_of
 from processes.coordination.statuses import FINAL, EventStatus, PayloadStatus
-from processes.coordination.steps import AGAIN, follow, note, note_only, those
+from processes.coordination.steps import AGAIN, each_its_own_text, follow, note, note_only, those
 
 SILENT = "coordination.silent"
 WAITS = "coordination.waits"
@@ -48,6 +49,7 @@ def hear_answers(messages: list[Message], at: datetime) -> list[Letter]:
     standings = Standings(events_of(messages))
     _keep_progress(messages, standings, at)
     _keep_payloads(messages, standings)
+    _decide_anew(messages, standings)
     _see_to_committing([message for message in messages if message.told == Told.PROCESSED], standings, at)
     _hear_of_silent({message.role for message in messages})
     _move(messages, standings, at)
@@ -87,6 +89,7 @@ def _grouped(messages: Iterable[Message]) -> dict[str, list[int]]:
 def _keep_progress(messages: Iterable[Message], standings: Standings, at: datetime) -> None:
     """Write the rows of readers that have come further, each once."""
     heard: defaultdict[tuple[int, str], dict[str, Any]] = defaultdict(dict)
+    refusals: defaultdict[str, dict[int, str]] = defaultdict(dict)
     progress = (message for message in messages if message.told in _PROGRESS)
     for message in sorted(progress, key=lambda message: (_PROGRESS[message.told][0], message.reason)):
         row = standings.readers[message.event].get(message.role)
@@ -96,13 +99,22 @@ def _keep_progress(messages: Iterable[Message], standings: Standings, at: dateti
             continue  # of what is not cancelled here it says nothing: it must not pass for a commit
         row.progress, row.verdict = _PROGRESS[message.told]
         values = heard[message.event, message.role]
-        if message.told != Told.CANCELED:  # why a reader refused stays known when the event is cancelled for it
-            values["reason"] = message.reason[:500]
         if message.reason:
             row.verdict = Verdict.REFUSED
+            refusals[message.role][message.event] = message.reason[:500]
+        elif message.told != Told.CANCELED:  # why a reader refused stays known when the event is cancelled for it
+            values["reason"] = ""
+            refusals[message.role].pop(message.event, None)
         if row.progress >= Progress.COMMITTED:
             values["ended_at"] = at
         values |= {"progress": row.progress, "verdict": row.verdict, "answered_at": at}
+    _write_progress(heard)
+    for role, reasons in refusals.items():
+        rows = WriterEventReader.objects.filter(name=role, writer_event__in=among_numbers(reasons))
+        rows.update(reason=each_its_own_text(reasons, by="writer_event_id"))
+
+
+def _write_progress(heard: Mapping[tuple[int, str], dict[str, Any]]) -> None:
     alike: defaultdict[tuple[str, tuple[tuple[str, Any], ...]], list[int]] = defaultdict(list)
     for (event, role), values in heard.items():
         alike[role, tuple(values.items())].append(event)
@@ -190,6 +202,15 @@ def let_wait(event: int, title: str, detail: dict[str, object], *, at: datetime)
     """Tell staff of an event that cannot go on and cannot be cancelled; it is tried again, and gives way to others."""
     raise_alert(WAITS, f"coordination/{event}", title, {"event": event, **detail})
     WriterEvent.objects.filter(pk=event).update(is_waiting=True, again_at=at + AGAIN, steps=note(at, "waits"))
+    hold_rows([event])
+
+
+def _decide_anew(messages: Iterable[Message], standings: Standings) -> None:
+    """Let an event be decided upon once more whose readers had all answered when one answers again."""
+    events = events_of(messages, Told.PROCESSED)
+    processed = [event for event in events if standings.statuses.get(event) == EventStatus.PROCESSED]
+    if processed:
+        those(WriterEvent.objects.all(), processed).update(is_published=False)
 
 
 def _hear_of_silent(roles: Collection[str]) -> None:
@@ -217,6 +238,8 @@ def _move(messages: Iterable[Message], standings: Standings, at: datetime) -> No
         if steps[-1] in ("34.5", "35.5"):
             also = {"again_at": None, "ended_at": at, "is_waiting": False}
         done = follow(steps, rows, events, at=at, noting=noting, **also)
+        if steps[-1] in ("34.5", "35.5"):
+            release(done)
         if steps[-1] == "34.5":
             _heal_waiting(done)
 

@@ -4,6 +4,7 @@ An event of the registry is never cancelled: staff are told, it gives its turn t
 are asked again until they agree.
 """
 
+from collections.abc import Collection
 from datetime import datetime
 
 from django.conf import settings
@@ -18,7 +19,7 @@ from processes.coordination.models import CoordinatorState, Progress, RoleLife, 
 from processes.coordination.reasons import read, write
 from processes.coordination.routing import reader_names
 from processes.coordination.statuses import UNDECIDED, EventStatus
-from processes.coordination.steps import AGAIN, take
+from processes.coordination.steps import AGAIN, take, those
 
 REFUSED = "coordination.refused"
 REFUSES = gettext_noop("Reader %(reader)s refuses change set %(event)s: %(reason)s")
@@ -62,13 +63,15 @@ def meet_deadlines(state: CoordinatorState, *, at: datetime) -> None:
             let_wait(event.pk, NO_ANSWER, {"reader": names}, at=at)
 
 
-def ask_again(event: WriterEvent, *, at: datetime) -> None:
-    """Let the readers that refuse an event of the registry judge it once more."""
-    refusing = event.readers.filter(verdict=Verdict.REFUSED)
-    if refusing.update(progress=Progress.PREPARING, verdict=Verdict.WAITING):
-        WriterEvent.objects.filter(pk=event.pk).update(
-            app_event_status_id=EventStatus.PREPARED.value, is_published=False, again_at=at + AGAIN
-        )
+def ask_again(events: Collection[int], *, at: datetime) -> list[int]:
+    """Let the readers that refuse events judge them once more; return those that are to be told so."""
+    refusing = WriterEventReader.objects.filter(writer_event__in=among_numbers(events), verdict=Verdict.REFUSED)
+    asked = sorted(set(refusing.values_list("writer_event_id", flat=True)))
+    refusing.update(progress=Progress.PREPARING, verdict=Verdict.WAITING)
+    those(WriterEvent.objects.all(), asked).update(
+        app_event_status_id=EventStatus.PREPARED.value, is_published=False, again_at=at + AGAIN
+    )
+    return asked
 
 
 def _silent(event: WriterEvent) -> list[WriterEventReader]:
@@ -98,6 +101,8 @@ def _refuse(event: WriterEvent, refusal: WriterEventReader, *, at: datetime) -> 
     if not event.is_undone:
         if not event.is_waiting:
             let_wait(event.pk, REFUSES, detail, at=at)
+        # Decided for now: else a thousand of them would be all that is ever looked at.
+        WriterEvent.objects.filter(pk=event.pk).update(is_published=True)
         return
     raise_alert(REFUSED, subject_of_reader(refusal.name), REFUSES, detail)
     _cancel(event, write("%(reader)s: %(reason)s", reader=refusal.name, reason=read(refusal.reason)), at=at)

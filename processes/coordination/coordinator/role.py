@@ -11,6 +11,7 @@ from processes.coordination.coordinator.answers import hear_answers, hear_of_unk
 from processes.coordination.coordinator.deciding import ask_again, decide, meet_deadlines
 from processes.coordination.coordinator.letters import letters_of
 from processes.coordination.coordinator.life import hear_of_life, tick
+from processes.coordination.coordinator.line import release
 from processes.coordination.coordinator.saving import (
     hear_of_events,
     keep_payloads,
@@ -19,13 +20,17 @@ from processes.coordination.coordinator.saving import (
 )
 from processes.coordination.messages import COORDINATOR, Told
 from processes.coordination.models import CoordinatorState, WriterEvent, WriterEventPayload
+from processes.coordination.pace import Pace
 from processes.coordination.role import MOST, Handler, Role, does_lead_on
 from processes.coordination.routing import reader_names
 from processes.coordination.statuses import FINAL, EventStatus, PayloadStatus
 from processes.coordination.steps import AGAIN, mark_told, note_only, take, those
 from processes.coordination.transitions import TELLING, RoleKind
 
-AGAIN_MOST = 100
+AGAIN_MOST = 500
+WAITING_PER_SECOND = 20
+WAITING_AT_ONCE = 100
+"""Events that wait, asked about again: each costs a reader a judgement by itself."""
 ACTED_UPON = {Told.EVENT_CREATED, Told.PAYLOADS, Told.PROCESSED, Told.COMMITTED, Told.CANCELED}
 """Messages that may make something due by themselves: a decision, or a place for the next event."""
 MOMENT = timedelta(seconds=0.2)
@@ -42,6 +47,9 @@ class Coordinator(Role):
         self._has_all_readers = False
         """Readers are configured when a process starts: each looks once whether there are new ones."""
         self._acted_at: datetime | None = None
+        self._pace = Pace(WAITING_PER_SECOND, burst=WAITING_AT_ONCE, most=AGAIN_MOST)
+        self._asked: set[int] = set()
+        """Events that wait and were asked about lately."""
 
     def hold(self) -> None:
         CoordinatorState.objects.select_for_update().get(pk=1)
@@ -79,9 +87,10 @@ class Coordinator(Role):
             learn_positions(state)
             meet_deadlines(state, at=at)
             found = decide(at=at)
-            found |= activate(state, at=at)
+            has_begun, is_shorter = activate(state, at=at)
         self._has_all_readers = True
-        return found
+        self.leads_on |= is_shorter  # what comes into sight now may begin
+        return found or has_begun or is_shorter
 
     def tell(self, at: datetime) -> bool:
         """Say what the events' statuses call for, and once more what has stayed in one for long."""
@@ -97,7 +106,7 @@ class Coordinator(Role):
             self.bus.send(letters)
         self._mark(payloads, events, at)
         self.leads_on |= does_lead_on(RoleKind.COORDINATOR, events, payloads)
-        return bool(events or payloads)
+        return bool(events or payloads) or self.leads_on
 
     def _mark(self, payloads: list[WriterEventPayload], events: list[WriterEvent], at: datetime) -> None:
         rows = WriterEvent.objects.all()
@@ -120,23 +129,38 @@ class Coordinator(Role):
         for it any longer, though it is told until it answers.
         """
         due = WriterEvent.objects.filter(again_at__lte=at).order_by("again_at")
-        if not due.exists():
+        in_line, beside = due.filter(is_waiting=False), due.filter(is_waiting=True)
+        allowed = self._waiting_allowed(at) if beside.exists() else 0
+        if not allowed and not in_line.exists():
             return []
         with transaction.atomic():
             self.hold()
-            late = list(due[:AGAIN_MOST])
-            ids = [event.pk for event in late]
-            rows = WriterEvent.objects.filter(pk__in=ids)
+            late, waiting = list(in_line[:AGAIN_MOST]), list(beside[:allowed])
+            self._pace.spend(len(waiting))
+            rows = those(WriterEvent.objects.all(), [event.pk for event in (*late, *waiting)])
             rows.update(again_at=at + AGAIN)
-            for event in late:
-                if event.status == EventStatus.PROCESSED and event.is_waiting:
-                    ask_again(event, at=at)
-            look_anew(ids, at)
+            asked = set(ask_again([event.pk for event in waiting if event.status == EventStatus.PROCESSED], at=at))
+            self._asked |= asked
+            self.leads_on |= bool(asked) or len(late) == AGAIN_MOST
+            look_anew([event.pk for event in (*late, *waiting)], at)
             canceling = [event.pk for event in late if event.status == EventStatus.CANCELING]
-            take("35.5", rows, canceling, at=at, ended_at=at)
-            done = [event.pk for event in late if event.status == EventStatus.CANCELED and _is_confirmed(event)]
-            rows.filter(pk__in=done).update(again_at=None)
-        return [event for event in late if event.pk not in done]
+            release(take("35.5", rows, canceling, at=at, ended_at=at))
+            done = {event.pk for event in late if event.status == EventStatus.CANCELED and _is_confirmed(event)}
+            those(WriterEvent.objects.all(), done).update(again_at=None)
+        return [event for event in (*late, *waiting) if event.pk not in done | asked]
+
+    def _waiting_allowed(self, at: datetime) -> int:
+        """Return how many events that wait may be asked about now: all at once would keep the readers from the line.
+
+        Once readers agree to what they had refused, more of them follow at once.
+        """
+        if self._asked:
+            still = those(WriterEvent.objects.all(), self._asked).filter(is_waiting=True, again_at__gt=at)
+            unanswered = set(still.values_list("pk", flat=True))
+            ended = those(WriterEvent.objects.all(), self._asked).filter(is_waiting=False)
+            self._pace.have_helped(ended.count())
+            self._asked = unanswered
+        return self._pace.allowed()
 
 
 def _is_confirmed(event: WriterEvent) -> bool:

@@ -1,5 +1,6 @@
 from processes.coordination.models.coordinator import (
     CoordinatorState,
+    HeldRow,
     Progress,
     RoleLife,
     WriterEvent,
@@ -18,6 +19,7 @@ __all__ = [
     "CoordinatorState",
     "DummyItem",
     "DummyNode",
+    "HeldRow",
     "Progress",
     "RoleLife",
     "WriterEvent",

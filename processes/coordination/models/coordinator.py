@@ -20,6 +20,8 @@ class WriterEvent(EventRow):
     """The Coordinator's clock of time in which all roles were alive, when this event was activated."""
     is_waiting = models.BooleanField(default=False)
     """Refused or late, and not to be undone: it keeps its rows, and gives its turn to others."""
+    is_behind = models.BooleanField(default=False)
+    """It touches a row of one that waits, or of one behind such: out of the line until that one has ended."""
     reason = models.CharField(_("reason"), max_length=500, blank=True)
     again_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(_("ended"), null=True)
@@ -30,16 +32,43 @@ class WriterEvent(EventRow):
         ordering = ["-id"]
         constraints = [known_status("writer_event_status_is_known")]
         indexes = [
-            # Activation, decisions and deadlines look at what is under way, in order.
+            # Decisions and deadlines look at what is under way, in order.
             models.Index(name="writer_event_under_way", fields=["position"], condition=~ended(*FINAL)),
+            # Activation looks at the line, which those that wait do not stand in.
+            models.Index(
+                name="writer_event_in_line",
+                fields=["position"],
+                condition=~ended(*FINAL) & Q(is_waiting=False, is_behind=False),
+            ),
             # Each step that tells something looks for what is not published.
             models.Index(name="writer_event_unpublished", fields=["position"], condition=Q(is_published=False)),
             # What has stayed in one status for long is published again.
-            models.Index(name="writer_event_again", fields=["again_at"], condition=Q(again_at__isnull=False)),
+            models.Index(
+                name="writer_event_late", fields=["again_at"], condition=Q(again_at__isnull=False, is_waiting=False)
+            ),
+            # Those that wait are asked about again, each in its turn.
+            models.Index(
+                name="writer_event_waiting", fields=["again_at"], condition=Q(again_at__isnull=False, is_waiting=True)
+            ),
         ]
 
     def __str__(self) -> str:
         return str(self.pk)
+
+
+class HeldRow(models.Model):
+    """A row that an event out of the line keeps for itself: nothing behind it that touches the same may begin."""
+
+    key = models.TextField()
+    writer_event = models.ForeignKey(WriterEvent, on_delete=models.CASCADE, related_name="+")
+    position = models.BigIntegerField()
+    """That of the event."""
+
+    class Meta:
+        constraints = [models.UniqueConstraint(name="held_row_once_per_event", fields=["key", "writer_event"])]
+
+    def __str__(self) -> str:
+        return self.key
 
 
 class WriterEventPayload(PayloadRow):

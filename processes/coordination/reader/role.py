@@ -22,7 +22,7 @@ from processes.coordination.reader.setbacks import Setbacks, Unusable
 from processes.coordination.role import MOST, Handler, Role, does_lead_on, events_of
 from processes.coordination.routing import alias_of
 from processes.coordination.statuses import FINAL, EventStatus, PayloadStatus
-from processes.coordination.steps import mark_told, note_only, take, those, times
+from processes.coordination.steps import each_its_own_text, mark_told, note_only, take, those, times
 from processes.coordination.tables import columns_by_name
 from processes.coordination.transitions import BY_NUMBER, TELLING, RoleKind
 
@@ -237,9 +237,10 @@ class Reader(Role):
         )
         agreed = [event for event in events if not reasons[event]]
         take("31", self.events, agreed, at=at, noting=["28"], reason="")
-        for event in reasons.keys() - set(agreed):
-            self._keep_refused(event, sets.get(event, []))
-            take("31", self.events, [event], at=at, noting=["28"], reason=reasons[event][:500])
+        refused = {event: reasons[event][:500] for event in events if reasons[event]}
+        if refused:
+            self._keep_refused({event: sets[event] for event in refused if event in sets})
+            take("31", self.events, list(refused), at=at, noting=["28"], reason=each_its_own_text(refused))
 
     def _keep_agreed(self, sets: Mapping[int, list[RowChange]]) -> dict[int, str]:
         """Keep the rows of events for their commit; return why, of those whose rows cannot be kept."""
@@ -256,9 +257,9 @@ class Reader(Role):
             return {event: reason for part in parts for event, reason in self._keep_agreed(part).items()}
         return {}
 
-    def _keep_refused(self, event: int, changes: list[RowChange]) -> None:
-        """Keep the rows of a refused event as well, unless it is refused for values that no row can have."""
-        for reason in self._keep_agreed({event: changes}).values():
+    def _keep_refused(self, sets: Mapping[int, list[RowChange]]) -> None:
+        """Keep the rows of refused events as well, except of those refused for values that no row can have."""
+        for event, reason in self._keep_agreed(sets).items():
             log.warning("coordination.not_kept", about=event, error=reason)
 
     def _keep_changes(self, sets: Mapping[int, list[RowChange]]) -> None:

@@ -6,9 +6,11 @@ from datetime import datetime
 from django.db.models import QuerySet
 
 from config.common.sql import among_numbers
+from processes.coordination.bus import Bus
 from processes.coordination.headers import header_of
 from processes.coordination.messages import COORDINATOR, WRITER, Letter, Message, Payload, Told, pages
 from processes.coordination.models import AppEvent, AppEventPayload, WriterState
+from processes.coordination.pace import Pace
 from processes.coordination.role import MOST, Handler, Role, does_lead_on, events_of
 from processes.coordination.statuses import EventStatus, PayloadStatus
 from processes.coordination.steps import AGAIN, mark_told, note_only, take, those
@@ -17,13 +19,19 @@ from processes.coordination.writer.compensating import cancel, tell_committed
 from processes.coordination.writer.numbering import number_once
 from processes.coordination.writer.registry import fill_once
 
-AGAIN_MOST = 100
+AGAIN_PER_SECOND = 200
+AGAIN_AT_ONCE = 500
+"""Events that are asked about again: of a line of many thousands those that have waited longest."""
 
 
 class Writer(Role):
     name = "writer"
     queue = WRITER
     alias = "default"
+
+    def __init__(self, bus: Bus) -> None:
+        super().__init__(bus)
+        self._pace = Pace(AGAIN_PER_SECOND, burst=AGAIN_AT_ONCE, most=AGAIN_AT_ONCE)
 
     def hold(self) -> None:
         WriterState.objects.select_for_update().get(pk=1)
@@ -51,7 +59,8 @@ class Writer(Role):
         known = AppEvent.objects.filter(position__isnull=False, changes__isnull=True)
         new = known.filter(is_published=False, app_event_status_id=EventStatus.CREATED.value)
         events = list(new.order_by("position").defer("steps")[:MOST])
-        late = list(known.filter(again_at__lte=at).order_by("again_at").defer("steps")[:AGAIN_MOST])
+        late = list(known.filter(again_at__lte=at).order_by("again_at").defer("steps")[: self._pace.allowed()])
+        self._pace.spend(len(late))
         if events or late:
             self.bus.send([(COORDINATOR, _created(event)) for event in (*events, *late)])
             mark_told(step, AppEvent.objects.all(), [event.pk for event in events], at=at, again_at=at + AGAIN)

@@ -19,58 +19,74 @@ EACH_STATUS_UNDER_WAY = [
 ]
 
 
-def event(
-    pk: int, status: E = E.SAVED, *touched: str, is_published: bool = True, is_waiting: bool = False
-) -> WriterEvent:
+def event(pk: int, status: E = E.SAVED, *touched: str, is_published: bool = True) -> WriterEvent:
     return WriterEvent(
         pk=pk,
         position=pk,
         app_event_status_id=status.value,
         is_published=is_published,
         touched=list(touched),
-        is_waiting=is_waiting,
         date=timezone.now(),
         app_event_type_id=1,
     )
 
 
+def begin(line: list[WriterEvent], *, parallel: int) -> list[int]:
+    """Choose where nobody waits."""
+    chosen, behind = choose(line, parallel=parallel, held={})
+    assert behind == []
+    return chosen
+
+
 class TestChoose:
     def test_begins_in_the_order_of_the_positions(self) -> None:
-        assert choose([event(1), event(2), event(3)], parallel=2) == [1, 2]
+        assert begin([event(1), event(2), event(3)], parallel=2) == [1, 2]
 
     def test_one_at_a_time(self) -> None:
-        assert choose([event(1), event(2)], parallel=1) == [1]
+        assert begin([event(1), event(2)], parallel=1) == [1]
 
     @pytest.mark.parametrize("status", EACH_STATUS_UNDER_WAY)
     def test_what_is_under_way_takes_a_place(self, status: E) -> None:
-        assert choose([event(1, status), event(2)], parallel=1) == []
-        assert choose([event(1, status), event(2), event(3)], parallel=2) == [2]
+        assert begin([event(1, status), event(2)], parallel=1) == []
+        assert begin([event(1, status), event(2), event(3)], parallel=2) == [2]
 
     def test_a_shared_row_keeps_the_order(self) -> None:
         under_way = [event(1, E.PREPARED, "a"), event(2, E.SAVED, "a", "b"), event(3, E.SAVED, "c")]
-        assert choose(under_way, parallel=8) == [3]
+        assert begin(under_way, parallel=8) == [3]
 
     def test_what_waits_for_another_holds_its_rows_too(self) -> None:
         under_way = [event(1, E.PREPARED, "a"), event(2, E.SAVED, "a", "b"), event(3, E.SAVED, "b")]
-        assert choose(under_way, parallel=8) == []
+        assert begin(under_way, parallel=8) == []
 
     def test_two_that_begin_together_share_no_row(self) -> None:
-        assert choose([event(1, E.SAVED, "a"), event(2, E.SAVED, "a"), event(3, E.SAVED, "b")], parallel=8) == [1, 3]
+        assert begin([event(1, E.SAVED, "a"), event(2, E.SAVED, "a"), event(3, E.SAVED, "b")], parallel=8) == [1, 3]
 
     def test_nothing_overtakes_what_is_not_saved(self) -> None:
         """Nobody knows its rows yet."""
-        assert choose([event(1), event(2, E.CREATED), event(3)], parallel=8) == [1]
+        assert begin([event(1), event(2, E.CREATED), event(3)], parallel=8) == [1]
 
     def test_what_the_writer_was_not_told_to_be_saved_does_not_begin_and_keeps_its_rows(self) -> None:
         under_way = [event(1, E.SAVED, "a", is_published=False), event(2, E.SAVED, "a"), event(3, E.SAVED, "b")]
-        assert choose(under_way, parallel=8) == [3]
+        assert begin(under_way, parallel=8) == [3]
 
-    def test_one_that_waits_gives_its_turn_and_keeps_its_rows(self) -> None:
-        under_way = [event(1, E.PROCESSED, "a", is_waiting=True), event(2, E.SAVED, "a"), event(3, E.SAVED, "b")]
-        assert choose(under_way, parallel=1) == [3]
+    def test_what_touches_a_row_of_one_that_waits_is_put_behind_it(self) -> None:
+        line = [event(2, E.SAVED, "a"), event(3, E.SAVED, "b")]
+        assert choose(line, parallel=1, held={"a": 1}) == ([3], [2])
+
+    def test_so_is_what_touches_a_row_of_one_behind(self) -> None:
+        line = [
+            event(2, E.SAVED, "a", "b"),
+            event(3, E.SAVED, "b", "c"),
+            event(4, E.SAVED, "c"),
+            event(5, E.SAVED, "d"),
+        ]
+        assert choose(line, parallel=1, held={"a": 1}) == ([5], [2, 3, 4])
+
+    def test_what_comes_before_one_that_waits_is_not_behind_it(self) -> None:
+        assert choose([event(2, E.SAVED, "a")], parallel=1, held={"a": 3}) == ([2], [])
 
     def test_nothing_of_nothing(self) -> None:
-        assert choose([], parallel=8) == []
+        assert begin([], parallel=8) == []
 
 
 @pytest.mark.django_db
@@ -84,7 +100,7 @@ class TestActivate:
         return state
 
     def test_takes_step_14_and_gives_each_reader_a_row(self) -> None:
-        assert activate(self._state(event(1), event(2)), at=timezone.now())
+        assert activate(self._state(event(1), event(2)), at=timezone.now()) == (True, False)
         first, second = WriterEvent.objects.order_by("pk")
         assert (first.status, first.is_published, first.clock) == (E.ACTIVATED, False, 7.5)
         assert "14" in first.steps
@@ -94,16 +110,16 @@ class TestActivate:
 
     def test_nothing_begins_behind_a_position_that_is_not_known(self) -> None:
         state = self._state(event(2), event(3))
-        assert not activate(state, at=timezone.now())
+        assert activate(state, at=timezone.now()) == (False, False)
         WriterEvent.objects.bulk_create([event(1)])
         learn_positions(state)
-        assert activate(state, at=timezone.now())
+        assert activate(state, at=timezone.now()) == (True, False)
         assert WriterEvent.objects.get(app_event_status_id=E.ACTIVATED).pk == 1
 
     def test_twice_activates_once(self) -> None:
         state = self._state(event(1))
         activate(state, at=timezone.now())
-        assert not activate(state, at=timezone.now())
+        assert activate(state, at=timezone.now()) == (False, False)
         assert WriterEventReader.objects.count() == 1
 
 

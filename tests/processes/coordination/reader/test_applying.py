@@ -7,7 +7,7 @@ from django.db import IntegrityError, connections
 from processes.coordination.content import RowChange
 from processes.coordination.entities import BY_NAME, Values
 from processes.coordination.reader import applying
-from processes.coordination.reader.applying import Refused, apply_changes, read_commits, try_changes
+from processes.coordination.reader.applying import Refused, apply_changes, judge, read_commits
 from processes.coordination.reader.models import COMMITS, TABLES, AppEvent
 from processes.coordination.reasons import say
 from tests.processes.coordination.cast import DATABASES, rows_of
@@ -54,7 +54,7 @@ def have(*changes: RowChange) -> None:
 
 
 def attempt(*changes: RowChange) -> str:
-    return say(try_changes(list(changes), alias=ALIAS))
+    return say(judge({1: list(changes)}, alias=ALIAS)[1])
 
 
 def ids(entity: str) -> list[Any]:
