@@ -29,7 +29,8 @@ pytestmark = [pytest.mark.xdist_group("amqp"), pytest.mark.timeout(3600)]
 AWAY_SECONDS = max(3.0, 60 * SCALE)
 REPEATS = 3
 """So many times, one after the other, something may have to be told again; each costs ten seconds."""
-CUT = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+CUT = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+         WHERE datname = current_database() AND pid <> pg_backend_pid()"""
 QUEUES = ("coordination.writer", "coordination.coordinator", "coordination.reader.main")
 
 
