@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.urls import reverse
 
 from config.common.moments import format_moment
 from config.common.sql import among
 from config.records.tracing import Step
-from notifications.models import Alert, Attempt, Delivery, Event, RepeatSession
+from notifications.models import Alert, Attempt, Delivery, Event, ListedSubject, RepeatSession
 from notifications.selectors import attempts_of
 from notifications.sending.outcomes import ATTEMPTED
 from notifications.services.alerts import subject_of
@@ -28,8 +28,11 @@ def trace_events(correlation_id: str, most: int) -> Iterator[Step]:
 
 
 def trace_deliveries(correlation_id: str, most: int) -> Iterator[Step]:
-    rows = Delivery.objects.filter(correlation_id=correlation_id).select_related("endpoint").order_by("pk")
-    deliveries = list(rows[:most])
+    alerts = [subject_of(pk) for pk in _alerts(correlation_id, most).values_list("pk", flat=True)]
+    # Alerts that were told together are one message, which has the id of the first of them.
+    joined = ListedSubject.objects.filter(subject__in=among(alerts)).values_list("delivery_id", flat=True)[:most]
+    those = Q(correlation_id=correlation_id) | Q(pk__in=list(joined) if alerts else [])
+    deliveries = list(Delivery.objects.filter(those).select_related("endpoint").order_by("pk")[:most])
     yield from map(_owed, deliveries)
     yield from map(_tried, _attempts(deliveries, most))
 

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from config.common.wording import fill
 from config.records.admin.pages import badge
 from notifications.models import Alert, Delivery, Event
+from notifications.selectors import newest_about
 from notifications.services.alerts import subject_of
 
 ROWS = 50
@@ -68,8 +69,8 @@ def _happened(event: Event) -> Entry:
 
 
 def _deliveries(subject: str) -> list[Entry]:
-    newest = Delivery.objects.filter(subject=subject).select_related("endpoint").order_by("-id")[:ROWS]
-    return [_sent(delivery) for delivery in newest]
+    newest = Delivery.objects.filter(pk__in=newest_about(Delivery.objects.all(), subject, limit=ROWS))
+    return [_sent(delivery) for delivery in newest.select_related("endpoint")]
 
 
 def _sent(delivery: Delivery) -> Entry:

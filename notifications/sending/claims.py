@@ -49,6 +49,11 @@ class Claim:
     number: int
     """Which attempt of the delivery this is, probes counted too."""
 
+    @property
+    def is_webhook(self) -> bool:
+        """Whether the receiver itself answers; behind a mail server or a gateway of SMS it is the server that does."""
+        return self.url.startswith("http")
+
     def secrets(self) -> list[str]:
         """Return what signs the message, the newest first."""
         return [_decrypt(bytes(each)) for each in (self.secret, self.old_secret) if each]

@@ -32,11 +32,13 @@ from notifications.sending.policy import (
     is_success,
     judge,
     next_probe,
+    retry_delay,
     slow_down,
 )
 from notifications.sending.webhook import Answer
+from notifications.services.alert_messages import find_untold
 from notifications.services.alerts import raise_alert
-from notifications.services.endpoints import note_back, report_unreachable, subject_of, switch_off
+from notifications.services.endpoints import name_receiver, note_back, report_unreachable, subject_of, switch_off
 from notifications.services.events import Fact, record_events
 
 ATTEMPTS = Counter("postern_delivery_attempts", "Attempts to deliver, by what became of the delivery", ["outcome"])
@@ -44,7 +46,7 @@ ATTEMPTS = Counter("postern_delivery_attempts", "Attempts to deliver, by what be
 ATTEMPTED = "delivery.attempted"
 LATE = "late"
 LONGEST_DURATION = 2**31 - 1
-DEAD = gettext_noop("Messages to %(url)s were given up")
+DEAD = gettext_noop("Messages to %(receiver)s were given up")
 
 
 log = structlog.get_logger(__name__)
@@ -117,6 +119,7 @@ def record_outcomes(outcomes: Sequence[Outcome]) -> None:
     with transaction.atomic():
         endpoints = _hold_endpoints(pk for pk, group in by_endpoint.items() if _is_news(group))
         run_for_rows("notifications", "insert_attempts", [_attempt(outcome) for outcome in outcomes])
+        _spare_untold(outcomes, verdicts)
         written = _finish(outcomes, verdicts)
         _close_lists(outcomes, written)
         for endpoint in endpoints:
@@ -137,8 +140,21 @@ def _judge(outcome: Outcome) -> Verdict:
         limit=1 if claim.family == Delivery.Family.PING else settings.DELIVERY_ATTEMPTS,
         base=settings.DELIVERY_BASE_SECONDS,
         is_probe=claim.is_probe,
+        may_be_gone=claim.is_webhook,
         chance=random.random(),
     )
+
+
+def _spare_untold(outcomes: Sequence[Outcome], verdicts: dict[int, Verdict]) -> None:
+    """Go on with what tells of an open alert as long as nobody at all has been told of it, whatever the number."""
+    dead = {
+        each.claim.id: each.claim
+        for each in outcomes
+        if each.claim.family == Delivery.Family.ALERT and verdicts[each.claim.id].status == Delivery.Status.DEAD
+    }
+    for pk in find_untold(dead) if dead else ():
+        delay = retry_delay(dead[pk].attempts, settings.DELIVERY_BASE_SECONDS, random.random())
+        verdicts[pk] = Verdict(Delivery.Status.PENDING, verdicts[pk].reason, delay)
 
 
 def _is_news(group: Iterable[Outcome]) -> bool:
@@ -206,7 +222,7 @@ def _update_endpoint(endpoint: Endpoint, group: Sequence[Outcome]) -> None:
         else:
             _count_failure(endpoint, outcome, now)
     endpoint.save(update_fields=["failures", "opened_at", "probe_at", "not_before"])
-    if any(outcome.answer.status == GONE for outcome in group):
+    if any(outcome.answer.status == GONE and outcome.claim.is_webhook for outcome in group):
         switch_off(endpoint, gettext_noop("410: the receiver is gone"))
     elif _is_hopeless(endpoint, now):
         switch_off(endpoint, gettext_noop("no answer for three days"))
@@ -243,7 +259,8 @@ def _alert_dead(outcomes: Sequence[Outcome], written: dict[int, str]) -> None:
     }
     for endpoint_id, claim in sorted(dead.items()):
         with correlated(claim.correlation_id or correlation_id()):
-            raise_alert("deliveries.dead", subject_of(endpoint_id), DEAD, {"url": claim.url})
+            detail = {"receiver": name_receiver(endpoint_id, claim.url), "url": claim.url}
+            raise_alert("deliveries.dead", subject_of(endpoint_id), DEAD, detail)
 
 
 def _fact(outcome: Outcome, became: str) -> Fact:

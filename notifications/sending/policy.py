@@ -35,13 +35,14 @@ def judge(
     limit: int,
     base: float,
     is_probe: bool,
+    may_be_gone: bool = True,
     chance: float,
 ) -> Verdict:
     """Decide what becomes of a delivery after its n-th attempt; `chance` is between 0 and 1."""
     if is_success(status):
         return Verdict(Delivery.Status.DELIVERED)
     reason = error or f"answered {status}"
-    if status == GONE:
+    if status == GONE and may_be_gone:
         return Verdict(Delivery.Status.CANCELLED, "410: the receiver is gone")
     if is_probe:
         return Verdict(Delivery.Status.PENDING, reason)

@@ -9,10 +9,11 @@ from django.conf import settings
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import translation
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 from config.common.links import absolute
 from config.common.wording import fill, on_one_line
+from notifications.services.alert_messages import SEVERAL, entries_of
 
 LONGEST_SUBJECT = 200
 LONGEST_SMS = 300
@@ -26,15 +27,11 @@ def subject_line(body: dict[str, Any]) -> str:
 
 def mail_text(body: dict[str, Any]) -> str:
     with translation.override(settings.LANGUAGE_CODE):
-        context = {
-            **body,
-            "headline": _headline(body),
-            "details": {name: on_one_line(str(value)) for name, value in (body.get("detail") or {}).items()},
-            "note": fill(body.get("note") or "", {}),
-            "page": page_of(body),
-            "object_page": object_page(body),
-        }
-        return render_to_string("notifications/alert.txt", context)
+        entries = entries_of(body)
+        if len(entries) == 1:
+            return render_to_string("notifications/alert.txt", _context(entries[0]))
+        context = {"headline": _headline(body), "entries": [_context(entry) for entry in entries]}
+        return render_to_string("notifications/alerts.txt", {**context, "page": page_of(body)})
 
 
 def short_text(body: dict[str, Any]) -> str:
@@ -45,8 +42,21 @@ def short_text(body: dict[str, Any]) -> str:
         return _cut(f"Postern: {_headline(body)}", LONGEST_SMS - len(end)) + end
 
 
+def _context(body: dict[str, Any]) -> dict[str, Any]:
+    return {
+        **body,
+        "headline": _headline(body),
+        "details": {name: on_one_line(str(value)) for name, value in (body.get("detail") or {}).items()},
+        "note": fill(body.get("note") or "", {}),
+        "page": page_of(body),
+        "object_page": object_page(body),
+    }
+
+
 def page_of(body: dict[str, Any]) -> str:
-    """Return the address of the alert's page; what is told without the database has none."""
+    """Return the address of the alert's page, or of the list of several; what is told without the database has none."""
+    if body.get("type") == SEVERAL:
+        return absolute(reverse("admin:notifications_alert_changelist"))
     if body.get("id") is None:
         return ""
     return absolute(reverse("admin:notifications_alert_change", args=[body["id"]]))
@@ -58,6 +68,10 @@ def object_page(body: dict[str, Any]) -> str:
 
 
 def _headline(body: dict[str, Any]) -> str:
+    if body.get("type") == SEVERAL:
+        titles = [_headline(entry) for entry in entries_of(body)]
+        said = ngettext("%(count)s alert: %(titles)s", "%(count)s alerts: %(titles)s", len(titles))
+        return said % {"count": len(titles), "titles": "; ".join(titles)}
     title = fill(body.get("title", ""), body.get("detail") or {})
     if body.get("type") == "alert.closed":
         return gettext("Over: %(title)s") % {"title": title}

@@ -1,30 +1,109 @@
-"""What those whom the ladder names are told of an alert: rows of the same deliveries that webhooks are."""
+"""What those whom the ladder names are told of alerts: rows of the same deliveries that webhooks are.
 
-from collections.abc import Iterable
+Alerts that arise together are one message to each person and channel. A message waits for `GATHER` before it leaves,
+and for `APART` after the one before it; what is to be told meanwhile joins it, in the order in which it came. So an
+alert is told five seconds after its rung is due, and while others are told too a minute after it at the latest. A
+message that could not be sent is joined as well: whoever is reached after an outage reads one message, not many.
+"""
+
+from collections.abc import Collection, Iterable
+from datetime import datetime, timedelta
 from typing import Any
 
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
 from config.common.moments import format_moment
-from notifications.models import Alert, Delivery
+from notifications.models import Alert, Delivery, ListedSubject
 from notifications.naming import page_of_subject
 from notifications.services.deliveries import Owed, owe
 
-RAISED, CLOSED = "alert.raised", "alert.closed"
+RAISED, CLOSED, SEVERAL = "alert.raised", "alert.closed", "alerts"
+GATHER = timedelta(seconds=5)
+APART = timedelta(seconds=60)
+MOST_TOGETHER = 200
+"""A message lists no more alerts; the next ones make another."""
+
+PREFIX = "alert/"
 
 
 def owe_alert(alert: Alert, type: str, endpoint_ids: Iterable[int]) -> None:
     """Owe a message about an alert to these endpoints, while its row is locked."""
-    subject, body = f"alert/{alert.pk}", _body(alert, type)
-    owe(
-        [
-            Owed(endpoint_id, type, Delivery.Family.ALERT, subject, body, alert.correlation_id)
-            for endpoint_id in endpoint_ids
-        ]
-    )
+    body = _body(alert, type)
+    now = timezone.now()
+    # Endpoints in one order: of two who join the same messages none waits for the other in a circle.
+    for endpoint_id in sorted(set(endpoint_ids)):
+        if not _join(endpoint_id, body, now):
+            _begin(endpoint_id, body, alert.correlation_id, now)
 
 
 def owe_to_those_told(alert: Alert, type: str) -> None:
-    told = Delivery.objects.filter(subject=f"alert/{alert.pk}", type=RAISED).order_by("endpoint_id")
-    owe_alert(alert, type, list(told.values_list("endpoint_id", flat=True).distinct()))
+    own, listed = _messages_about([_subject(alert.pk)])
+    owe_alert(alert, type, {*own.values_list("endpoint_id", flat=True), *listed.values_list("endpoint_id", flat=True)})
+
+
+def find_untold(delivery_ids: Collection[int]) -> set[int]:
+    """Return those of these messages that tell of an open alert of which nobody at all has been told."""
+    subjects: dict[str, set[int]] = {}
+    for pk, subject in Delivery.objects.filter(pk__in=delivery_ids).values_list("pk", "subject"):
+        subjects.setdefault(subject, set()).add(pk)
+    for pk, subject in ListedSubject.objects.filter(delivery__in=delivery_ids).values_list("delivery_id", "subject"):
+        subjects.setdefault(subject, set()).add(pk)
+    numbers = [int(subject.removeprefix(PREFIX)) for subject in subjects if subject.startswith(PREFIX)]
+    is_open = Alert.objects.filter(pk__in=numbers, status=Alert.Status.OPEN).values_list("pk", flat=True)
+    own, listed = _messages_about([_subject(pk) for pk in is_open])
+    delivered = Delivery.Status.DELIVERED
+    told = {*own.filter(status=delivered).values_list("subject", flat=True)}
+    told |= {*listed.filter(delivery__status=delivered).values_list("subject", flat=True)}
+    return {pk for number in is_open if (subject := _subject(number)) not in told for pk in subjects[subject]}
+
+
+def _messages_about(subjects: Collection[str]) -> tuple[QuerySet[Delivery], QuerySet[ListedSubject]]:
+    """Return the messages that began with one of these alerts, and the places of those that it joined."""
+    own = Delivery.objects.filter(subject__in=subjects, family=Delivery.Family.ALERT)
+    return own, ListedSubject.objects.filter(subject__in=subjects)
+
+
+def _join(endpoint_id: int, body: dict[str, Any], now: datetime) -> bool:
+    """Add an alert to the message that still waits to be sent; return whether there is one."""
+    waiting = Delivery.objects.filter(Q(under_way_until=None), endpoint=endpoint_id, family=Delivery.Family.ALERT)
+    # One that somebody is claiming or finishing at this moment is left alone: waiting for it could close a circle.
+    waiting = waiting.select_for_update(no_key=True, skip_locked=True).filter(status=Delivery.Status.PENDING)
+    row = waiting.order_by("-pk").first()
+    if row is None:
+        return False
+    entries = {entry["id"]: entry for entry in entries_of(row.body)}
+    entries[body["id"]] = body
+    if len(entries) > MOST_TOGETHER:
+        return False
+    assert row.due_at is not None
+    row.body = body if len(entries) == 1 else {"version": 1, "type": SEVERAL, "alerts": list(entries.values())}
+    # What has joined has all its attempts before it, and does not wait for the next one of the others.
+    row.type, row.attempts, row.due_at = row.body["type"], 0, min(row.due_at, now + APART)
+    row.save(update_fields=["body", "type", "attempts", "due_at"])
+    subject = _subject(body["id"])
+    if subject != row.subject:
+        ListedSubject.objects.get_or_create(
+            delivery=row, subject=subject, defaults={"endpoint_id": endpoint_id, "is_open": False}
+        )
+    return True
+
+
+def _begin(endpoint_id: int, body: dict[str, Any], correlation_id: str, now: datetime) -> None:
+    last = Delivery.objects.filter(endpoint=endpoint_id, family=Delivery.Family.ALERT).order_by("-pk").first()
+    due_at = now + GATHER if last is None else max(now + GATHER, last.created_at + APART)
+    subject = _subject(body["id"])
+    family = Delivery.Family.ALERT
+    owe([Owed(endpoint_id, body["type"], family, subject, body, correlation_id, delay=due_at - now)])
+
+
+def entries_of(body: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the alerts that a message tells of, in their order."""
+    return list(body["alerts"]) if body.get("type") == SEVERAL else [body]
+
+
+def _subject(alert_id: int) -> str:
+    return f"{PREFIX}{alert_id}"
 
 
 def _body(alert: Alert, type: str) -> dict[str, Any]:

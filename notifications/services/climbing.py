@@ -18,6 +18,8 @@ from notifications.services.ladder import active_rungs, find_endpoints
 
 LEASE = timedelta(seconds=60)
 BATCH = 50
+NOBODY_YET = timedelta(minutes=5)
+"""How often an alert looks again for somebody to tell, as long as the rungs that are due name nobody."""
 
 log = structlog.get_logger(__name__)
 
@@ -46,10 +48,13 @@ def _climb(alert: Alert) -> None:
         return
     reached = [rung for rung in rungs if alert.first_at + timedelta(seconds=rung.after_seconds) <= now]
     endpoints = find_endpoints(reached)
-    told_after = reached[-1].after_seconds if reached else alert.told_after
-    finish(alert, told_after=told_after, due_at=_next(alert, rungs[len(reached) :]))
+    due_at = _next(alert, rungs[len(reached) :])
     if reached and not endpoints:
+        # These rungs are not told: whoever gets an address meanwhile is told by them yet.
         log.warning("alert.nobody_to_tell", alert=alert.pk, rungs=[str(rung) for rung in reached])
+        finish(alert, due_at=now + NOBODY_YET if due_at is None else min(due_at, now + NOBODY_YET))
+        return
+    finish(alert, told_after=reached[-1].after_seconds if reached else alert.told_after, due_at=due_at)
     owe_alert(alert, RAISED, endpoints)
 
 

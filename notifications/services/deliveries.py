@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
 import msgspec
@@ -36,6 +36,8 @@ class Owed:
     """Whether what is withheld stays so, even when its client comes back."""
     listed: tuple[str, ...] = ()
     """The subjects that a list names: later messages about their connection wait for it."""
+    delay: timedelta = timedelta()
+    """For how long it waits before its first attempt."""
 
 
 def owe(messages: Sequence[Owed]) -> list[int]:
@@ -126,6 +128,6 @@ def _row(pk: int, message: Owed, newest: dict[Key, int], now: datetime, chain: s
         reason,
         successor,
         message.for_good,
-        now if status == Delivery.Status.PENDING else None,
+        now + message.delay if status == Delivery.Status.PENDING else None,
         message.correlation_id or chain,
     )

@@ -31,14 +31,18 @@ def report_unreachable(endpoint: Endpoint) -> None:
     Until it closes nothing is given up, so without this alert a dead receiver would be silence for three days.
     """
     assert endpoint.opened_at is not None
-    detail = {"receiver": receiver_of(endpoint), "url": endpoint.url, "since": format_moment(endpoint.opened_at)}
+    detail = {
+        "receiver": name_receiver(endpoint.pk, endpoint.url),
+        "url": endpoint.url,
+        "since": format_moment(endpoint.opened_at),
+    }
     raise_alert(UNREACHABLE, subject_of(endpoint.pk), NO_ANSWER, detail)
 
 
-def receiver_of(endpoint: Endpoint) -> str:
+def name_receiver(endpoint_id: int, url: str) -> str:
     """Name whose an endpoint is as people know it; of one without an owner, its address."""
-    owner = name_endpoints([endpoint.pk]).get(endpoint.pk)
-    return endpoint.url if owner is None else owner.text
+    owner = name_endpoints([endpoint_id]).get(endpoint_id)
+    return url if owner is None else owner.text
 
 
 def switch_off(endpoint: Endpoint, reason: str) -> None:
@@ -46,7 +50,7 @@ def switch_off(endpoint: Endpoint, reason: str) -> None:
     endpoint.active, endpoint.off_reason = False, reason
     endpoint.save(update_fields=["active", "off_reason"])
     cancel([pk for pk, _, _ in lock_pending(Q(endpoint=endpoint))], reason)
-    detail = {"receiver": receiver_of(endpoint), "url": endpoint.url, "reason": reason}
+    detail = {"receiver": name_receiver(endpoint.pk, endpoint.url), "url": endpoint.url, "reason": reason}
     raise_alert("endpoint.disabled", subject_of(endpoint.pk), SWITCHED_OFF, detail)
     close_unreachable(endpoint.pk, gettext_noop("switched off: nothing waits any more"))
 
@@ -69,6 +73,9 @@ def note_back(endpoint: Endpoint) -> None:
     """Write down that an endpoint can be reached again: `return_once` queues what it missed. Locked by the caller."""
     endpoint.is_back = True
     endpoint.save(update_fields=["is_back"])
+    # Operators are told at once of what their mailbox or telephone has missed.
+    pending = Delivery.objects.filter(endpoint=endpoint, status=Delivery.Status.PENDING, under_way_until=None)
+    pending.filter(family=Delivery.Family.ALERT, due_at__gt=Now()).update(due_at=Now())
     heal("deliveries.dead", subject_of(endpoint.pk), ANSWERS)
     close_unreachable(endpoint.pk, ANSWERS)
     ring(RETURNS)

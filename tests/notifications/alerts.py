@@ -42,3 +42,8 @@ def climb() -> None:
 def told() -> list[tuple[str, str]]:
     """Return what was owed to whom, in order."""
     return list(Delivery.objects.order_by("id").values_list("type", "endpoint__url"))
+
+
+def reach_everybody() -> None:
+    """Let what is owed reach those whom it is for."""
+    Delivery.objects.filter(status="pending").update(status="delivered", due_at=None)

@@ -12,7 +12,7 @@ from config.records.models import ChangeRecord, LogEntry
 from notifications.errors import AlertAcknowledged, AlertNotFound, AlertResolved
 from notifications.models import Alert, Delivery, Event
 from notifications.services.alerts import acknowledge, heal, mute, raise_alert, resolve
-from tests.notifications.alerts import climb, pass_time, raised, told, two_rungs
+from tests.notifications.alerts import climb, pass_time, raised, reach_everybody, told, two_rungs
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
@@ -116,6 +116,7 @@ class TestHeal:
     def test_closes_and_says_so_to_those_who_were_told(self) -> None:
         alert = raised()
         climb()
+        reach_everybody()
         heal("engine.down", "engine/redis", "answers again")
         alert.refresh_from_db()
         assert (alert.status, alert.resolved_by, alert.resolution) == ("resolved", "", "answers again")
@@ -128,6 +129,7 @@ class TestHeal:
         climb()
         pass_time(601)
         climb()
+        reach_everybody()
         heal("engine.down", "engine/redis")
         assert told()[2:] == [("alert.closed", MAIL), ("alert.closed", SMS)]
 

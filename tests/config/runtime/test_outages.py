@@ -5,7 +5,7 @@ from django.db.models import F
 
 from config.runtime.outages import Outages
 from notifications.models import Alert
-from tests.notifications.alerts import climb, told, two_rungs
+from tests.notifications.alerts import climb, reach_everybody, told, two_rungs
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
@@ -39,6 +39,7 @@ class TestLookOnce:
         alert = Alert.objects.get()
         assert (alert.subject, alert.words) == ("engine/amqp", "RabbitMQ has not answered for half a minute")
         climb()
+        reach_everybody()
         node.states["amqp"] = "ok"
         node.look_for(5)
         alert.refresh_from_db()

@@ -9,6 +9,7 @@ from django.db.models import F
 
 from notifications.models import Alert, Attempt, Delivery, Endpoint
 from notifications.sending.sender import Sender
+from notifications.services.alert_messages import APART, GATHER
 from notifications.services.alerts import acknowledge, heal
 from tests.faults.patience import eventually
 from tests.notifications.alerts import climb, lead, pass_time, raised
@@ -53,12 +54,14 @@ def test_it_survives_an_hour_without_a_mail_server_and_climbs_until_somebody_ack
 ) -> None:
     alert = raised()
     climb()
+    move_clock(GATHER)
     for quarter in range(1, 5):
         attempt(sender, quarter)
         move_clock(timedelta(minutes=15))
     assert not Delivery.objects.filter(status="delivered").exists()
     with mail_server(port) as server:
         climb()
+        move_clock(APART)
         sender.poke()
         assert eventually(lambda: len(server.inbox) == 2, 20)
         assert {to for to, _ in server.inbox} == {"ops@example.org", "chief@example.org"}
@@ -68,6 +71,7 @@ def test_it_survives_an_hour_without_a_mail_server_and_climbs_until_somebody_ack
         assert Delivery.objects.filter(type="alert.raised").count() == 2
 
         heal("engine.down", "engine/redis")
+        move_clock(APART)
         sender.poke()
         assert eventually(lambda: len(server.inbox) == 4, 20)
     assert Alert.objects.get(pk=alert.pk).status == Alert.Status.RESOLVED
