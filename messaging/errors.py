@@ -55,3 +55,11 @@ class NotWaiting(Conflict):
 
 class NotSetAside(Conflict):
     """This message is not set aside."""
+
+
+class FileStillMissing(Conflict):
+    """The file of this message is still in none of its folders."""
+
+
+class FileNotAsWritten(Conflict):
+    """The file that lies there is not as this message was written."""

@@ -70,6 +70,22 @@ class DiskFailed(ApplicationError):
     retry_after = 30
 
 
+class VolumeAway(ApplicationError):
+    """The volume of the message files is not there; nothing has changed. Repeat the call a little later."""
+
+    status = 503
+    retry_after = 30
+
+    def __init__(self, title: str, **detail: Any) -> None:
+        """Take the words of the alert, a source text of `gettext`; callers are not told how our folders are called."""
+        super().__init__()
+        self.title, self.detail = title, detail
+
+    @property
+    def words(self) -> str:
+        return gettext(self.title) % self.detail
+
+
 class TooLarge(ApplicationError):
     """The body is larger than this call takes. Nothing of it has been kept."""
 

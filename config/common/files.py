@@ -20,7 +20,7 @@ from pathlib import Path
 from config.common.errors import DiskFailed, DiskFull
 
 DRAFT = ".draft-"
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 # What file systems say that cannot, or will not, let a file have two names.
 _ONE_NAME_ONLY = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
@@ -121,7 +121,7 @@ def own_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in _FULL:
+        if error.errno in FULL:
             raise DiskFull from error
         if error.errno == errno.EIO:
             raise DiskFailed from error

@@ -6,7 +6,10 @@ from django.conf import settings
 from django.db import connection
 from django.utils.translation import gettext
 
+from config.common.wording import fill
 from config.runtime.health import engine_states
+from config.runtime.storage import FAILED, LOW, OVER, VOLUME, glance_at_storage
+from notifications.models import Alert
 
 
 @dataclass(frozen=True)
@@ -19,9 +22,9 @@ class EngineTile:
 
 
 def engine_tiles() -> list[EngineTile]:
-    """Return the engines in the order of their weight, each with its state in words."""
+    """Return the engines in the order of their weight, each with its state in words, and the disks last."""
     states = engine_states()
-    return [_tile(name, state) for name, state in states.items()]
+    return [*(_tile(name, state) for name, state in states.items()), _disk_tile()]
 
 
 def profile() -> str:
@@ -37,6 +40,23 @@ def _tile(engine: str, state: str) -> EngineTile:
     if state == "off":
         return EngineTile(words.name, state, gettext("Not configured"), words.instead)
     return EngineTile(words.name, state, gettext("Works") if state == "ok" else gettext("Down"), words.purpose)
+
+
+def _disk_tile() -> EngineTile:
+    """Tell of the disks what any node has raised an alert for, or else what this one sees at a glance."""
+    raised = Alert.objects.exclude(status=Alert.Status.RESOLVED).filter(kind__in=OVER)
+    troubles = {alert.kind: alert.words for alert in raised}
+    if not troubles:
+        troubles = {found.kind: fill(found.title, found.detail) for found in glance_at_storage()}
+    words = {
+        VOLUME: gettext("Volume is away"),
+        FAILED: gettext("Cannot be written"),
+        LOW: gettext("Little room"),
+    }
+    for kind, said in words.items():
+        if kind in troubles:
+            return EngineTile(gettext("Disk"), "down", said, troubles[kind])
+    return EngineTile(gettext("Disk"), "ok", gettext("Works"), gettext("files of messages"))
 
 
 @dataclass(frozen=True)

@@ -85,6 +85,12 @@ MENU: tuple[tuple[Promise, tuple[Entry, ...]], ...] = (
         _("Messaging"),
         (
             _list(_("Messages"), "mail", "messaging.message"),
+            Entry(
+                _("Missing files"),
+                "unknown_document",
+                page="admin:messaging_message_missing",
+                permission="messaging.view_message",
+            ),
             _list(_("Exchange processes"), "sync_alt", "exchange.exchangeprocess"),
             Entry(
                 _("In doubt"),

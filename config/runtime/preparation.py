@@ -13,9 +13,11 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.db import OperationalError, connection
 
+from config.common.errors import ApplicationError, VolumeAway
 from config.engines import postgresql
 from config.runtime.static import collect_static
 from config.runtime.upkeep import load_schedule, run_when_prepared
+from messaging.files.volume import check_volume
 from processes.coordination.entities import ENTITIES
 from processes.coordination.rebuilding import build_new_reader
 from processes.coordination.routing import READER_APP, alias_of, reader_names
@@ -43,9 +45,20 @@ def prepare(say: Say) -> str | None:
         with _alone_on_the_database(say):
             call_command("migrate", interactive=False, verbosity=0)
             _prepare_readers(say)
+            _mark_volume(say)
             load_schedule()
             run_when_prepared()
             return _ensure_admin()
+
+
+def _mark_volume(say: Say) -> None:
+    """Adopt the folder of the messages, or see that it is the one; without it the rest of the product starts."""
+    try:
+        check_volume()
+    except VolumeAway as away:
+        say(away.words)
+    except ApplicationError as error:
+        say(f"{settings.DATA_DIR}: {error.message}")
 
 
 def _prepare_readers(say: Say) -> None:

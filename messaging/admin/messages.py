@@ -5,6 +5,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.template.defaultfilters import filesizeformat
+from django.urls import URLPattern, path
 from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -29,6 +30,7 @@ from config.records.admin.theme import action, display
 from config.records.scopes import Scope, permission
 from messaging.admin.message_filters import DirectionFilter, FolderFilter, StatusFilter, matching
 from messaging.admin.message_page import build_message_page
+from messaging.admin.missing_files import missing_files_view
 from messaging.admin.reasons import ReasonForm
 from messaging.admin.requeueing import requeue_many
 from messaging.admin.words import nowrap, place_of, route_of, status_badge, waiting_of
@@ -134,6 +136,10 @@ class MessageAdmin(BigTableAdmin[Message]):
     ) -> tuple[QuerySet[Message], bool]:
         text = search_term.strip()
         return (queryset.filter(matching(text)) if text else queryset), False
+
+    def get_urls(self) -> list[URLPattern]:
+        page = self.admin_site.admin_view(lambda request: missing_files_view(self, request))
+        return [path("missing/", page, name="messaging_message_missing"), *super().get_urls()]
 
     def has_requeue_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
         """Offer the way back to operators, for what has ended in Error."""

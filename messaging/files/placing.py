@@ -8,6 +8,7 @@ from pathlib import Path
 
 from config.common.files import delete_durably, move_all_durably, move_durably, own_errors
 from messaging.files.places import draft_of, ensure_folders, path_of, possible_paths
+from messaging.files.volume import in_sight
 from messaging.models.message import Message
 
 LOOKS = 3
@@ -26,13 +27,24 @@ def put_in_place(message: Message) -> None:
 
     A file that is not where it was left is looked for in the other folders: a mover that lost its lock, or a crash,
     may have put it there, and the row decides. Its sender holds no lock when the draft gets its name, which may be
-    between two looks: one round that does not find the file proves nothing.
+    between two looks: one round that does not find the file proves nothing. Nor does any without its volume.
     """
-    for _ in range(LOOKS):
+    for _ in range(LOOKS - 1):
         with suppress(FileNotFoundError):
             if _bring(message):
                 return
+    with in_sight(message.database_id), suppress(FileNotFoundError):
+        if _bring(message):
+            return
     raise FileMissing(path_of(message).name)
+
+
+def find_files(message: Message) -> list[Path]:
+    """List where the file lies, its draft included; it is nowhere only if its volume was there to look at."""
+    if found := _look(message):
+        return found
+    with in_sight(message.database_id):
+        return _look(message)
 
 
 def put_all_in_place(messages: Sequence[Message]) -> None:
@@ -49,24 +61,18 @@ def put_all_in_place(messages: Sequence[Message]) -> None:
         move_all_durably(moves)
 
 
-def find_file(message: Message) -> Path | None:
-    """Return where the file lies, or None if it is in none of its folders."""
-    return next((path for path in (path_of(message), *possible_paths(message)) if is_file(path)), None)
-
-
 def withdraw(message: Message) -> None:
     """Take the file of a row that is about to be deleted back to its draft, from where no new message can have it."""
     draft = draft_of(message)
-    for path in (path_of(message), *possible_paths(message)):
-        if path != draft and is_file(path):
+    for path in find_files(message):
+        if path != draft:
             move_durably(path, draft)
 
 
 def delete_file(message: Message) -> None:
     """Delete the file for good, wherever it is."""
-    for path in (path_of(message), *possible_paths(message)):
-        if is_file(path):
-            delete_durably(path)
+    for path in _look(message):
+        delete_durably(path)
 
 
 def is_file(path: Path) -> bool:
@@ -78,6 +84,10 @@ def is_file(path: Path) -> bool:
     if not stat.S_ISREG(mode):
         raise FileForeign(path.name)
     return True
+
+
+def _look(message: Message) -> list[Path]:
+    return [path for path in (path_of(message), *possible_paths(message)) if is_file(path)]
 
 
 def _bring(message: Message) -> bool:

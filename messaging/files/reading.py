@@ -6,8 +6,10 @@ import stat
 from collections.abc import Iterator
 
 from config.common.errors import ApplicationError, DiskFailed
+from config.common.files import FULL
 from messaging.files.envelope import head_of
 from messaging.files.places import path_of
+from messaging.files.volume import check_writable
 from messaging.models.message import Message
 
 CHUNK = 65_536
@@ -34,7 +36,8 @@ def told(error: OSError) -> ApplicationError:
 def check_file(message: Message, *, whole: bool = False) -> None:
     """Compare size and head with the row, or read every byte. A file that is not there raises `FileNotFoundError`.
 
-    A disk that fails once may be well again: it is asked twice before the message is given up.
+    A disk that fails once may be well again: it is asked twice before the message is given up, and only one that takes
+    writes is believed to have lost a single file: otherwise the disk as a whole has failed.
     """
     try:
         _compare(message, whole)
@@ -44,6 +47,7 @@ def check_file(message: Message, *, whole: bool = False) -> None:
             _compare(message, whole)
         except OSError as again:
             _raise_unless_the_disk_fails(again)
+            _see_that_the_disk_works()
             raise Unreadable("the disk cannot read it") from again
 
 
@@ -67,6 +71,14 @@ def _raise_unless_the_disk_fails(error: OSError) -> None:
         raise error
     if error.errno != errno.EIO:
         raise told(error) from error
+
+
+def _see_that_the_disk_works() -> None:
+    try:
+        check_writable()
+    except OSError as error:
+        if error.errno not in FULL:  # a full disk can be read
+            raise told(error) from error
 
 
 def _compare(message: Message, whole: bool) -> None:

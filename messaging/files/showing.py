@@ -16,6 +16,7 @@ from config.common.errors import NotFound
 from messaging.files.places import path_of
 from messaging.files.placing import FileForeign, FileMissing, is_file
 from messaging.files.reading import Unreadable, read_chunks
+from messaging.files.volume import check_volume
 from messaging.models.message import Message
 
 MOST_SHOWN = 65_536
@@ -70,6 +71,7 @@ def _as_it_lies(message: Message) -> Message:
         if is_file(path):
             found.folder, found.size = folder, os.stat(path, follow_symlinks=False).st_size
             return found
+    check_volume()
     raise FileMissing
 
 

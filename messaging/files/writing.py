@@ -15,6 +15,7 @@ from config.common.files import own_errors, sync_folder, write_draft
 from messaging.files.envelope import content_of
 from messaging.files.places import draft_of, ensure_folders, is_seen_to, path_of
 from messaging.files.reading import told
+from messaging.files.volume import check_new_folders, check_volume
 from messaging.models.message import Message
 
 
@@ -36,15 +37,21 @@ def write_drafts(messages: Sequence[tuple[Message, bytes]]) -> None:
 def _write(messages: Sequence[tuple[Message, bytes]], drafts: Sequence[Path]) -> None:
     database_id = messages[0][0].database_id
     if not is_seen_to(database_id):
-        ensure_folders(database_id)
+        _make_folders(database_id)
     for (message, payload), draft in zip(messages, drafts, strict=True):
         content = content_of(message, payload)
         try:
             write_draft(draft, content)
         except FileNotFoundError:  # the folder was taken away
-            ensure_folders(database_id)
+            _make_folders(database_id)
             write_draft(draft, content)
     sync_folder(drafts[0].parent)
+    check_volume()  # last: on the volume that is there now the drafts were written, and on no other
+
+
+def _make_folders(database_id: str) -> None:
+    check_new_folders(database_id)
+    ensure_folders(database_id)
 
 
 def drop_drafts(messages: Sequence[Message]) -> None:

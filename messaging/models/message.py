@@ -61,7 +61,9 @@ class Message(models.Model):
     moving_from = models.CharField(max_length=8, choices=Folder.choices, blank=True, default="")
     arrived_at = models.DateTimeField(_("in the folder since"), db_default=Now())
     file_gone_at = models.DateTimeField(_("file deleted"), null=True)
-    """When the file's time in its folder was over; the row stays."""
+    """When the file's time in its folder was over, or it was nowhere to be found; the row stays."""
+    file_missing_at = models.DateTimeField(_("file missing"), null=True)
+    """When the file was found to be in none of its folders; staff may bring it back once it is there again."""
     process = models.UUIDField(_("process"), null=True)
     """The one exchange process that has it now."""
     written_by = models.UUIDField(_("written by"), null=True)
@@ -97,6 +99,10 @@ class Message(models.Model):
             models.CheckConstraint(
                 name="message_under_way_has_a_process",
                 condition=~Q(status__in=["in_process", "in_doubt"]) | Q(process__isnull=False),
+            ),
+            models.CheckConstraint(
+                name="message_missing_file_is_gone",
+                condition=Q(file_missing_at__isnull=True) | Q(file_gone_at__isnull=False),
             ),
             models.CheckConstraint(
                 name="message_waiting_has_no_process",
@@ -139,6 +145,8 @@ class Message(models.Model):
                 fields=["arrived_at"],
                 condition=Q(file_gone_at__isnull=True, process__isnull=True) & ~Q(folder="Messages"),
             ),
+            # The page of missing files lists what was given up for them, newest first.
+            models.Index(name="message_missing_file", fields=["-id"], condition=Q(file_missing_at__isnull=False)),
             # Statistics add up what was sent and what was settled in a period.
             models.Index(name="message_accepted", fields=["accepted_at"]),
             models.Index(name="message_settled", fields=["settled_at"], condition=Q(settled_at__isnull=False)),

@@ -71,6 +71,7 @@ def _give_up(message: Message, reason: str, *, is_there: bool) -> None:
         folder=Message.Folder.ERROR,
         moving_from=old if is_there else "",
         file_gone_at=None if is_there else Now(),
+        file_missing_at=None if is_there else Now(),
         error_text=reason,
         error_code=UNREADABLE,
         settled_at=Now(),

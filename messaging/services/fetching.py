@@ -6,7 +6,7 @@ import structlog
 from django.db import transaction
 from django.db.models.functions import Now
 
-from config.common.errors import ApplicationError
+from config.common.errors import ApplicationError, VolumeAway
 from messaging.errors import MessageNotFound
 from messaging.files.placing import FileForeign, FileMissing, put_in_place
 from messaging.files.reading import Unreadable, check_file
@@ -73,10 +73,15 @@ def _can_be_sent(message: Message) -> bool:
 
 
 def _put_into_log(message: Message) -> None:
-    """Move the file under the row's lock; where the disk refuses, the move is owed and the confirmation stands."""
+    """Move the file under the row's lock; where the disk refuses, the move is owed and the confirmation stands.
+
+    Without its volume nothing is known of the file: the device is to confirm again.
+    """
     message.folder, message.moving_from = Folder.LOG, Folder.MESSAGES
     try:
         put_in_place(message)
+    except VolumeAway:
+        raise
     except (OSError, ApplicationError, FileMissing, FileForeign) as error:
         log.warning("message.move_owed", message=message.public_id, error=repr(error))
         owe_move()

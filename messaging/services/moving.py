@@ -8,7 +8,7 @@ from django.db import InterfaceError, InternalError, OperationalError, connectio
 from django.db.models.functions import Now
 from django.utils.translation import gettext_noop
 
-from config.common.errors import ApplicationError
+from config.common.errors import ApplicationError, VolumeAway
 from config.common.ring import ring
 from config.common.sql import load_for_engine
 from messaging.files.placing import FileForeign, FileMissing, put_all_in_place, put_in_place
@@ -51,6 +51,8 @@ def move_together(message_ids: Sequence[int]) -> bool:
         connection.close()
         for message_id in message_ids:
             _move(message_id, even_if_not_owed=True)
+    except VolumeAway:
+        raise
     except (FileMissing, FileForeign, OSError, ApplicationError) as error:
         log.warning("message.moved_alone", messages=len(message_ids), error=repr(error))
         return False
@@ -65,8 +67,12 @@ def move_owed_once() -> bool:
     owed = Message.objects.exclude(moving_from="").filter(process=None).order_by("id").values_list("pk", flat=True)
     last = 0
     while batch := list(owed.filter(pk__gt=last)[:BATCH]):
-        if any([_try_to_move(message_id) for message_id in batch]):
-            return True
+        try:
+            if any([_try_to_move(message_id) for message_id in batch]):
+                return True
+        except VolumeAway as away:
+            log.warning("message.moves_wait", reason=away.words)
+            return False
         last = batch[-1]
     return False
 
@@ -129,9 +135,11 @@ def _try_to_move(message_id: int) -> bool:
     except (FileMissing, FileForeign) as error:
         with transaction.atomic():
             message = Message.objects.select_for_update(no_key=True).get(pk=message_id)
-            Message.objects.filter(pk=message_id).update(moving_from="", file_gone_at=Now())
+            Message.objects.filter(pk=message_id).update(moving_from="", file_gone_at=Now(), file_missing_at=Now())
             tell_file_error(message, gettext_noop("The file %(name)s is in none of its folders"), str(error))
         return True
+    except VolumeAway:
+        raise
     except (OSError, ApplicationError) as error:
         with transaction.atomic():
             message = Message.objects.get(pk=message_id)

@@ -1,5 +1,6 @@
 """Put a message that ended in Error back into the queue: a person has seen to what was wrong with it."""
 
+import copy
 from typing import Any
 
 from django.db import transaction
@@ -10,9 +11,13 @@ from django.utils.translation import gettext_noop
 from config.records.models import ChangeRecord, LogEntry
 from config.records.services.changes import record_change
 from config.records.services.log import write_entry
-from messaging.errors import MessageNotFound, NotRequeuable
+from messaging.errors import FileNotAsWritten, FileStillMissing, MessageNotFound, NotRequeuable
+from messaging.files.places import draft_of
+from messaging.files.placing import find_files
+from messaging.files.reading import Unreadable, check_file
 from messaging.models import Message
 from messaging.naming import subject_of
+from messaging.services.checking import UNREADABLE
 from messaging.services.file_errors import KIND as FILE_ERROR
 from messaging.services.moving import owe_move
 from notifications.services.alerts import heal
@@ -22,18 +27,45 @@ KIND = "message"
 Folder, Status = Message.Folder, Message.Status
 
 
+REQUEUED = gettext_noop("Message %(message)s to %(database)s was put back into the queue by %(actor)s: %(why)s")
+FILE_RESTORED = gettext_noop("The file of message %(message)s of %(database)s was brought back by %(actor)s: %(why)s")
+
+
 def requeue_message(*, message_id: int, reason: str, actor: str) -> None:
     """Offer the message again; under its lock, so that of two who ask for it one is refused."""
     with transaction.atomic():
-        message = Message.objects.select_for_update(no_key=True).filter(pk=message_id).first()
-        if message is None:
-            raise MessageNotFound
+        message = _lock(message_id)
         if not is_requeuable(message):
             raise NotRequeuable
         before = _values(message)
-        _put_back(message)
-        _record(message, before, reason=reason, actor=actor)
+        _put_back(message, lies_in=message.moving_from or message.folder)
+        _record(message, before, reason=reason, actor=actor, template=REQUEUED)
         owe_move()
+
+
+def restore_message(*, message_id: int, reason: str, actor: str) -> None:
+    """Bring back a message whose file was missing and is there again.
+
+    One that was given up for that is offered again; of one that was settled otherwise only the file is brought back.
+    """
+    with transaction.atomic():
+        message = _lock(message_id)
+        if message.file_missing_at is None:
+            raise NotRequeuable
+        lies_in = _find_folder(message)
+        before = _values(message)
+        if was_given_up(message):
+            _put_back(message, lies_in=lies_in)
+        else:
+            _bring_file_back(message, lies_in=lies_in)
+        template = REQUEUED if message.status == Status.WAITING else FILE_RESTORED
+        _record(message, before, reason=reason, actor=actor, template=template)
+        owe_move()
+
+
+def was_given_up(message: Message) -> bool:
+    """Say whether it is incorrect for its file alone: neither an ERP nor a device has had it."""
+    return message.status == Status.INCORRECT and message.error_code == UNREADABLE
 
 
 def is_requeuable(message: Message) -> bool:
@@ -46,14 +78,44 @@ def is_requeuable(message: Message) -> bool:
     )
 
 
-def _put_back(message: Message) -> None:
-    lies_in = message.moving_from or message.folder
+def _lock(message_id: int) -> Message:
+    message = Message.objects.select_for_update(no_key=True).filter(pk=message_id).first()
+    if message is None:
+        raise MessageNotFound
+    return message
+
+
+def _find_folder(message: Message) -> str:
+    """Return the folder that the file lies in, whole."""
+    found = next(iter(find_files(message)), None)
+    if found is None:
+        raise FileStillMissing
+    if found != draft_of(message):
+        as_it_lies = copy.copy(message)
+        as_it_lies.folder = found.parent.name
+        try:
+            check_file(as_it_lies)
+        except Unreadable as error:
+            raise FileNotAsWritten(reason=str(error)) from error
+    return found.parent.name
+
+
+def _bring_file_back(message: Message, *, lies_in: str) -> None:
+    moving_from = "" if lies_in == message.folder else lies_in
+    Message.objects.filter(pk=message.pk).update(
+        moving_from=moving_from, file_gone_at=None, file_missing_at=None, arrived_at=Now(), updated_at=Now()
+    )
+
+
+def _put_back(message: Message, *, lies_in: str) -> None:
     message.status, message.folder = Status.WAITING, Folder.MESSAGES
     message.moving_from = "" if lies_in == Folder.MESSAGES else lies_in
     Message.objects.filter(pk=message.pk).update(
         status=message.status,
         folder=message.folder,
         moving_from=message.moving_from,
+        file_gone_at=None,
+        file_missing_at=None,
         error_text="",
         error_code="",
         settled_at=None,
@@ -65,7 +127,7 @@ def _put_back(message: Message) -> None:
     )
 
 
-def _record(message: Message, before: dict[str, Any], *, reason: str, actor: str) -> None:
+def _record(message: Message, before: dict[str, Any], *, reason: str, actor: str, template: str) -> None:
     """Tell it where people look: the change log, the log, the events; what was raised about its file is over."""
     record_change(
         kind=KIND,
@@ -81,11 +143,14 @@ def _record(message: Message, before: dict[str, Any], *, reason: str, actor: str
         level=LogEntry.Level.WARNING,
         kind=LogEntry.Kind.EXCHANGE,
         subject=subject,
-        template=gettext_noop("Message %(message)s to %(database)s was put back into the queue by %(actor)s: %(why)s"),
+        template=template,
         data=told,
     )
-    record_event(Fact("message.requeued", subject, timezone.now(), told))
-    heal(FILE_ERROR, subject, gettext_noop("the message was put back into the queue"))
+    if template == REQUEUED:
+        record_event(Fact("message.requeued", subject, timezone.now(), told))
+        heal(FILE_ERROR, subject, gettext_noop("the message was put back into the queue"))
+    else:
+        heal(FILE_ERROR, subject, gettext_noop("the file was brought back"))
 
 
 def _values(message: Message) -> dict[str, Any]:

@@ -2,7 +2,9 @@
 
 import time
 import uuid
+from collections.abc import Callable
 from datetime import timedelta
+from functools import wraps
 from pathlib import Path
 
 import structlog
@@ -12,12 +14,13 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from django.utils.translation import gettext_noop
 
-from config.common.errors import ApplicationError, DiskFull
+from config.common.errors import ApplicationError, DiskFull, VolumeAway
 from config.common.files import DRAFT, own_errors
 from config.records.models import LogEntry
 from config.records.services.log import write_entry
 from messaging.files.placing import FileForeign, FileMissing, delete_file, withdraw
 from messaging.files.scanning import FoundFile, scan_drafts, scan_files
+from messaging.files.volume import check_volume
 from messaging.files.writing import drop_drafts
 from messaging.models import Message
 from messaging.services.file_errors import tell_file_error
@@ -32,15 +35,33 @@ MOST_NAMES = 20
 log = structlog.get_logger(__name__)
 
 
+def with_volume(work: Callable[[], None]) -> Callable[[], None]:
+    """Leave work on the files for its next time while their volume is away: then nothing there is as it seems."""
+
+    @wraps(work)
+    def run() -> None:
+        try:
+            check_volume()
+            work()
+        except VolumeAway as away:
+            log.warning("message.upkeep_waits", upkeep=work.__name__, reason=away.words)
+
+    return run
+
+
+@with_volume
 def sweep_drafts() -> None:
     """Delete the drafts that no row knows; give those that a row knows their names. One that fails stops no other."""
     for draft in scan_drafts(older_than_seconds=DRAFT_LIFE_SECONDS, now=time.time()):
         try:
             _sweep(draft)
+        except VolumeAway:
+            raise
         except (OSError, ApplicationError) as error:
             log.warning("message.draft_not_swept", draft=draft.name, error=repr(error))
 
 
+@with_volume
 def forget_old_files() -> None:
     """Delete the files that have lain in Log, Error, Unknown or Prepared for RETENTION_DAYS; their rows stay.
 
@@ -57,6 +78,7 @@ def forget_old_files() -> None:
         later = Q(arrived_at__gt=at) | Q(arrived_at=at, pk__gt=last)
 
 
+@with_volume
 def report_foreign_files() -> None:
     """Tell staff of what lies in the message folders and is no message file; it is left alone."""
     foreign = [found for found in scan_files() if found.name is None]
@@ -86,8 +108,10 @@ def _try_to_forget(over: QuerySet[Message], message_id: int) -> None:
     except FileForeign as error:
         with transaction.atomic():
             message = Message.objects.select_for_update(no_key=True).get(pk=message_id)
-            Message.objects.filter(pk=message_id).update(moving_from="", file_gone_at=Now())
+            Message.objects.filter(pk=message_id).update(moving_from="", file_gone_at=Now(), file_missing_at=Now())
             tell_file_error(message, gettext_noop("The file %(name)s is in none of its folders"), str(error))
+    except VolumeAway:
+        raise
     except (OSError, ApplicationError) as error:
         with transaction.atomic():
             message = Message.objects.get(pk=message_id)

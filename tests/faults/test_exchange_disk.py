@@ -16,6 +16,7 @@ from django.conf import settings
 
 from messaging.files.names import name_of
 from messaging.files.places import root
+from messaging.files.volume import check_volume
 from messaging.models import Message
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.services.cleanup import retry_process
@@ -60,8 +61,9 @@ class Trial:
 
 
 def nothing(scene: Scene) -> str:
-    """Begin without a folder: those are made as well."""
-    shutil.rmtree(root(), ignore_errors=True)
+    """Begin without a folder on the volume: those are made as well."""
+    check_volume()
+    shutil.rmtree(root() / scene.database.pk, ignore_errors=True)
     return ""
 
 

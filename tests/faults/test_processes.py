@@ -54,6 +54,9 @@ class TestEmbedded:
         assert "Password:  " in first
         assert second == f"Postern: {address}\n"
 
+    def test_the_preparation_marks_the_volume_of_the_messages(self, prepared: Prepared) -> None:
+        assert (Path(prepared.product.environment["DATA_DIR"]) / "messages" / ".volume").is_file()
+
     def test_one_process_serves_and_does_the_work(self, embedded: Product) -> None:
         assert embedded.get("/admin/login/")[0] == 200
         assert embedded.engines() == {

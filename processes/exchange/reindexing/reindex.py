@@ -18,6 +18,7 @@ from messaging.files.names import name_of
 from messaging.files.places import path_of
 from messaging.files.placing import FileForeign, FileMissing, is_file
 from messaging.files.scanning import FoundFile, scan_files
+from messaging.files.volume import check_volume, recognise_restored
 from messaging.models import Message
 from messaging.services.moving import owe_move, place
 from processes.exchange.reindexing.doubts import Doubts
@@ -37,18 +38,26 @@ class Report:
     moved: int = 0
     foreign: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    returned: list[str] = field(default_factory=list)
+    """Files of messages that were given up, or whose time was over: staff decide about those."""
 
 
 def reindex(*, after_restore: bool = False, progress: Callable[[int], None] = lambda files: None) -> Report:
-    """Walk through every folder and put right what disagrees; safe to run twice and to be interrupted."""
+    """Walk through every folder and put right what disagrees; safe to run twice and to be interrupted.
+
+    Without its volume nothing can be told: `VolumeAway`. A database that was restored takes over the volume it finds.
+    """
     if after_restore:
+        recognise_restored()
         take_back_lost_replies()
+    check_volume()
     walk = _Walk(after_restore=after_restore)
     for batch in _batches(scan_files(ORDER)):
         with transaction.atomic():
             for found in batch:
                 walk.take(found)
         progress(walk.report.files)
+    check_volume()  # what was not found is about to count
     if after_restore:
         settle_restored(committed=walk.committed, at=timezone.now())
     with transaction.atomic():
@@ -92,6 +101,8 @@ class _Walk:
             self._add(row_of(found, database, name))
         elif name_of(known) != found.path.name:
             raise NotOurs("another message has its id")
+        elif known.file_gone_at is not None and not self._has_gone_on(known, found.folder):
+            self._offer(known, found)
         elif found.folder not in (known.folder, _expected(known)):
             self._agree(known, found)
 
@@ -103,6 +114,15 @@ class _Walk:
         if message.status == Status.INCORRECT:
             message.error_text = gettext("Found in Error; why is no longer known.")
         message.save(force_insert=True)
+
+    def _has_gone_on(self, message: Message, folder: str) -> bool:
+        """Say whether a message that the copy shows as given up was brought back after it, and taken by the ERP."""
+        return self._after_restore and folder in (Folder.LOG, Folder.UNKNOWN) and folder != message.folder
+
+    def _offer(self, message: Message, found: FoundFile) -> None:
+        """Leave the file where it lies, and list the message among those that staff may bring back."""
+        Message.objects.filter(pk=message.pk, file_missing_at=None).update(file_missing_at=timezone.now())
+        self.report.returned.append(f"{found.database_id}/{found.folder}/{found.path.name}")
 
     def _agree(self, message: Message, found: FoundFile) -> None:
         """The row and the disk disagree: decide which of them is right."""
@@ -119,7 +139,7 @@ class _Walk:
 
     def _believe(self, message: Message, folder: str) -> None:
         """Let the disk win."""
-        message.moving_from = ""
+        message.moving_from, message.file_gone_at, message.file_missing_at = "", None, None
         if folder == Folder.UNKNOWN and message.process is not None:
             self.put_aside.add(message.pk)  # its process is settled when every file has been seen
             return

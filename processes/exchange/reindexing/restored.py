@@ -5,8 +5,7 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext_noop
 
-from messaging.files.places import path_of, possible_paths
-from messaging.files.placing import is_file
+from messaging.files.placing import find_files
 from messaging.models import Message
 from processes.exchange.models import ExchangeProcess, ProcessMessage
 from processes.exchange.services.settling import commit, doubt, give_up, roll_back
@@ -19,7 +18,7 @@ def take_back_lost_replies() -> None:
     """Delete the rows of replies that were taken back after the copy was made: their files are nowhere."""
     unsettled = [Message.Status.IN_PROCESS, Message.Status.IN_DOUBT]
     for reply in Message.objects.filter(direction=Message.Direction.REPLY, status__in=unsettled).iterator():
-        if not any(is_file(path) for path in (path_of(reply), *possible_paths(reply))):
+        if not find_files(reply):
             reply.delete()
 
 

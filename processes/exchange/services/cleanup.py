@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID
 
+import structlog
 from django.db import transaction
 from django.db.models import Case, QuerySet, When
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
-from config.common.errors import ApplicationError
+from config.common.errors import ApplicationError, VolumeAway
 from config.common.leases import claim
 from config.common.ring import ring
 from config.records.models import LogEntry
@@ -31,6 +32,8 @@ TOGETHER = 50
 # A mover that dies holds up the lane no longer than this. Two at once do no harm: each file's row is held by one.
 LEASE = timedelta(seconds=10)
 RETRY = timedelta(seconds=30)
+
+journal = structlog.get_logger(__name__)
 MOST_LINES = 20
 
 
@@ -38,8 +41,13 @@ def move_files_once() -> bool:
     """Move the files of a few processes that are settled. Return whether there were any."""
     due = ExchangeProcess.objects.filter(status__in=[Status.CLEANUP, Status.IN_DOUBT], due_at__isnull=False)
     claimed = claim(due, limit=BATCH, lease=LEASE)
-    for process in claimed:
-        _move_files(process.pk)
+    try:
+        for process in claimed:
+            _move_files(process.pk)
+    except VolumeAway as away:
+        # None of them has failed: they are tried again after their leases, until the volume is back.
+        journal.warning("exchange.moves_wait", processes=len(claimed), reason=away.words)
+        return False
     return bool(claimed)
 
 
@@ -89,6 +97,8 @@ def _move_one_by_one(message_ids: Sequence[int]) -> dict[int, Exception]:
         try:
             # Even if others have done it: together with them it may have been tried by one who had lost its rows.
             move_message(message_id, even_if_not_owed=True)
+        except VolumeAway:
+            raise
         except (FileMissing, FileForeign, OSError, ApplicationError) as error:
             failures[message_id] = error
     return failures

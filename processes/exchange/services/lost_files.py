@@ -11,10 +11,11 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext, gettext_noop
 
+from config.common.errors import VolumeAway
 from config.records.models import ChangeRecord, LogEntry
 from config.records.services.changes import record_change
 from config.records.services.log import Entry, write_entries
-from messaging.files.placing import FileForeign, FileMissing, find_file
+from messaging.files.placing import FileForeign, FileMissing, find_files
 from messaging.models import Message
 from messaging.naming import subject_of
 from messaging.services.checking import UNREADABLE
@@ -59,8 +60,8 @@ def go_on_without_files(*, process_id: UUID, messages: Collection[int], reason: 
 
 def _is_nowhere(message: Message) -> bool:
     try:
-        return find_file(message) is None
-    except FileForeign:
+        return not find_files(message)
+    except (FileForeign, VolumeAway):
         return False
 
 
@@ -77,7 +78,7 @@ def _cannot_be_placed(message: Message) -> bool:
 
 def _give_up(lost: Iterable[Message], *, reason: str) -> None:
     rows = Message.objects.filter(pk__in=[message.pk for message in lost])
-    rows.update(moving_from="", file_gone_at=Now())
+    rows.update(moving_from="", file_gone_at=Now(), file_missing_at=Now())
     rows.filter(direction=Message.Direction.REPLY).update(
         status=Message.Status.INCORRECT,
         folder=Message.Folder.ERROR,

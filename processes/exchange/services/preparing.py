@@ -14,7 +14,7 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext, gettext_noop
 
-from config.common.errors import ApplicationError, Invalid, TooLarge
+from config.common.errors import ApplicationError, Invalid, TooLarge, VolumeAway
 from config.common.sql import among, run_for_rows
 from config.records.models import LogEntry
 from messaging.files.envelope import fingerprint, size_of
@@ -84,6 +84,8 @@ def prepare_process(
     prepared = _Prepared(digest, wanted.results, _replies(process, wanted.replies, at=at))
     try:
         write_drafts(prepared.replies)
+    except VolumeAway:
+        raise  # the ERP asks again, and finds its process as it was
     except (OSError, ApplicationError) as error:
         _give_up(process, error, at=at)
         return False

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext_noop
 
-from config.common.errors import ApplicationError
+from config.common.errors import ApplicationError, VolumeAway
 from config.common.ring import ring
 from config.records.models import LogEntry
 from messaging.files.placing import FileForeign, withdraw
@@ -127,6 +127,8 @@ def _take_back(replies: Sequence[Message]) -> None:
     for reply in replies:
         try:
             withdraw(reply)
+        except VolumeAway:
+            raise  # the files would come back without rows, and nobody could say whose they are
         except (OSError, ApplicationError, FileForeign) as error:
             tell_file_error(reply, gettext_noop("The file %(name)s cannot be deleted: %(reason)s"), str(error))
     Message.objects.filter(pk__in=[reply.pk for reply in replies]).delete()

@@ -4,13 +4,20 @@ import pytest
 from django.db import connection
 
 from config.dashboard import engines
-from config.dashboard.engines import engine_tiles, profile
+from config.dashboard.engines import EngineTile, engine_tiles, profile
+from config.runtime.storage import CANNOT_WRITE, FAILED, LITTLE_ROOM, LOW, Finding
+from notifications.services.alerts import heal, raise_alert
 
 
 def states(**given: str) -> Callable[[], dict[str, str]]:
     return lambda: {"database": "ok", "amqp": "off", "redis": "off", "clickhouse": "off", **given}
 
 
+def disk() -> EngineTile:
+    return engine_tiles()[-1]
+
+
+@pytest.mark.django_db
 class TestEngineTiles:
     def test_a_missing_engine_names_what_stands_in_for_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(engines, "engine_states", states())
@@ -26,6 +33,19 @@ class TestEngineTiles:
     def test_the_database_is_called_by_its_name(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(engines, "engine_states", states())
         assert engine_tiles()[0].name == {"postgresql": "PostgreSQL", "sqlite": "SQLite"}[connection.vendor]
+
+    def test_the_disk_tells_what_was_raised_or_else_what_is_seen(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        room = {"path": "/data", "node": "n1", "free": 3, "names": 9}
+        full = {"path": "/data", "node": "n1", "reason": "No space left on device", "errno": 28}
+        seen = [Finding(LOW, "disk/n1", LITTLE_ROOM, room)]
+        monkeypatch.setattr(engines, "glance_at_storage", lambda: seen)
+        raise_alert(FAILED, "disk/n1", CANNOT_WRITE, full)
+        assert (disk().state, disk().words) == ("down", "Cannot be written")
+        assert disk().detail == "The disk of /data on n1 cannot be written: No space left on device (errno 28)"
+        heal(FAILED, "disk/n1")
+        assert disk().words == "Little room"
+        seen.clear()
+        assert (disk().state, disk().words) == ("ok", "Works")
 
 
 class TestProfile:

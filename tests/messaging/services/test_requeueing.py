@@ -6,12 +6,14 @@ from django.conf import settings
 from django.utils import timezone
 
 from config.records.models import ChangeRecord, LogEntry
-from messaging.errors import MessageNotFound, NotRequeuable
+from messaging.errors import FileStillMissing, MessageNotFound, NotRequeuable
 from messaging.models import Message
-from messaging.services.requeueing import requeue_message
+from messaging.services.requeueing import requeue_message, restore_message
 from notifications.models import Alert, Event
+from tests.messaging.calls import file_of, write_replies
 from tests.processes.exchange.outcomes import put_in_doubt, put_into_error
 from tests.processes.exchange.scene import Scene, move_files
+from tests.processes.exchange.test_volume import give_up
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
@@ -117,3 +119,56 @@ class TestRace:
 
         assert sorted(in_threads(put_back, 4)) == [False, False, False, True]
         assert ChangeRecord.objects.filter(kind="message").count() == 1
+
+
+class TestRestore:
+    """A message was given up for its missing file, which is there again."""
+
+    @pytest.mark.parametrize("folder", ["Messages", "Error", "Log"])
+    def test_request_is_offered_again_wherever_its_file_lies(self, scene: Scene, folder: str) -> None:
+        give_up(scene, "m1")
+        file = file_of(scene, "m1")
+        file.rename(file.parent.parent / folder / file.name)
+        restore()
+        move_files()
+        assert scene.start()["messages"][0]["id"] == "m1"
+        assert Alert.objects.get(kind="message.file").status == "resolved"
+
+    def test_reply_is_fetched_again(self, scene: Scene) -> None:
+        write_replies(scene, scene.reply("r1"))
+        file = file_of(scene, "r1")
+        content = file.read_bytes()
+        file.unlink()
+        assert scene.fetch() == []
+        file.write_bytes(content)
+        restore("r1")
+        assert [message["id"] for message in scene.fetch()] == ["r1"]
+
+    def test_of_a_message_that_was_settled_only_the_file_comes_back(self, scene: Scene) -> None:
+        scene.send("m1")
+        content, file = file_of(scene, "m1").read_bytes(), file_of(scene, "m1")
+        file.unlink()
+        Message.objects.update(status="processed", folder="Log", moving_from="Messages")
+        move_files()
+        file.write_bytes(content)
+        restore()
+        move_files()
+        message = Message.objects.get(public_id="m1")
+        assert (message.status, message.file_gone_at, message.file_missing_at) == ("processed", None, None)
+        assert scene.files("Log") == ["m1"]
+
+    def test_nothing_comes_back_without_its_file(self, scene: Scene) -> None:
+        give_up(scene, "m1")
+        file_of(scene, "m1").unlink()
+        with pytest.raises(FileStillMissing):
+            restore()
+
+    def test_nor_what_was_never_missed(self, scene: Scene) -> None:
+        put_into_error(scene)
+        with pytest.raises(NotRequeuable):
+            restore()
+
+
+def restore(id: str = "m1") -> None:
+    message = Message.objects.get(public_id=id)
+    restore_message(message_id=message.pk, reason="mounted again", actor="staff:olga")

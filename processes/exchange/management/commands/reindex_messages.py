@@ -2,9 +2,11 @@ import sys
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
 from config.common.correlation import correlated
+from config.common.errors import VolumeAway
+from messaging.files.volume import adopt_volume
 from processes.exchange.reindexing.reindex import Report, reindex
 
 
@@ -17,10 +19,20 @@ class Command(BaseCommand):
             action="store_true",
             help="the database was restored older than the disk: Log, Error and Unknown win over the rows",
         )
+        parser.add_argument(
+            "--adopt-volume",
+            action="store_true",
+            help="take the folder of the messages for the right one, though its marker is missing or another's",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         with correlated():
-            report = reindex(after_restore=options["after_restore"], progress=self._show)
+            if options["adopt_volume"]:
+                adopt_volume(forced=True)
+            try:
+                report = reindex(after_restore=options["after_restore"], progress=self._show)
+            except VolumeAway as away:
+                raise CommandError(away.words) from away
         self._tell(report)
 
     def _show(self, files: int) -> None:
@@ -33,7 +45,10 @@ class Command(BaseCommand):
             self.stderr.write(f"left alone: {line}")
         for line in report.missing:
             self.stderr.write(f"missing: {line}")
+        for line in report.returned:
+            self.stderr.write(f"there again, staff may bring it back: {line}")
         self.stdout.write(
             f"{report.files} files: {report.added} rows added, {report.corrected} rows corrected, "
-            f"{report.moved} files moved, {len(report.foreign)} left alone, {len(report.missing)} missing"
+            f"{report.moved} files moved, {len(report.foreign)} left alone, {len(report.missing)} missing, "
+            f"{len(report.returned)} there again"
         )

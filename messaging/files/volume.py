@@ -1,0 +1,161 @@
+"""The volume that message files lie on: a marker file in its root bears the token that the database knows.
+
+Without its volume the folder of the messages is missing, or an empty one: every file seems to be gone, and what is
+written there is out of sight when the volume comes back. So nobody believes that a file is missing, and no new message
+is accepted, unless the marker says that this is the volume.
+"""
+
+import errno
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from django.utils.translation import gettext_noop
+
+from config.common.errors import VolumeAway
+from config.common.files import DRAFT, make_folder, own_errors, sync_folder, write_draft
+from messaging.files.places import ensure_folders, path_of, possible_paths, root
+from messaging.models import ExchangeDatabase, Message, MessageVolume
+
+MARKER = ".volume"
+SAMPLE = 100
+"""So many of the oldest and of the newest messages are looked for before a folder without a marker is adopted."""
+NO_MARKER = gettext_noop(
+    "The volume of the message files is away: there is no marker in %(path)s. Mount it; nothing is given up meanwhile"
+)
+OTHER_MARKER = gettext_noop("The volume in %(path)s is not that of the message files of this database")
+NO_FILES = gettext_noop(
+    "The folder %(path)s has no marker, and none of the files of the messages: mount the volume, or adopt the folder"
+)
+NO_FOLDER = gettext_noop(
+    "The message folder %(path)s is missing: bring it back, or make an empty one if its files are lost for good"
+)
+UNREADABLE = gettext_noop("The volume of the message files cannot be read: %(path)s: %(reason)s (errno %(errno)s)")
+# These say that a process has used up something of its own, and nothing of the volume.
+_SCARCE = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+
+_known: dict[Path, uuid.UUID] = {}
+"""The token by folder, as the database has it: asked once, and again when a marker says otherwise."""
+
+
+def check_volume() -> None:
+    """Raise `VolumeAway` unless the marker is that of the volume that the database knows."""
+    marker = read_marker()
+    if marker is None or marker != _known.get(root()):
+        _known[root()] = _recognise(marker)
+
+
+def check_folder(database_id: str) -> None:
+    """Raise `VolumeAway` unless the volume is there, and the folder of this database in it."""
+    check_volume()
+    folder = root() / database_id
+    if not folder.is_dir():
+        raise VolumeAway(NO_FOLDER, path=str(folder))
+
+
+def check_new_folders(database_id: str) -> None:
+    """Raise `VolumeAway` unless the folders of this database may be made: one that has messages has them already."""
+    check_volume()
+    if Message.objects.filter(database=database_id, file_gone_at=None).exists():
+        check_folder(database_id)
+
+
+@contextmanager
+def in_sight(database_id: str) -> Iterator[None]:
+    """Have the volume there before and after a look: what is not found then is not there."""
+    check_folder(database_id)
+    yield
+    check_folder(database_id)
+
+
+def adopt_volume(*, forced: bool = False) -> uuid.UUID:
+    """Make the folder the volume of this database, and return its token.
+
+    A folder without a marker is adopted if it has files of the messages that the database knows, or if it knows none:
+    then it is new, or from before there were markers. `forced` takes it as it is.
+    """
+    marker = read_marker()
+    if marker is None and not forced and not _has_our_files():
+        raise VolumeAway(NO_FILES, path=str(root()))
+    token = marker or _write_marker()
+    if forced:
+        MessageVolume.objects.update_or_create(pk=1, defaults={"token": token})
+        for database_id in ExchangeDatabase.objects.values_list("pk", flat=True):
+            ensure_folders(database_id)
+    else:
+        token = _agree(token, MessageVolume.objects.get_or_create(pk=1, defaults={"token": token})[0].token)
+    _known[root()] = token
+    return token
+
+
+def recognise_restored() -> None:
+    """Let a database that was restored take over the volume that is there; without a marker it is away."""
+    marker = read_marker()
+    if marker is not None:
+        MessageVolume.objects.update_or_create(pk=1, defaults={"token": marker})
+    check_volume()
+
+
+def read_marker() -> uuid.UUID | None:
+    """Return the token in the marker, or None where there is no marker."""
+    path = root() / MARKER
+    try:
+        return uuid.UUID(path.read_text().strip())
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return None
+    except OSError as error:
+        if error.errno in _SCARCE:
+            raise
+        raise VolumeAway(UNREADABLE, path=str(path), reason=error.strerror, errno=error.errno) from error
+
+
+def check_writable() -> None:
+    """Write and delete a file on the volume; a disk that refuses raises its error."""
+    check_volume()
+    draft = root() / f"{DRAFT}{uuid.uuid4().hex}"
+    try:
+        write_draft(draft, [b"postern\n"])
+    finally:
+        with suppress(OSError):  # the error of the write is what matters
+            draft.unlink(missing_ok=True)
+
+
+def _recognise(marker: uuid.UUID | None) -> uuid.UUID:
+    known = MessageVolume.objects.filter(pk=1).first()
+    if known is None:
+        return adopt_volume()
+    return _agree(marker, known.token)
+
+
+def _agree(marker: uuid.UUID | None, token: uuid.UUID) -> uuid.UUID:
+    if marker is None:
+        raise VolumeAway(NO_MARKER, path=str(root()))
+    if marker != token:
+        raise VolumeAway(OTHER_MARKER, path=str(root()))
+    return token
+
+
+def _has_our_files() -> bool:
+    expected = Message.objects.filter(file_gone_at=None)
+    sample = [*expected.order_by("pk")[:SAMPLE], *expected.order_by("-pk")[:SAMPLE]]
+    paths = (path for message in sample for path in (path_of(message), *possible_paths(message)))
+    return not sample or any(os.path.lexists(path) for path in paths)
+
+
+def _write_marker() -> uuid.UUID:
+    """Write the marker before the row speaks of it: everybody would wait for a volume that never was."""
+    make_folder(root())
+    token = uuid.uuid4()
+    draft = root() / f"{DRAFT}{token.hex}"
+    with own_errors():
+        write_draft(draft, [f"{token}\n".encode()])
+        try:
+            os.link(draft, root() / MARKER)
+        except OSError:
+            if read_marker() is None:  # what is there is no marker, or a file may have one name only
+                os.rename(draft, root() / MARKER)
+        draft.unlink(missing_ok=True)
+        sync_folder(root())
+    return read_marker() or token
