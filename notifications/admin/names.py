@@ -34,6 +34,11 @@ def _follower(name: str) -> Named:
     return Named(gettext("events that %(follower)s could not take") % {"follower": name}, page)
 
 
+def _queue(name: str) -> Named:
+    page = reverse("admin:notifications_parkedmessage_changelist", query={"status__exact": "parked", "queue": name})
+    return Named(gettext("parked messages of %(queue)s") % {"queue": name}, page)
+
+
 def _page_of(model: str) -> Callable[[str], Named | None]:
     def name(number: str) -> Named | None:
         page = reverse(f"admin:notifications_{model}_change", args=[number]) if number.isdecimal() else ""
@@ -46,6 +51,7 @@ _NAMES: dict[str, Callable[[str], Named | None]] = {
     "endpoint": _endpoint,
     "theme": _theme,
     "follower": _follower,
+    "queue": _queue,
     "session": _page_of("repeatsession"),
     "delivery": _page_of("delivery"),
     "alert": _page_of("alert"),

@@ -19,8 +19,9 @@ from clickhouse_driver import Client, errors
 from django.utils import timezone
 
 from config.common import sql
+from config.common.engine_guard import EngineGuard, EngineUnavailable
 from config.engines.clickhouse import connect
-from sensors.history.errors import HistoryAway, HistoryRefused
+from sensors.history.errors import HistoryAway, HistoryRefused, HistorySilent
 from sensors.history.values import KINDS, STATE_CHANGED, EventKey, PastEvent, Period, SignalKey, signal_key
 from sensors.history.windows import read_newest
 from sensors.ingest.signals import Signal, milliseconds, moment
@@ -55,17 +56,27 @@ RowT = TypeVar("RowT", Signal, PastEvent)
 class ClickHouseStore:
     seconds_between_inserts = 1.0
 
-    def __init__(self, connect: Callable[[], Any] = connect) -> None:
-        self._clients = _Clients(connect)
+    def __init__(
+        self,
+        connect: Callable[[], Any] = connect,
+        *,
+        connect_reader: Callable[[], Any] | None = None,
+        guard: EngineGuard | None = None,
+    ) -> None:
+        self._writers = _Clients(connect)
+        # Whoever reads is a call that holds a slot: it waits on connections of little patience, under a guard.
+        self._readers = _Clients(connect_reader or connect)
+        self._guard = guard
         self._is_prepared = False
 
     def prepare(self) -> None:
         for table in ("signals", "events"):
-            self._ask(f"create_{table}")
+            self._write(sql.load("sensors", f"clickhouse/create_{table}"))
         self._is_prepared = True
 
     def close(self) -> None:
-        self._clients.close()
+        self._writers.close()
+        self._readers.close()
 
     def add_signals(self, signals: Sequence[Signal]) -> None:
         self._insert("signals", signals, _signal_columns)
@@ -92,11 +103,9 @@ class ClickHouseStore:
     def find_signals(self, keys: Collection[SignalKey]) -> list[Signal]:
         if not keys:
             return []
-        self._prepare_once()
         return [Signal(*row) for row in self._ask("find_signals", wanted=_identities(keys))]
 
     def find_changing(self, sensors: Sequence[str], period: Period) -> set[SignalKey]:
-        self._prepare_once()
         found = self._ask_about(sensors, "find_changing", {**_bounds(period), "type": STATE_CHANGED})
         return {(at, sensor_id, signal_id) for at, sensor_id, signal_id in found}
 
@@ -126,12 +135,11 @@ class ClickHouseStore:
         for table, month in self._ask("list_months"):
             if month < first_kept:
                 log.info("history.month_dropped", table=table, month=month)
-                self._run(f"ALTER TABLE {table} DROP PARTITION {month}")
+                self._write(f"ALTER TABLE {table} DROP PARTITION {month}")
 
     def _read_newest(
         self, read: Callable[[Period, int], list[RowT]], period: Period, sensors: int, limit: int
     ) -> list[RowT]:
-        self._prepare_once()
         whole_second = milliseconds(timezone.now()) // 1000 * 1000
         return read_newest(read, period, limit=limit, sensors=sensors, now=whole_second)
 
@@ -139,11 +147,18 @@ class ClickHouseStore:
         self._prepare_once()
         for some in _within_partitions(rows):
             # The driver rewrites the lists it is given: they are made anew for every attempt.
-            self._run(sql.load("sensors", f"clickhouse/insert_{table}"), columns(some), columnar=True)
+            self._write(sql.load("sensors", f"clickhouse/insert_{table}"), columns(some), columnar=True)
 
     def _prepare_once(self) -> None:
         if not self._is_prepared:
             self.prepare()
+
+    def _prepare_for_reading(self) -> None:
+        """Make the tables that are not there, as patiently as one reads."""
+        if not self._is_prepared:
+            for table in ("signals", "events"):
+                self._read(sql.load("sensors", f"clickhouse/create_{table}"))
+            self._is_prepared = True
 
     def _ask_about(self, sensors: Sequence[str], name: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         """Name a few sensors in the statement, many in a table: a client's hundred thousand would not fit."""
@@ -154,12 +169,27 @@ class ClickHouseStore:
     def _ask(self, name: str, values: Mapping[str, Any] | None = None, *, wanted: Any = None) -> list[tuple[Any, ...]]:
         statement = sql.load("sensors", f"clickhouse/{name}")
         tables = None if wanted is None else [{"name": "wanted", **wanted}]
-        answer: list[tuple[Any, ...]] = self._run(statement, values, external_tables=tables)
+        self._prepare_for_reading()
+        answer: list[tuple[Any, ...]] = self._read(statement, values, external_tables=tables)
         return answer
 
-    def _run(self, statement: str, values: Any = None, **options: Any) -> Any:
+    def _write(self, statement: str, values: Any = None, **options: Any) -> None:
+        self._run(statement, values, **options)
+        if self._guard is not None:
+            self._guard.mark_back()
+
+    def _read(self, statement: str, values: Any = None, **options: Any) -> Any:
+        if self._guard is None:
+            return self._run(statement, values, clients=self._readers, **options)
         try:
-            with self._clients.one() as client:
+            with self._guard.call(failures=(HistorySilent,)):
+                return self._run(statement, values, clients=self._readers, **options)
+        except EngineUnavailable as error:
+            raise HistoryAway from error
+
+    def _run(self, statement: str, values: Any = None, *, clients: "_Clients | None" = None, **options: Any) -> Any:
+        try:
+            with (clients or self._writers).one() as client:
                 return client.execute(statement, values, **options)
         except (errors.Error, OSError, EOFError) as error:
             if isinstance(error, errors.TypeMismatchError) or getattr(error, "code", 0) in _WHAT_IT_CANNOT_HOLD:
@@ -167,7 +197,7 @@ class ClickHouseStore:
             # Whatever else the server says may pass: the tables may have gone with a server that was replaced.
             self._is_prepared = False
             log.warning("history.away", error=str(error)[:500])
-            raise HistoryAway from error
+            raise (HistoryAway if isinstance(error, errors.ServerException) else HistorySilent) from error
 
 
 class _Clients:

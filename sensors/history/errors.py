@@ -8,5 +8,11 @@ class HistoryAway(ApplicationError):
     retry_after = 5
 
 
+class HistorySilent(HistoryAway):
+    """History cannot be reached at the moment; nothing is lost. Repeat the call a little later."""
+
+    code = "history_away"
+
+
 class HistoryRefused(Exception):
     """The store cannot hold a value of this batch, now or later."""

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from django.conf import settings
 
+from config.common.engine_guard import EngineGuard
 from sensors.history.values import KINDS, EventKey, PastEvent, Period, SignalKey
 from sensors.ingest.signals import Signal
 
@@ -71,7 +72,12 @@ def close_stores() -> None:
 
 
 def _make(url: str | None) -> HistoryStore:
+    from config.engines.clickhouse import connect_reader
     from sensors.history.clickhouse import ClickHouseStore
     from sensors.history.database import DatabaseStore
 
-    return ClickHouseStore() if url else DatabaseStore()
+    if not url:
+        return DatabaseStore()
+    # Half of the slots of a process: however silent or slow history is, the other half serves everything else.
+    guard = EngineGuard(calls=max(1, settings.WEB_CONCURRENCY // 2))
+    return ClickHouseStore(connect_reader=connect_reader, guard=guard)
