@@ -6,21 +6,21 @@ from django.apps import AppConfig
 from django.core.management import CommandError
 from django.db import models, router
 
+from processes.coordination import models as writer
 from processes.coordination.entities import type_names
-from processes.coordination.models import (
-    AppEventPayloadStatus,
-    AppEventStatus,
-    AppEventType,
-    CoordinatorState,
-    WriterState,
-)
+from processes.coordination.models import CoordinatorState, WriterState
+from processes.coordination.reader import models as reader
 from processes.coordination.reader.models import ReaderState
 from processes.coordination.statuses import EventStatus, PayloadStatus
 
 NUMBERS: dict[type[models.Model], dict[int, str]] = {
-    AppEventType: type_names(),
-    AppEventStatus: {status.value: status.title for status in EventStatus},
-    AppEventPayloadStatus: {status.value: status.title for status in PayloadStatus},
+    model: names
+    for side in (writer, reader)
+    for model, names in (
+        (side.AppEventType, type_names()),
+        (side.AppEventStatus, {status.value: status.title for status in EventStatus}),
+        (side.AppEventPayloadStatus, {status.value: status.title for status in PayloadStatus}),
+    )
 }
 STATES: tuple[type[models.Model], ...] = (WriterState, CoordinatorState, ReaderState)
 

@@ -5,7 +5,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from processes.coordination.models.shared import EventRow, PayloadRow, ended, known_payload_status, known_status
+from processes.coordination.models.shared import EventRow, PayloadRow, ended
 from processes.coordination.statuses import FINAL
 
 
@@ -30,7 +30,6 @@ class WriterEvent(EventRow):
         verbose_name = _("coordinated event")
         verbose_name_plural = _("coordinated events")
         ordering = ["-id"]
-        constraints = [known_status("writer_event_status_is_known")]
         indexes = [
             # Decisions and deadlines look at what is under way, in order.
             models.Index(name="writer_event_under_way", fields=["position"], condition=~ended(*FINAL)),
@@ -79,7 +78,6 @@ class WriterEventPayload(PayloadRow):
     processed_by = models.BigIntegerField(default=0)
 
     class Meta:
-        constraints = [known_payload_status("writer_event_payload_status_is_known")]
         indexes = [
             # Step 9 looks for what is saved here and not yet said so.
             models.Index(

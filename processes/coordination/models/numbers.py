@@ -1,27 +1,37 @@
-"""The document's tables of numbers and names, filled by the migration."""
+"""The document's tables of numbers and names, on both sides; every `migrate` brings them in line."""
 
 from django.db import models
 
 
-class AppEventType(models.Model):
+class EventType(models.Model):
     id = models.IntegerField(primary_key=True)
     name = models.CharField(max_length=400, unique=True)
 
+    class Meta:
+        abstract = True
+
     def __str__(self) -> str:
         return self.name
 
 
-class AppEventStatus(models.Model):
+class Status(models.Model):
     id = models.IntegerField(primary_key=True)
     name = models.CharField(max_length=50, unique=True)
 
-    def __str__(self) -> str:
-        return self.name
-
-
-class AppEventPayloadStatus(models.Model):
-    id = models.IntegerField(primary_key=True)
-    name = models.CharField(max_length=50, unique=True)
+    class Meta:
+        abstract = True
 
     def __str__(self) -> str:
         return self.name
+
+
+class AppEventType(EventType):
+    pass
+
+
+class AppEventStatus(Status):
+    pass
+
+
+class AppEventPayloadStatus(Status):
+    pass

@@ -5,7 +5,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from processes.coordination.entities import DUMMY_ITEM, DUMMY_NODE, ENTITIES
-from processes.coordination.models.shared import EventRow, PayloadRow, ended, known_payload_status, known_status
+from processes.coordination.models.shared import EventRow, PayloadRow, ended
 from processes.coordination.statuses import EventStatus
 from processes.coordination.tables import change_table, entity_table
 
@@ -34,7 +34,6 @@ class AppEvent(EventRow):
         verbose_name = _("change set")
         verbose_name_plural = _("change sets")
         ordering = ["-id"]
-        constraints = [known_status("app_event_status_is_known")]
         indexes = [
             # The Writer makes payloads of what the change log tells.
             models.Index(name="app_event_unfilled", fields=["id"], condition=Q(changes__isnull=False)),
@@ -66,7 +65,6 @@ class AppEventPayload(PayloadRow):
 
     class Meta:
         constraints = [
-            known_payload_status("app_event_payload_status_is_known"),
             # However often the change log is read, each line of it is made into payloads once.
             models.UniqueConstraint(name="payload_once_per_change", fields=["change_id", "part"]),
         ]

@@ -1,25 +1,41 @@
 """A Reader's tables, in a database of its own: entities, and the events that are to change them."""
 
+from typing import Any
+
 from django.db import models
 from django.db.models import Q
 
 from processes.coordination.entities import ENTITIES
-from processes.coordination.models.shared import EventRow, PayloadRow, known_payload_status, known_status
+from processes.coordination.models.numbers import EventType, Status
+from processes.coordination.models.shared import EventRow, PayloadRow, number_of
 from processes.coordination.statuses import FINAL
 from processes.coordination.tables import change_table, entity_table
 
 APP = "coordination_reader"
 
 
+class AppEventType(EventType):
+    pass
+
+
+class AppEventStatus(Status):
+    pass
+
+
+class AppEventPayloadStatus(Status):
+    pass
+
+
 class AppEvent(EventRow):
     id = models.BigIntegerField(primary_key=True)
     """That of the Writer's event."""
+    app_event_type: Any = number_of("AppEventType", null=True)
+    """None: of an event that came by its cancellation alone, or of an entity that this reader does not know."""
     position = models.BigIntegerField(default=0)
     reason = models.CharField(max_length=500, blank=True)
     """Why it is refused; empty: it is not."""
 
     class Meta:
-        constraints = [known_status("reader_event_status_is_known")]
         indexes = [
             # Each step that tells something looks for what is not published.
             models.Index(name="reader_event_unpublished", fields=["id"], condition=Q(is_published=False)),
@@ -37,7 +53,6 @@ class AppEventPayload(PayloadRow):
     app_event = models.ForeignKey(AppEvent, on_delete=models.CASCADE, related_name="payloads")
 
     class Meta:
-        constraints = [known_payload_status("reader_payload_status_is_known")]
         indexes = [
             # Steps 21 and 29 look for what is not told yet.
             models.Index(name="reader_payload_unpublished", fields=["id"], condition=Q(is_published=False)),

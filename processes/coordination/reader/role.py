@@ -12,7 +12,7 @@ from config.common.sql import among_numbers
 from processes.coordination.bus import Bus
 from processes.coordination.content import RowChange, Unreadable, fold, read_content
 from processes.coordination.database_errors import Trouble, classify, say_error
-from processes.coordination.entities import ENTITIES
+from processes.coordination.entities import ENTITIES, type_names
 from processes.coordination.headers import columns_of_headers
 from processes.coordination.inserting import insert_rows
 from processes.coordination.messages import COORDINATOR, Letter, Message, Told, pages, queue_of_reader
@@ -26,6 +26,7 @@ from processes.coordination.steps import each_its_own_text, mark_told, note_only
 from processes.coordination.tables import columns_by_name
 from processes.coordination.transitions import BY_NUMBER, TELLING, RoleKind
 
+TYPES = type_names()
 PAYLOADS_MOST = 10 * MOST
 """Payloads of one turn: one message may hold a page of them."""
 _TOLD_WITH = {
@@ -176,7 +177,7 @@ class Reader(Role):
         take("35.3", self.events, wanted, at=at)
         canceled = EventStatus.CANCELED.value
         self.events.bulk_create(
-            (AppEvent(pk=pk, date=at, app_event_type_id=0, app_event_status_id=canceled) for pk in wanted),
+            (AppEvent(pk=pk, date=at, app_event_status_id=canceled) for pk in wanted),
             ignore_conflicts=True,
         )
         return []
@@ -190,7 +191,9 @@ class Reader(Role):
         headers = {message.event: message.header for message in messages if message.header is not None}
         new = {pk: header for pk, header in sorted(headers.items()) if pk not in known}
         steps = times(at, "16")
-        insert_rows(AppEvent, columns_of_headers(new), same={"steps": steps}, alias=self.alias, unless_there=True)
+        columns = columns_of_headers(new)
+        columns["app_event_type_id"] = [type if type in TYPES else None for type in columns["app_event_type_id"]]
+        insert_rows(AppEvent, columns, same={"steps": steps}, alias=self.alias, unless_there=True)
         return known
 
     def _tell_again(self, ids: Collection[int]) -> None:
@@ -294,7 +297,7 @@ class Reader(Role):
         told = {PayloadStatus.CREATED: Told.PAYLOADS_PREPARED, PayloadStatus.PROCESSED: Told.PAYLOADS_PROCESSED}
         grouped: defaultdict[tuple[int, Told], list[int]] = defaultdict(list)
         for row in rows:
-            grouped[row.app_event_id, told[PayloadStatus(row.app_event_payload_status_id)]].append(row.pk)
+            grouped[row.app_event_id, told[row.status]].append(row.pk)
         return [
             (COORDINATOR, Message(kind, event=event, role=self.reader, ids=page))
             for (event, kind), ids in grouped.items()

@@ -1,6 +1,13 @@
-import pytest
+from typing import Any
 
+import pytest
+from django.db import IntegrityError, connections, router, transaction
+from django.utils import timezone
+
+from processes.coordination import models as writer
 from processes.coordination.entities import CLIENT, DUMMY_ITEM, DUMMY_NODE, SENSOR_LINK, Entity, type_names
+from processes.coordination.keeping import NUMBERS
+from processes.coordination.reader import models as reader
 
 pytestmark = pytest.mark.embedded
 
@@ -46,3 +53,33 @@ class TestTouched:
         self, entity: Entity, before: dict[str, object] | None, after: dict[str, object] | None
     ) -> None:
         assert (entity.name, "move") not in entity.touched(1, before, after)
+
+
+@pytest.mark.django_db(databases=["default", "reader_main"])
+class TestNumbers:
+    """The document's three tables stand on both sides, and the rows refer to them."""
+
+    @pytest.mark.parametrize("alias", ["default", "reader_main"])
+    def test_every_type_and_status_has_its_name(self, alias: str) -> None:
+        for model, names in NUMBERS.items():
+            if router.allow_migrate_model(alias, model):
+                assert dict(model.objects.using(alias).values_list("pk", "name")) == names
+
+    @pytest.mark.parametrize(
+        ("model", "column"),
+        [
+            (writer.AppEvent, "app_event_status"),
+            (writer.AppEvent, "app_event_type"),
+            (writer.WriterEvent, "app_event_status"),
+            (reader.AppEvent, "app_event_status"),
+            (reader.AppEvent, "app_event_type"),
+        ],
+    )
+    def test_an_unknown_number_is_refused(self, model: Any, column: str) -> None:
+        alias = "reader_main" if model is reader.AppEvent else "default"
+        known = {"app_event_type_id": 1, "app_event_status_id": 1, "position": 1}
+        with transaction.atomic(using=alias):
+            model.objects.using(alias).create(pk=1, date=timezone.now(), **known | {f"{column}_id": 99})
+            with pytest.raises(IntegrityError):
+                connections[alias].check_constraints()
+            transaction.set_rollback(True, using=alias)
