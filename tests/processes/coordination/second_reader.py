@@ -9,8 +9,9 @@ import pytest
 from django.apps import apps
 from django.db import connections
 
+from processes.coordination.keeping import keep_rows
 from processes.coordination.models.writer import DummyItem
-from processes.coordination.reader.models import TABLES, ReaderState
+from processes.coordination.reader.models import TABLES
 from processes.coordination.routing import READER_APP
 from tests.processes.coordination.cast import Cast, rows_of
 
@@ -65,7 +66,7 @@ def _make_tables() -> None:
     with connection.schema_editor() as editor:
         for model in apps.get_app_config(READER_APP).get_models():
             editor.create_model(model)
-    ReaderState.objects.using(SECOND).create(pk=1)
+    keep_rows(app_config=apps.get_app_config(READER_APP), using=SECOND)
 
 
 def _drop_tables() -> None:
