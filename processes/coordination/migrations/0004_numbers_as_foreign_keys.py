@@ -25,13 +25,14 @@ CREATED_PAYLOAD = {"default": processes.coordination.statuses.PayloadStatus["CRE
 
 
 class Migration(migrations.Migration):
-    dependencies = [("coordination", "0001_tables")]
+    dependencies = [("coordination", "0003_rows_of_waiting_events")]
 
     operations = [
         # What names the columns would stand in the way of their new names.
         migrations.RemoveIndex("appevent", "app_event_unpublished"),
         migrations.RemoveIndex("appevent", "app_event_of_status"),
         migrations.RemoveIndex("writerevent", "writer_event_under_way"),
+        migrations.RemoveIndex("writerevent", "writer_event_in_line"),
         migrations.RemoveIndex("writereventpayload", "writer_payload_unpublished"),
         migrations.RemoveConstraint("appevent", "app_event_status_is_known"),
         migrations.RemoveConstraint("appeventpayload", "app_event_payload_status_is_known"),
@@ -62,6 +63,14 @@ class Migration(migrations.Migration):
             "writerevent",
             models.Index(
                 name="writer_event_under_way", fields=["position"], condition=~Q(app_event_status_id__in=[9, 11])
+            ),
+        ),
+        migrations.AddIndex(
+            "writerevent",
+            models.Index(
+                name="writer_event_in_line",
+                fields=["position"],
+                condition=~Q(app_event_status_id__in=[9, 11]) & Q(is_waiting=False, is_behind=False),
             ),
         ),
         migrations.AddIndex(
