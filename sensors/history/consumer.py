@@ -2,7 +2,8 @@
 
 Messages are fetched one by one, not pushed: they hold one signal or thousands, so a prefetch counted in messages would
 either starve the inserts or have no bound in memory. Nothing is held unacknowledged for longer than a batch is gathered
-and inserted; when the store is away everything goes back to the queue, and only the connection is kept alive.
+and inserted; when the store is away everything goes back to the queue, only the connection is kept alive, and what is
+too much for the broker is moved into the database.
 """
 
 import threading
@@ -22,6 +23,7 @@ from config.engines.amqp import connect
 from config.engines.amqp_messages import AmqpMessage, read_message
 from notifications.services.poison import handle_redelivered
 from sensors.history.errors import HistoryAway
+from sensors.history.overflow import move_overflow
 from sensors.history.queue import QUEUE, BadBatch, declare_history_queue, decode_batch, unreadable_batch
 from sensors.history.store import get_store
 from sensors.history.writing import write_signals
@@ -88,7 +90,7 @@ class HistoryConsumer:
         try:
             channel = self._open()
             if self._is_away and not self._is_back(channel):
-                return False
+                return move_overflow(channel, self._queue)
             has_more = self._fetch(channel)
             if not self._batch.is_ripe:
                 return has_more

@@ -1,5 +1,6 @@
 """The internal queue that carries committed batches of signals to the writers of history."""
 
+import zlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,9 +10,11 @@ from config.common.text import clean_text
 from sensors.ingest.signals import Code, Rejection, Signal
 
 QUEUE = "signals.history"
+COMPRESSED = b"\x78"
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(list[Signal])
+_packed_decoder = msgspec.msgpack.Decoder(list[bytes])
 
 
 class BadBatch(ValueError):
@@ -30,6 +33,24 @@ def decode_batch(body: bytes) -> list[Signal]:
         raise BadBatch(str(error)) from error
 
 
+def pack_bodies(bodies: Sequence[bytes]) -> bytes:
+    """Pack messages of the queue, whatever is in them, into one row of the spool."""
+    return zlib.compress(_encoder.encode(list(bodies)))
+
+
+def unpack_bodies(packed: bytes) -> list[bytes]:
+    """Return the messages of a row of the spool: several that were packed, or one as it is.
+
+    A compressed text begins with a byte that no list of msgpack begins with.
+    """
+    if packed[:1] != COMPRESSED:
+        return [packed]
+    try:
+        return _packed_decoder.decode(zlib.decompress(packed))
+    except (zlib.error, msgspec.MsgspecError):
+        return [packed]
+
+
 def unreadable_batch(body: bytes, error: BadBatch) -> Rejection:
     """Say what was found instead of a batch, so that it can be kept as rejected and stops nobody."""
     message = clean_text(f"no batch of signals: {error}", 300)
@@ -37,5 +58,5 @@ def unreadable_batch(body: bytes, error: BadBatch) -> Rejection:
 
 
 def declare_history_queue(channel: Any, name: str = QUEUE) -> None:
-    """Declare the queue; lazy, because it grows for as long as ClickHouse is away and must not fill the memory."""
+    """Declare the queue; lazy, because it grows while ClickHouse is away (`overflow`) and must not fill the memory."""
     channel.queue_declare(name, durable=True, arguments={"x-queue-mode": "lazy"})

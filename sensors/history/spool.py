@@ -8,7 +8,8 @@ from django.db.models.functions import Now
 
 from config.common.leases import claim
 from sensors.history.errors import HistoryAway
-from sensors.history.queue import BadBatch, decode_batch, unreadable_batch
+from sensors.history.overflow import close_backlog
+from sensors.history.queue import BadBatch, decode_batch, unpack_bodies, unreadable_batch
 from sensors.history.store import get_store
 from sensors.history.writing import write_signals
 from sensors.ingest.signals import Rejection, Signal
@@ -38,6 +39,7 @@ def drain_spool_once() -> bool:
             return False
         _delete(group)
         written += len(group)
+    close_backlog()
     return len(rows) == ROWS
 
 
@@ -54,10 +56,11 @@ def _groups(rows: Sequence[HistorySpool]) -> Iterator[tuple[list[HistorySpool], 
     """Decode the rows as they are needed, and gather them into batches worth an insert."""
     group, signals, unreadable = list[HistorySpool](), list[Signal](), list[Rejection]()
     for row in rows:
-        try:
-            signals += decode_batch(bytes(row.batch))
-        except BadBatch as error:
-            unreadable.append(unreadable_batch(bytes(row.batch), error))
+        for body in unpack_bodies(bytes(row.batch)):
+            try:
+                signals += decode_batch(body)
+            except BadBatch as error:
+                unreadable.append(unreadable_batch(body, error))
         group.append(row)
         if len(signals) >= min(settings.HISTORY_BATCH, MOST_SIGNALS):
             yield group, signals, unreadable
