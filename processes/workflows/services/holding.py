@@ -9,6 +9,7 @@ from django.db.models.functions import Now
 
 from config.common.correlation import correlation_id
 from config.common.ring import ring
+from config.common.sql import among
 from processes.workflows.models import PostponedEvent, WorkItem
 from processes.workflows.services.mirroring import TAKEN, section
 from processes.workflows.services.planning import Order
@@ -23,7 +24,7 @@ def hold_work(instance_id: UUID, state: Mapping[str, Any]) -> None:
         items.update(due_at=None, fence=F("fence") + 1)
         return
     still = [local for local, task in section(state, "tasks").items() if is_still(state, task["token"])]
-    items.exclude(local__in=still).update(due_at=Now(), fence=F("fence") + 1)
+    items.exclude(local__in=among(still)).update(due_at=Now(), fence=F("fence") + 1)
     let_go(instance_id)
 
 

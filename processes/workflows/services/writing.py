@@ -9,7 +9,7 @@ from django.db.models import Case, F, Q, Value, When
 from django.db.models.functions import Now
 
 from config.common.ring import ring
-from config.common.sql import load_for_engine, postgresql_cursor
+from config.common.sql import among, load_for_engine, postgresql_cursor, run_for_rows
 from notifications.services.events import SEQUENCER, Fact, record_events
 from processes.workflows.models import (
     WorkflowBody,
@@ -21,7 +21,7 @@ from processes.workflows.models import (
     WorkItem,
 )
 from processes.workflows.services.heads import PACKAGE
-from processes.workflows.services.steps import NewInstance, Step
+from processes.workflows.services.steps import NewInstance, NewItem, NewSubscription, Step
 from processes.workflows.services.works import EFFECTS, JOBS, TIMERS
 
 # The parts of the statement that are left out where there is nothing for them.
@@ -116,7 +116,7 @@ def _write(step: Step) -> str | None:
             return None
         bodies = [WorkflowBody(digest=digest, content=content) for digest, content in step.bodies.items()]
         WorkflowBody.objects.bulk_create(bodies, ignore_conflicts=True)
-        WorkflowBody.objects.filter(pk__in=list(step.bodies)).update(touched_at=Now())
+        WorkflowBody.objects.filter(pk__in=among(list(step.bodies))).update(touched_at=Now())
         _write_version(step)
         _write_mirror(step)
         _write_effects(step)
@@ -160,25 +160,44 @@ def _write_version(step: Step) -> None:
 
 
 def _write_mirror(step: Step) -> None:
-    mirror = step.mirror
-    of = {"instance_id": step.instance_id}
-    for gone in mirror.items_closed:
-        items = WorkItem.objects.filter(**of, local=gone["local"], status=WorkItem.Status.OPEN)
-        items.update(status=gone["status"], closed_by=step.number, due_at=None, fence=F("fence") + 1)
-    turned = WorkItem.objects.filter(**of, local__in=mirror.items_held, status=WorkItem.Status.OPEN)
-    turned.update(due_at=Case(When(due_at=None, then=Value(step.at))), fence=F("fence") + 1)
-    made = {"opened_by": step.number, "correlation_id": step.correlation_id}
-    WorkItem.objects.bulk_create(WorkItem(**of, **made, **item) for item in mirror.items)
-    WorkflowTimer.objects.filter(**of, local__in=mirror.timers_gone).delete()
-    for timer in mirror.timers:
-        held = WorkflowTimer.objects.filter(**of, local=timer["local"])
-        if not held.update(due_at=timer["due_at"], fence=F("fence") + 1):
-            WorkflowTimer.objects.create(**of, **timer)
-    WorkflowSubscription.objects.filter(**of, local__in=mirror.subscriptions_gone).delete()
-    fresh = {"record": step.record, "after_position": step.position}
-    WorkflowSubscription.objects.bulk_create(
-        WorkflowSubscription(**of, **fresh, **each) for each in mirror.subscriptions
+    """Write the rows of open work by a few statements, however many they are: SQLite lets nobody write meanwhile."""
+    mirror, instance = step.mirror, step.instance_id.hex
+    _close_items(step)
+    open_items = WorkItem.objects.filter(instance=step.instance_id, status=WorkItem.Status.OPEN)
+    if mirror.items_held:
+        turned = open_items.filter(local__in=among(mirror.items_held))
+        turned.update(due_at=Case(When(due_at=None, then=Value(step.at))), fence=F("fence") + 1)
+    made = (step.number, step.correlation_id)
+    run_for_rows(PACKAGE, "open_items", [_item_row(instance, item, *made) for item in mirror.items])
+    for model, gone in ((WorkflowTimer, mirror.timers_gone), (WorkflowSubscription, mirror.subscriptions_gone)):
+        if gone:
+            model._default_manager.filter(instance=step.instance_id, local__in=among(gone)).delete()
+    run_for_rows(
+        PACKAGE,
+        "set_timers",
+        [(instance, timer["local"], timer["element"], timer["due_at"]) for timer in mirror.timers],
     )
+    heard = (step.record, step.position)
+    run_for_rows(PACKAGE, "subscribe", [(instance, *_values(each), *heard) for each in mirror.subscriptions])
+
+
+def _close_items(step: Step) -> None:
+    """One statement for each status that they end in."""
+    closed: dict[str, list[str]] = {}
+    for gone in step.mirror.items_closed:
+        closed.setdefault(gone["status"], []).append(gone["local"])
+    for status, names in closed.items():
+        items = WorkItem.objects.filter(instance=step.instance_id, local__in=among(names), status=WorkItem.Status.OPEN)
+        items.update(status=status, closed_by=step.number, due_at=None, fence=F("fence") + 1)
+
+
+def _item_row(instance: str, item: NewItem, number: int, chain: str) -> tuple[Any, ...]:
+    named = (item["local"], item["element"], item["name"], item["kind"], item["topic"], item["inputs"], item["since"])
+    return (instance, *named, number, item["due_at"], chain)
+
+
+def _values(each: NewSubscription) -> tuple[Any, ...]:
+    return (each["local"], each["element"], each["definition"], each["revision"], each["kind"], each["name"])
 
 
 def _write_effects(step: Step) -> None:

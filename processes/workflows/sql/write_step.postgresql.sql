@@ -18,12 +18,13 @@ version AS (
 
 item_closed AS (
     UPDATE workflows_work_item AS item
-    SET status = %(items_closed)s::json ->> item.local, closed_by = %(number)s, due_at = NULL, fence = item.fence + 1
+    -- As jsonb: of json, the whole text would be read again for each row.
+    SET status = %(items_closed)s::jsonb ->> item.local, closed_by = %(number)s, due_at = NULL, fence = item.fence + 1
     FROM moved
     -- One by one, not as a join: the planner would read all open work, or all that the instance ever had.
     WHERE item.status = 'open' AND item.id = ANY(ARRAY(
         SELECT (SELECT id FROM workflows_work_item WHERE instance_id = %(instance)s AND local = closed)
-        FROM json_object_keys(%(items_closed)s::json) AS closed
+        FROM jsonb_object_keys(%(items_closed)s::jsonb) AS closed
     ))
 )
 
