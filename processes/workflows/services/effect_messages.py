@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from config.common.correlation import correlation_id
 from config.common.errors import ApplicationError
+from config.common.leases import LeaseLost
 from messaging.files.envelope import fingerprint, size_of
 from messaging.files.writing import drop_drafts, name_drafts, write_drafts
 from messaging.models import Device, ExchangeDatabase, Message
@@ -38,9 +39,10 @@ def leave_message(effect: WorkflowEffect, instance: WorkflowInstance, inputs: di
         with transaction.atomic():
             mark_left(effect)
             _accept(message)
-    except BaseException:
-        drop_drafts([message])
+    except (EffectRefused, LeaseLost):
+        drop_drafts([message])  # raised before the commit: there is no row
         raise
+    # After any other error the row may have been committed all the same: the draft is swept if no row knows it.
     name_drafts([message])
 
 

@@ -1,10 +1,17 @@
 import json
+from collections.abc import Callable
+from typing import Any
 
 import pytest
+from django.db import OperationalError
+from django.db.backends.base.base import BaseDatabaseWrapper
 
+from messaging.files.places import path_of
 from messaging.models import Device, Enterprise, ExchangeDatabase, Message, Subsystem
+from messaging.services.checking import keep_readable
 from notifications.models import Alert, Delivery, Endpoint, Event
 from processes.workflows.models import WorkflowEffect, WorkflowIncident
+from processes.workflows.services import effect_messages
 from processes.workflows.services.effects import leave_once
 from sensors.models import Client
 from tests.workflows.store.files import chain, service, signal, signalled, user
@@ -83,8 +90,6 @@ class TestLeaveOnce:
         assert (message.status, message.folder) == ("waiting", "Messages")
 
     def test_writes_to_a_database_of_its_enterprise(self, scene: Scene) -> None:
-        from messaging.files.places import path_of
-
         add_enterprise("acme")
         scene.begin(writes("acme-erp"), enterprise="acme", order={"n": 1})
         leave_once()
@@ -118,6 +123,45 @@ class TestLeaveOnce:
         WorkflowEffect.objects.update(status="waiting", due_at="2020-01-01T00:00Z", left_at=None)
         leave_once()
         assert (Message.objects.count(), WorkflowEffect.objects.get().status) == (1, "left")
+
+
+@pytest.mark.django_db(transaction=True)
+class TestLineCutAtTheCommit:
+    """The database has committed or not, and its answer is lost: nobody can tell."""
+
+    @pytest.mark.parametrize("to", ["acme-phone", "acme-erp"])
+    @pytest.mark.parametrize("is_committed", [True, False])
+    def test_the_message_arrives_whole_and_once(
+        self, scene: Scene, monkeypatch: pytest.MonkeyPatch, to: str, is_committed: bool
+    ) -> None:
+        add_enterprise("acme")
+        scene.begin(writes(to), enterprise="acme", order={"n": 1})
+        with monkeypatch.context() as patch:
+            patch.setattr(effect_messages, "_accept", cut_after(effect_messages._accept, patch, is_committed))
+            leave_once()
+        assert Message.objects.count() == int(is_committed)
+        WorkflowEffect.objects.filter(status="waiting").update(due_at="2020-01-01T00:00Z")
+        leave_once()
+        (message,) = keep_readable(Message.objects.all())
+        assert json.loads(path_of(message).read_bytes())["payload"] == {"n": 1}
+        assert WorkflowEffect.objects.get().status == "left"
+
+
+def cut_after(accept: Callable[[Message], None], patch: pytest.MonkeyPatch, is_committed: bool) -> Any:
+    """Let the commit that follows the row end in an error, done or not."""
+    commit = getattr(BaseDatabaseWrapper, "_commit")  # noqa: B009
+
+    def cut(connection: Any) -> None:
+        patch.setattr(BaseDatabaseWrapper, "_commit", commit)
+        if is_committed:
+            commit(connection)
+        raise OperationalError("the connection was cut")
+
+    def accept_and_cut(message: Message) -> None:
+        accept(message)
+        patch.setattr(BaseDatabaseWrapper, "_commit", cut)
+
+    return accept_and_cut
 
 
 class TestCall:
