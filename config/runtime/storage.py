@@ -138,7 +138,7 @@ def examine(found: Collection[Disk], node: str, *, low: Collection[str] = ()) ->
     findings = []
     for disk in found:
         try:
-            _write_probe(disk.path / f".probe-{node}")
+            write_probe(disk.path / f".probe-{node}")
             findings += _little_room(disk, node, share=ENOUGH if disk.subject in low else 1.0)
         except OSError as error:
             findings.append(_cannot_write(disk, error, node))
@@ -163,7 +163,8 @@ def examine_without_writing() -> list[Finding]:
     return findings
 
 
-def _write_probe(path: Path) -> None:
+def write_probe(path: Path) -> None:
+    """Write a file and bring it to the disk, then delete it; a disk that refuses raises its error."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o640)
     try:
         if os.write(descriptor, PROBE) != len(PROBE):
@@ -171,7 +172,8 @@ def _write_probe(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-    os.unlink(path)
+    with suppress(FileNotFoundError):  # another process of this node was at the same
+        os.unlink(path)
 
 
 def _see_that_it_takes_writes(path: Path) -> None:

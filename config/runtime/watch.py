@@ -1,10 +1,13 @@
 """Tell of the database itself: when it has been away for half a minute nothing else can, for alerts are rows in it.
 
+SQLite is away as well when its disk takes no writes: it still answers, and can keep nothing.
+
 The mail and the SMS leave directly. What could not be sent is tried again with every look; when the database is back
 before that, the message that it was away takes the place of the message that it is.
 """
 
 import asyncio
+import socket
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -13,11 +16,13 @@ from typing import Any
 import aiohttp
 import structlog
 from django.conf import settings
+from django.db import connection
 from django.utils.translation import gettext_noop
 
 from config.common.daemon import Daemon
 from config.common.moments import format_moment
 from config.runtime.health import check_database
+from config.runtime.storage import write_probe
 from notifications.sending.mail import mail
 from notifications.sending.sms import send_sms
 from notifications.sending.webhook import Answer
@@ -35,17 +40,34 @@ def is_wanted() -> bool:
     return bool(settings.ADMIN_EMAIL or settings.ADMIN_PHONE)
 
 
+class DiskRefuses(Exception):
+    """The disk under the database takes no writes; the text says where and why."""
+
+
+def check_writes() -> None:
+    """Raise unless the database answers and, where it is a file on this disk, can be written."""
+    check_database()
+    if connection.vendor == "sqlite":
+        path = settings.DATA_DIR / f".probe-database-{socket.gethostname()}"
+        try:
+            write_probe(path)
+        except OSError as error:
+            raise DiskRefuses(f"{path.parent}: {error.strerror} (errno {error.errno})") from error
+
+
 def watch_daemon() -> Daemon:
     return Daemon(DatabaseWatch().look_once, EVERY_SECONDS, "watch")
 
 
 class DatabaseWatch:
-    def __init__(self, check: Callable[[], None] = check_database, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, check: Callable[[], None] = check_writes, clock: Callable[[], float] = time.monotonic) -> None:
         self._check = check
         self._clock = clock
         self._away_since: float | None = None
         self._first_at = datetime.now(UTC)
         self._is_told = False
+        self._is_full = False
+        """Whether it is the disk under it that refuses."""
         self._owed: dict[str, Message] = {}
         """The newest message by whom it is for; what is sent leaves."""
 
@@ -63,6 +85,7 @@ class DatabaseWatch:
         try:
             self._check()
         except Exception as error:  # noqa: BLE001  (each engine has errors of its own; all mean the same here)
+            self._is_full = isinstance(error, DiskRefuses)
             return f"{type(error).__name__}: {error}"
         return ""
 
@@ -73,7 +96,10 @@ class DatabaseWatch:
             log.warning("database.away", error=error)
         if now - self._away_since >= PATIENCE_SECONDS and not self._is_told:
             self._is_told = True
-            self._owe("database.away", gettext_noop("The database does not answer"), {"error": error[:300]})
+            title = gettext_noop("The database does not answer")
+            if self._is_full:
+                title = gettext_noop("The database can be read, but its disk cannot be written")
+            self._owe("database.away", title, {"error": error[:300]})
 
     def _is_back(self) -> None:
         assert self._away_since is not None

@@ -134,7 +134,9 @@ class Repeat:
             self._refuse(operation, _reason(error))
         except (DatabaseError, InterfaceError) as error:
             log.warning("session.operation_failed", session=self.claim.row.pk, error=str(error))
-            self._refuse(operation, RefuseReason("the database failed; nothing has changed", SessionCode.INTERNAL))
+            # The commit itself may have failed after it was done.
+            reason = "the database failed; whether the operation was carried out is not known"
+            self._refuse(operation, RefuseReason(reason, SessionCode.INTERNAL))
         else:
             self._verdicts.append(make_verdict(operation.op, "acknowledged", "", SessionCode.OK))
             operation.acknowledge()

@@ -1,3 +1,4 @@
+import errno
 import json
 import threading
 from collections.abc import Iterator
@@ -5,10 +6,13 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from config.env import read
+from config.runtime import watch as watch_module
 from config.runtime.processes import PROCESSES, WATCH, needed
-from config.runtime.watch import DatabaseWatch, is_wanted
+from config.runtime.watch import DatabaseWatch, DiskRefuses, check_writes, is_wanted
+from tests.messaging.disk import failing
 from tests.smtp import MailServer, mail_server
 
 
@@ -143,3 +147,26 @@ class TestWhoWatches:
         settings.ADMIN_EMAIL = settings.ADMIN_PHONE = None
         assert needed(read(self.ENGINES)) == PROCESSES
         assert not is_wanted()
+
+
+@pytest.mark.embedded
+@pytest.mark.django_db
+class TestFullDisk:
+    def test_sqlite_that_can_keep_nothing_is_told_of_with_path_and_errno(
+        self, database: Database, phone: list[dict[str, str]], settings: Any
+    ) -> None:
+        def refuse() -> None:
+            raise DiskRefuses("/data: No space left on device (errno 28)")
+
+        look_for(DatabaseWatch(refuse, lambda: database.time), database, 40)
+        (text,) = phone
+        assert "The database can be read, but its disk cannot be written" in text["text"]
+
+    def test_only_a_database_on_this_disk_is_written_to(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(watch_module, "check_database", lambda: None)
+        with failing(errno.ENOSPC, names=["write"], modules=["config.runtime.storage"]):
+            if connection.vendor == "sqlite":
+                with pytest.raises(DiskRefuses, match="errno 28"):
+                    check_writes()
+            else:
+                check_writes()

@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
 from config.common.orphans import die_with_parent
-from config.counters import forget_others, forget_own
+from config.counters import ensure_folder, forget_others, forget_own
 from config.runtime import processes
 from config.runtime.scheduler import Scheduler
 from config.runtime.starting import Forked, fork
@@ -66,6 +66,7 @@ def _supervise(chosen: tuple[processes.Process, ...], listener: socket.socket) -
         Supervisor(chosen, fork).run()
     except Forked as forked:
         mine = forked.process
+        ensure_folder()
     else:
         forget_own()
         return
