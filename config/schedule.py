@@ -112,6 +112,12 @@ SCHEDULE = (
         sentence="Compare what Writer, Coordinator and readers have of each event, and tell of what does not agree.",
     ),
     Upkeep(
+        name="slim_coordination",
+        function="processes.coordination.upkeep.slim_committed_events",
+        at=crontab(minute="47"),
+        sentence="Delete the copies and commit rows of events of coordination that were committed over an hour ago.",
+    ),
+    Upkeep(
         name="forget_old_coordination",
         function="processes.coordination.upkeep.forget_old_events",
         at=crontab(minute="27", hour="3"),

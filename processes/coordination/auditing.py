@@ -1,7 +1,8 @@
 """The audit of coordination by itself: events without rows, rows without events, gaps, readers that differ.
 
 What it finds is an alert that names the first few of each kind; nothing is mended by it. It looks at the events of the
-last days, and at the rows of all readers only while nothing is under way: otherwise they may differ rightly.
+last days, and at the rows of all readers, except those that change sets under way touch, or have touched meanwhile:
+these may differ rightly. How many those are is said, and the alert of a row among them is not closed meanwhile.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,20 +12,22 @@ from typing import Any
 
 import structlog
 from django.db import DatabaseError, transaction
-from django.db.models import Count, Exists, F, Max, Min, OuterRef
+from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from config.records.models import ChangeRecord
+from notifications.models import Alert
 from notifications.services.alerts import heal, raise_alert
-from processes.coordination.entities import ENTITIES, Entity
+from processes.coordination.entities import ENTITIES, Entity, Key
 from processes.coordination.models import AppEvent, AppEventPayload, WriterEvent, WriterEventPayload
 from processes.coordination.models.writer import COMMITS, ROLLBACKS, TABLES
 from processes.coordination.reader import models as reader
 from processes.coordination.routing import alias_of, reader_names
-from processes.coordination.snapshot import Snapshot, chunks, one_state
+from processes.coordination.snapshot import Snapshot, changes_of, chunks, one_state
 from processes.coordination.statuses import EventStatus
 from processes.coordination.tables import values_of
+from processes.coordination.upkeep import slimmed
 from processes.coordination.writer.registry import KINDS
 
 ALERT = "coordination.audit"
@@ -33,7 +36,13 @@ SINCE = timedelta(days=2)
 GRACE = timedelta(minutes=1)
 """What is younger may still be on its way."""
 NAMED = 5
+REMEMBERED = 200
+"""Rows that the alert knows as differing."""
 TITLE = gettext_noop("The audit of coordination has found %(count)s faults: %(first)s")
+TITLE_OF_PART = gettext_noop(
+    "The audit of coordination has found %(count)s faults: %(first)s. "
+    "Rows that change sets under way touch were not compared: %(left_out)s"
+)
 
 log = structlog.get_logger(__name__)
 
@@ -47,20 +56,45 @@ class Finding:
         return f"{self.kind}: {self.subject}"
 
 
+@dataclass(frozen=True)
+class Audit:
+    findings: list[Finding]
+    rows: list[Key]
+    """The rows that some of the findings are about."""
+    left_out: set[Key]
+    """Rows that could not be compared, for change sets that touch them are under way or wait."""
+
+
 def audit() -> list[Finding]:
     """Look for what does not agree, and tell staff of it; what was told before and is over is closed."""
-    findings = find_faults(at=timezone.now())
+    found = look(at=timezone.now())
     with transaction.atomic():
-        if findings:
-            first = "; ".join(str(each) for each in findings[:NAMED])
-            raise_alert(ALERT, SUBJECT, TITLE, {"count": len(findings), "first": first})
-        else:
+        if found.findings:
+            first = "; ".join(str(each) for each in found.findings[:NAMED])
+            detail = {"count": len(found.findings), "first": first, "left_out": len(found.left_out)}
+            detail |= {"rows": [list(key) for key in found.rows[:REMEMBERED]]}
+            raise_alert(ALERT, SUBJECT, TITLE_OF_PART if found.left_out else TITLE, detail)
+        elif not _is_out_of_sight(found.left_out):
             heal(ALERT, SUBJECT)
-    log.info("coordination.audited", findings=len(findings))
-    return findings
+    log.info("coordination.audited", findings=len(found.findings), left_out=len(found.left_out))
+    return found.findings
+
+
+def _is_out_of_sight(left_out: set[Key]) -> bool:
+    """Return whether what was found before may be where nobody could look now."""
+    open_ones = Alert.objects.filter(kind=ALERT, subject=SUBJECT).exclude(status=Alert.Status.RESOLVED)
+    for detail in open_ones.values_list("detail", flat=True):
+        rows = {(entity, id) for entity, id in detail.get("rows", ())}
+        if not left_out.isdisjoint(rows) or (left_out and len(rows) >= REMEMBERED):
+            return True
+    return False
 
 
 def find_faults(*, at: datetime) -> list[Finding]:
+    return look(at=at).findings
+
+
+def look(*, at: datetime) -> Audit:
     looks: tuple[Callable[[datetime], Iterator[Finding]], ...] = (
         _events_without_payloads,
         _events_without_rows,
@@ -70,9 +104,11 @@ def find_faults(*, at: datetime) -> list[Finding]:
         _gaps_of_the_coordinator,
         _payloads_of_the_coordinator,
         _events_of_readers,
-        _rows_of_readers,
     )
-    return [finding for look in looks for finding in look(at)]
+    findings = [finding for each in looks for finding in each(at)]
+    differing, left_out = _rows_of_readers()
+    of_rows = [finding for of_row in differing.values() for finding in of_row]
+    return Audit(findings + of_rows, list(differing), left_out)
 
 
 def _recent(at: datetime) -> Any:
@@ -90,7 +126,7 @@ def _events_without_payloads(at: datetime) -> Iterator[Finding]:
 
 def _events_without_rows(at: datetime) -> Iterator[Finding]:
     for verb, tables in (("commit", COMMITS), ("rollback", ROLLBACKS)):
-        rows = _recent(at).filter(payload_count__gt=0, changes__isnull=True)
+        rows = _recent(at).filter(payload_count__gt=0, changes__isnull=True).exclude(**slimmed(at))
         for table in tables.values():
             rows = rows.filter(~Exists(table.objects.filter(app_event_id=OuterRef("pk"))))
         for pk in rows.order_by("pk").values_list("pk", flat=True):
@@ -150,6 +186,7 @@ def _gaps_of_the_coordinator(at: datetime) -> Iterator[Finding]:
 
 def _payloads_of_the_coordinator(at: datetime) -> Iterator[Finding]:
     saved = WriterEvent.objects.filter(date__gt=at - SINCE).exclude(app_event_status_id=EventStatus.CREATED.value)
+    saved = saved.exclude(**slimmed(at))
     kept = WriterEventPayload.objects.filter(writer_event=OuterRef("pk")).order_by().values("writer_event")
     for event in saved.annotate(kept=kept.annotate(count=Count("pk")).values("count")).exclude(payload_count=0):
         if event.kept != event.payload_count:
@@ -180,37 +217,41 @@ def _events_of_readers(at: datetime) -> Iterator[Finding]:
                 yield Finding("event that a reader lacks", f"{name}: {pk}")
 
 
-def _rows_of_readers(at: datetime) -> Iterator[Finding]:
-    """Compare the rows of each reader with the committed ones of the Writer, while both stand still."""
-    before = _stillness()
-    if before is None:
-        return
-    found: list[Finding] = []
+def _rows_of_readers() -> tuple[dict[Key, list[Finding]], set[Key]]:
+    """Compare the rows of each reader with the committed ones of the Writer; return also those that were left out."""
+    began_at = timezone.now()
+    newest = AppEvent.objects.aggregate(newest=Max("pk"))["newest"] or 0
+    left_out = _touched(_under_way())
+    found: dict[Key, list[Finding]] = {}
     for name in reader_names():
         try:
-            found += _differing_rows(name)
+            for key, finding in _differing_rows(name, left_out):
+                found.setdefault(key, []).append(finding)
         except DatabaseError as error:
             log.warning("coordination.reader_away", reader=name, error=str(error))
-    if _stillness() == before:
-        yield from found
+    if found:  # what has moved while it was read may differ rightly
+        left_out |= _touched(_under_way() | Q(pk__gt=newest) | Q(ended_at__gte=began_at))
+    return {key: of_row for key, of_row in found.items() if key not in left_out}, left_out
 
 
-def _stillness() -> int | None:
-    """Return the newest event, if all have ended; a failed compensation stands still as well."""
-    ended = [EventStatus.COMMITTED.value, EventStatus.CANCELED.value, EventStatus.COMPENSATION_FAILED.value]
-    if AppEvent.objects.exclude(app_event_status_id__in=ended).exists():
-        return None
-    return int(AppEvent.objects.aggregate(newest=Max("pk"))["newest"] or 0)
+def _under_way() -> Q:
+    """Select what has not ended; a failed compensation stands still."""
+    return Q(ended_at__isnull=True) & ~Q(app_event_status_id=EventStatus.COMPENSATION_FAILED.value)
 
 
-def _differing_rows(name: str) -> Iterator[Finding]:
+def _touched(events: Q) -> set[Key]:
+    found = AppEvent.objects.filter(events).order_by("pk")
+    return {change.key for event in found.iterator(1000) for change in changes_of(event)}
+
+
+def _differing_rows(name: str, left_out: set[Key]) -> Iterator[tuple[Key, Finding]]:
     with one_state():
         snapshot = Snapshot()
         for entity in ENTITIES:
-            yield from _compare(entity, snapshot, name)
+            yield from _compare(entity, snapshot, name, left_out)
 
 
-def _compare(entity: Entity, snapshot: Snapshot, name: str) -> Iterator[Finding]:
+def _compare(entity: Entity, snapshot: Snapshot, name: str, left_out: set[Key]) -> Iterator[tuple[Key, Finding]]:
     """Compare chunk by chunk, for a registry may be large; ids are collected only if the reader has too many rows."""
     rows = reader.TABLES[entity.name].objects.using(alias_of(name))
     count = 0
@@ -218,11 +259,16 @@ def _compare(entity: Entity, snapshot: Snapshot, name: str) -> Iterator[Finding]
         theirs = {row.pk: values_of(entity, row) for row in rows.filter(pk__in=[pk for pk, _ in chunk])}
         count += len(theirs)
         for pk, values in chunk:
+            key = entity.name, str(pk)
+            if key in left_out:
+                continue
             if pk not in theirs:
-                yield Finding("row that a reader lacks", f"{name}: {entity.name} {pk}")
+                yield key, Finding("row that a reader lacks", f"{name}: {entity.name} {pk}")
             elif theirs[pk] != values:
-                yield Finding("row that differs", f"{name}: {entity.name} {pk}")
+                yield key, Finding("row that differs", f"{name}: {entity.name} {pk}")
     if count < rows.count():
         ours = {pk for pk, _ in snapshot.rows(entity)}
         for pk in sorted(set(rows.values_list("pk", flat=True)) - ours):
-            yield Finding("row that only a reader has", f"{name}: {entity.name} {pk}")
+            if (entity.name, str(pk)) not in left_out:
+                key = entity.name, str(pk)
+                yield key, Finding("row that only a reader has", f"{name}: {entity.name} {pk}")

@@ -5,6 +5,7 @@ from typing import Any
 
 from processes.coordination.reasons import say
 from processes.coordination.selectors import EventView
+from processes.coordination.transitions import BY_NUMBER
 
 
 def present_event(view: EventView, *, at: datetime) -> dict[str, Any]:
@@ -22,7 +23,7 @@ def present_event(view: EventView, *, at: datetime) -> dict[str, Any]:
             }
             for reader in view.readers
         ],
-        "steps": [{"step": number, "at": moment} for number, moment in view.steps],
+        "steps": [{"step": number, "at": moment} for number, moment in view.steps if number in BY_NUMBER],
         "correlation_id": view.event.correlation_id,
         "date": view.event.date,
         "reason": say(view.event.reason),

@@ -97,7 +97,8 @@ def view_events(events: Sequence[AppEvent], *, with_readers_steps: bool = False)
             event,
             coordinated.get(event.pk),
             readers.get(event.pk) or [ReaderView(name, "waiting", "", None, None) for name in reader_names()],
-            processed.get(event.pk, 0),
+            # Of a committed one all are, also when the copies that were counted are gone.
+            event.payload_count if event.status == EventStatus.COMMITTED else processed.get(event.pk, 0),
             _steps(event.steps, getattr(coordinated.get(event.pk), "steps", {}), *more.get(event.pk, [])),
         )
         for event in events

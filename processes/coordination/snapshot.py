@@ -41,7 +41,7 @@ class Snapshot:
         later = _committed_after_failures(open_events)
         done = decided | {event.pk for event in later}
         for event in sorted((*open_events, *later), key=lambda event: event.pk):
-            for change in _changes_of(event):
+            for change in changes_of(event):
                 if event.pk not in done:
                     self._instead.setdefault(change.key, (change.id, change.before))
                 elif change.key in self._instead:
@@ -100,7 +100,7 @@ def _committed_after_failures(events: list[AppEvent]) -> list[AppEvent]:
     return list(AppEvent.objects.filter(pk__gt=min(failed), app_event_status_id=EventStatus.COMMITTED.value))
 
 
-def _changes_of(event: AppEvent) -> list[RowChange]:
+def changes_of(event: AppEvent) -> list[RowChange]:
     """Return what an event does to each row; of one that is not filled yet the change log says it."""
     if event.changes is not None:
         return fold(read_changes(event.changes)[0])

@@ -2,26 +2,34 @@
 
 The scheduler looks, for it is none of the roles: a Coordinator that is away could not tell. While the Coordinator is
 away nothing is known of the others, so nobody else is named.
+
+The alert of a reader that refuses is closed here too: once all that it refused is taken back, and nothing more was
+refused for a while. Closed at once, it would come and go with every change set.
 """
 
 import time
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 
+from django.db.models import Exists, OuterRef
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from notifications.models import Alert
 from notifications.services.alerts import heal, raise_alert
+from processes.coordination.coordinator.deciding import REFUSED
 from processes.coordination.coordinator.life import BELIEVED
-from processes.coordination.models import AppEvent, RoleLife
+from processes.coordination.models import AppEvent, RoleLife, WriterEventReader
 from processes.coordination.roles import role_names
+from processes.coordination.routing import reader_names
 from processes.coordination.selectors import UNDER_WAY
+from processes.coordination.statuses import EventStatus
 from processes.coordination.transitions import RoleKind
 
 AWAY = "coordination.away"
 TITLE = gettext_noop("Change sets wait: %(role)s of coordination has not been heard of for a minute")
 PATIENCE_SECONDS = 60.0
+REFUSALS_QUIET = timedelta(minutes=10)
 COORDINATOR = RoleKind.COORDINATOR.value
 
 
@@ -55,10 +63,30 @@ def find_unheard(*, at: datetime) -> set[str]:
     return {COORDINATOR} if COORDINATOR in unheard else unheard
 
 
+def close_refusals(*, at: datetime) -> None:
+    """Close the alerts of readers that refuse nothing any longer, or that are not there any more."""
+    unresolved = Alert.objects.exclude(status=Alert.Status.RESOLVED)
+    for subject, last_at in unresolved.filter(kind=REFUSED).values_list("subject", "last_at"):
+        name = subject.removeprefix("reader/")
+        if name not in reader_names():
+            heal(REFUSED, subject, gettext_noop("There is no such reader any more."))
+        elif last_at < at - REFUSALS_QUIET and not _has_refused(name):
+            heal(REFUSED, subject, gettext_noop("What it refused is taken back, and nothing was refused since."))
+
+
+def _has_refused(reader: str) -> bool:
+    """Return whether a change set that this reader refused has not ended on the Writer."""
+    refused = WriterEventReader.objects.filter(name=reader, writer_event=OuterRef("pk")).exclude(reason="")
+    unended = [*UNDER_WAY, EventStatus.COMPENSATION_FAILED.value]
+    return AppEvent.objects.filter(Exists(refused), app_event_status_id__in=unended).exists()
+
+
 _absences = Absences()
 
 
 def look_for_absences() -> bool:
     """There is never more to do at once."""
-    _absences.look_once(at=timezone.now())
+    at = timezone.now()
+    _absences.look_once(at=at)
+    close_refusals(at=at)
     return False

@@ -27,6 +27,8 @@ class AppEvent(EventRow):
     ended_at = models.DateTimeField(_("ended"), null=True)
     reason = models.CharField(_("reason"), max_length=500, blank=True)
     """Why it was cancelled, or why its compensation failed."""
+    cancel_reason = models.CharField(max_length=500, blank=True)
+    """Why it was cancelled, also while something stands in the way of its compensation, and when it is resolved."""
     resolved_by = models.CharField(_("resolved by"), max_length=160, blank=True)
     resolution = models.CharField(_("resolution"), max_length=500, blank=True)
 
@@ -49,6 +51,8 @@ class AppEvent(EventRow):
             models.Index(name="app_event_again", fields=["again_at"], condition=Q(again_at__isnull=False)),
             # The lists of the events of one status, newest first.
             models.Index(name="app_event_of_status", fields=["app_event_status_id", "-id"]),
+            # Retention and slimming look for what ended long ago.
+            models.Index(name="app_event_ended", fields=["ended_at"], condition=Q(ended_at__isnull=False)),
             # The trace collects what one call caused.
             models.Index(name="app_event_correlation", fields=["correlation_id"], condition=~Q(correlation_id="")),
         ]

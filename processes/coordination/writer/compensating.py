@@ -15,8 +15,9 @@ from django.utils.translation import gettext_noop
 from config.common.wording import text_within
 from notifications.services.alerts import heal, raise_alert
 from notifications.services.events import Fact, record_events
+from processes.coordination.content import read_touched
 from processes.coordination.database_errors import Trouble, classify, say_error
-from processes.coordination.entities import BY_NAME, Entity, Values, type_names
+from processes.coordination.entities import BY_NAME, Entity, Key, Values, type_names
 from processes.coordination.models import AppEvent
 from processes.coordination.models.writer import COMMITS, ROLLBACKS, TABLES
 from processes.coordination.reasons import in_english, read, write
@@ -31,6 +32,8 @@ ALERT = "coordination.compensation"
 PREFIX = "coordination/"
 TOUCHED = gettext_noop("%(entity)s %(id)s has been changed since by event %(event)s")
 GONE = gettext_noop("%(entity)s %(id)s has been deleted since")
+RETRIED = 100
+"""Failed compensations that one look goes over, newest first."""
 IN_THE_WAY = gettext_noop("%(entity)s %(id)s cannot be put back: %(rule)s")
 
 
@@ -52,7 +55,11 @@ def awaits_operator(subject: str) -> bool:
 
 
 def cancel(event: AppEvent, *, reason: str, at: datetime) -> bool:
-    """End a cancelled event: by its compensation, or in the failure of that. Return whether it was compensated."""
+    """End a cancelled event: by its compensation, or in the failure of that. Return whether it was compensated.
+
+    The first reason stays: a compensation that is tried again was not cancelled for what made it possible at last.
+    """
+    reason = event.cancel_reason or reason[:500]
     obstacle = _compensate(event) if event.is_undone else ""
     status = EventStatus.COMPENSATION_FAILED if obstacle else EventStatus.CANCELED
     AppEvent.objects.filter(pk=event.pk).update(
@@ -61,6 +68,7 @@ def cancel(event: AppEvent, *, reason: str, at: datetime) -> bool:
         again_at=None,
         ended_at=None if obstacle else at,
         reason=(obstacle or reason)[:500],
+        cancel_reason=reason,
         steps=note(at, "35.7"),
     )
     if obstacle:
@@ -75,6 +83,22 @@ def cancel(event: AppEvent, *, reason: str, at: datetime) -> bool:
     verb = "compensation_failed" if obstacle else "canceled"
     record_events([_fact(event, verb, {"reason": in_english(obstacle or reason)}, at)])
     return not obstacle
+
+
+def cancel_blocked(by: AppEvent, *, at: datetime) -> None:
+    """Try the compensations again that may have been waiting for this one: its rows are as they were before it."""
+    compensated = [by]
+    while compensated:
+        keys = _touched(compensated.pop())
+        failed = AppEvent.objects.select_for_update().filter(app_event_status_id=EventStatus.COMPENSATION_FAILED.value)
+        for event in failed.order_by("-pk")[:RETRIED]:
+            if not keys.isdisjoint(_touched(event)) and cancel(event, reason=event.cancel_reason, at=at):
+                compensated.append(event)
+
+
+def _touched(event: AppEvent) -> set[Key]:
+    contents = event.payloads.values_list("content", flat=True)
+    return {key for content in contents for key in read_touched(content)}
 
 
 def tell_committed(events: Iterable[AppEvent], *, at: datetime) -> None:

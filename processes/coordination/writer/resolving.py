@@ -19,7 +19,7 @@ from processes.coordination.reasons import say
 from processes.coordination.statuses import EventStatus
 from processes.coordination.tables import values_of
 from processes.coordination.works import WRITER
-from processes.coordination.writer.compensating import ALERT, cancel, subject_of
+from processes.coordination.writer.compensating import ALERT, cancel, cancel_blocked, subject_of
 from processes.coordination.writer.recording import Recorded, record_event_of
 from processes.coordination.writer.tree import hold_rows
 
@@ -39,6 +39,8 @@ def resolve(event_id: int, *, action: Action, reason: str, actor: str, at: datet
         elif not cancel(event, reason=reason, at=at):
             obstacle = AppEvent.objects.get(pk=event.pk).reason
             raise StillFailing(reason=say(obstacle))
+        else:
+            cancel_blocked(event, at=at)
         told = {"event": event.pk, "action": action.value, "by": actor, "reason": reason}
         record_events([Fact("coordination.resolved", subject_of(event.pk), at, told, event.correlation_id)])
 
@@ -56,7 +58,9 @@ def _hold(event_id: int) -> AppEvent:
 
 def _accept(event: AppEvent, *, at: datetime) -> None:
     """Let the rows stand, and tell the readers of those that no newer event carries: as a change set of its own."""
-    AppEvent.objects.filter(pk=event.pk).update(app_event_status_id=EventStatus.CANCELED.value, ended_at=at)
+    AppEvent.objects.filter(pk=event.pk).update(
+        app_event_status_id=EventStatus.CANCELED.value, ended_at=at, reason=event.cancel_reason or event.reason
+    )
     heal(ALERT, subject_of(event.pk), gettext_noop("The Writer's values were accepted."))
     left = [change for name in TABLES for change in _left(BY_NAME[name], event.pk)]
     if not left:

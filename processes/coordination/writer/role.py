@@ -15,7 +15,7 @@ from processes.coordination.role import MOST, Handler, Role, does_lead_on, event
 from processes.coordination.statuses import EventStatus, PayloadStatus
 from processes.coordination.steps import AGAIN, mark_told, note_only, take, those
 from processes.coordination.transitions import BY_NUMBER, TELLING, RoleKind
-from processes.coordination.writer.compensating import cancel, tell_committed
+from processes.coordination.writer.compensating import cancel, cancel_blocked, tell_committed
 from processes.coordination.writer.numbering import number_once
 from processes.coordination.writer.registry import fill_once
 
@@ -100,7 +100,8 @@ class Writer(Role):
             pk__in=list(reasons), app_event_status_id__in=[each.value for each in BY_NUMBER["35.7"].only_from]
         )
         for event in waiting.order_by("-pk"):
-            cancel(event, reason=reasons[event.pk], at=at)
+            if cancel(event, reason=reasons[event.pk], at=at):
+                cancel_blocked(event, at=at)
         _mark_saved_of(list(reasons))
         return []
 

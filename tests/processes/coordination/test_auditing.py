@@ -6,14 +6,14 @@ import pytest
 from django.utils import timezone
 
 from notifications.models import Alert
-from processes.coordination.auditing import audit, find_faults
+from processes.coordination.auditing import audit, find_faults, look
 from processes.coordination.models import AppEvent, AppEventPayload, WriterEvent, WriterEventPayload
 from processes.coordination.models.writer import COMMITS, ROLLBACKS, DummyItem
 from processes.coordination.reader import models as reader
 from processes.coordination.reader.models import TABLES
 from processes.coordination.writer.registry import fill_once
 from sensors.services.sensors import create_sensor
-from tests.processes.coordination.cast import DATABASES, Cast, make, wanted
+from tests.processes.coordination.cast import DATABASES, Cast, let_time_pass, make, wanted
 
 pytestmark = pytest.mark.django_db(databases=DATABASES)
 LATER = timedelta(minutes=5)
@@ -77,6 +77,59 @@ class TestFindFaults:
             for role in cast.all:
                 role.run_once()
         assert find_faults(at=timezone.now()) == []
+
+
+def let_sensor_wait(sensor: str = "0xA") -> None:
+    """Register a sensor that the reader has already: the event waits."""
+    TABLES["Sensor"].objects.using("reader_main").create(
+        id=sensor, address="foreign", notes="", active=True, heartbeat_timeout=60
+    )
+    create_sensor(sensor_id=sensor, address="1 Main Street", actor="test")
+    cast = Cast()
+    cast.settle(WriterEvent.objects.filter(is_waiting=True).exists)
+    cast.rest()
+
+
+@pytest.mark.embedded
+class TestWhileOneWaits:
+    """A change set may wait for days; whatever it does not touch is compared all the same."""
+
+    @pytest.mark.parametrize(
+        "fault",
+        ["row that a reader lacks", "row that differs", "row that only a reader has", "event that a reader lacks"],
+    )
+    def test_faults_of_other_rows_are_found(self, three: list[int], fault: str) -> None:
+        let_sensor_wait()
+        FAULTS[fault](three[1])
+        assert fault in kinds()
+
+    def test_its_own_rows_are_left_out_and_said(self, three: list[int]) -> None:
+        let_sensor_wait()
+        found = look(at=timezone.now() + LATER)
+        assert (found.findings, found.left_out) == ([], {("Sensor", "0xA")})
+
+    def test_the_alert_says_how_much_was_left_out(self, three: list[int]) -> None:
+        let_sensor_wait()
+        FAULTS["row that differs"](three[1])
+        audit()
+        assert "under way touch were not compared: 1" in str(Alert.objects.get(kind="coordination.audit"))
+
+    def test_the_alert_of_a_row_that_is_left_out_now_is_not_closed(self) -> None:
+        TABLES["Sensor"].objects.using("reader_main").create(
+            id="0xA", address="foreign", notes="", active=True, heartbeat_timeout=60
+        )
+        assert len(audit()) == 1
+        TABLES["Sensor"].objects.using("reader_main").all().delete()
+        let_sensor_wait()
+        assert audit() == []
+        alert = Alert.objects.get(kind="coordination.audit")
+        assert alert.status == "open"
+        TABLES["Sensor"].objects.using("reader_main").all().delete()
+        let_time_pass()
+        Cast().settle()
+        assert audit() == []
+        alert.refresh_from_db()
+        assert alert.status == "resolved"
 
 
 @pytest.mark.embedded

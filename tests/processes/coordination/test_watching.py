@@ -2,13 +2,23 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.utils import timezone
 
 from notifications.models import Alert
+from notifications.services.alerts import raise_alert
+from processes.coordination.coordinator.deciding import REFUSED
 from processes.coordination.coordinator.life import BELIEVED, hear_of_life
 from processes.coordination.messages import Message, Told
-from processes.coordination.models import AppEvent
+from processes.coordination.models import AppEvent, WriterEvent, WriterEventReader
 from processes.coordination.statuses import EventStatus
-from processes.coordination.watching import AWAY, PATIENCE_SECONDS, Absences, find_unheard
+from processes.coordination.watching import (
+    AWAY,
+    PATIENCE_SECONDS,
+    REFUSALS_QUIET,
+    Absences,
+    close_refusals,
+    find_unheard,
+)
 from tests.processes.coordination.cast import item
 
 pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
@@ -103,3 +113,33 @@ class TestAbsences:
             hear(["writer", "coordinator"], at=START + timedelta(seconds=seconds))
             told = watch.look(seconds)
         assert told == watch.look(PATIENCE_SECONDS + BELIEVED.total_seconds()) == ["reader/main"]
+
+
+class TestCloseRefusals:
+    """The alert of a reader that refuses closes itself, though not between two refusals."""
+
+    @pytest.fixture(autouse=True)
+    def _raised(self) -> None:
+        raise_alert(REFUSED, "reader/main", "Reader main refuses", {})
+
+    def _is_open(self, *, after: timedelta) -> bool:
+        close_refusals(at=timezone.now() + after)
+        return Alert.objects.exclude(status=Alert.Status.RESOLVED).filter(kind=REFUSED).exists()
+
+    def test_when_nothing_was_refused_for_a_while(self) -> None:
+        assert self._is_open(after=REFUSALS_QUIET / 2)
+        assert not self._is_open(after=REFUSALS_QUIET * 2)
+
+    def test_not_while_what_it_refused_has_not_ended(self) -> None:
+        item("a")
+        event = AppEvent.objects.get()
+        row = WriterEvent.objects.create(pk=event.pk, position=1, date=event.date, app_event_type_id=1)
+        WriterEventReader.objects.create(writer_event=row, name="main", bit=1, verdict="refused", reason="no")
+        AppEvent.objects.update(app_event_status_id=EventStatus.COMPENSATION_FAILED.value)
+        assert self._is_open(after=REFUSALS_QUIET * 2)
+        AppEvent.objects.update(app_event_status_id=EventStatus.CANCELED.value)
+        assert not self._is_open(after=REFUSALS_QUIET * 2)
+
+    def test_of_a_reader_that_is_not_there_any_more(self) -> None:
+        Alert.objects.update(subject="reader/gone")
+        assert not self._is_open(after=timedelta(0))

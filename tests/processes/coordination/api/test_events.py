@@ -37,6 +37,12 @@ class TestEvent:
         shown = call("GET", f"{PATH}{made.event}/").json()
         assert (shown["status"], shown["readers"][0]["verdict"]) == ("Created", "waiting")
 
+    def test_the_steps_are_those_of_the_contract(self, call: Caller) -> None:
+        """What the Coordinator notes beside them is for its own page."""
+        made = make(wanted("DummyItem", "insert", name="x"))
+        AppEvent.objects.filter(pk=made.event).update(steps={"1": "2026-01-01T00:00:00.000Z", "waits": "2026"})
+        assert [step["step"] for step in call("GET", f"{PATH}{made.event}/").json()["steps"]] == ["1"]
+
     def test_has_the_correlation_id_of_the_call(self, call: Caller) -> None:
         with correlated("my-own-chain"):
             event = call("POST", "/coordination/writer/dummy-items/", {"name": "x"}).json()["event"]

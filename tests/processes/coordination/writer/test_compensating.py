@@ -16,7 +16,7 @@ from processes.coordination.models import AppEvent, DummyItem, DummyNode
 from processes.coordination.models.writer import TABLES
 from processes.coordination.reasons import say
 from processes.coordination.statuses import EventStatus
-from processes.coordination.writer import compensating
+from processes.coordination.writer import compensating, resolving
 from processes.coordination.writer.compensating import ALERT, cancel
 from processes.coordination.writer.role import Writer
 from tests.processes.coordination.cast import Cast, item, make, node, open_alert, rows_of, status_of, wanted
@@ -218,6 +218,55 @@ class TestStep35_7:
     def _tell(self, writer: Writer, *events: int) -> None:
         writer.bus.send([(WRITER, Message(Told.EVENT_CANCELED, event=event, reason="no")) for event in events])
         writer.receive()
+
+
+class TestBlocked:
+    """A newer set stands in the way, and is itself cancelled later."""
+
+    def test_is_tried_again_by_itself(self) -> None:
+        cast = Cast()
+        first = make(wanted("DummyItem", "insert", name="a"))
+        newer = make(wanted("DummyItem", "update", first.ids[0], name="b"))
+        tell_canceled(cast, first.event, "main: no")
+        assert status_of(first.event) == EventStatus.COMPENSATION_FAILED
+        tell_canceled(cast, newer.event, "main: neither")
+        assert status_of(first.event) == EventStatus.CANCELED
+        assert rows("DummyItem") == {}
+        assert open_alert(ALERT) is None
+        assert AppEvent.objects.get(pk=first.event).reason == "main: no"
+
+    def test_so_are_those_that_waited_for_that_one(self) -> None:
+        cast = Cast()
+        first = make(wanted("DummyItem", "insert", name="a"))
+        others = [make(wanted("DummyItem", "update", first.ids[0], name=name)).event for name in "bc"]
+        for event in (first.event, *others):
+            tell_canceled(cast, event, "main: no")
+        assert {status_of(event) for event in (first.event, *others)} == {EventStatus.CANCELED}
+
+    def test_a_parent_waits_for_its_new_child(self) -> None:
+        cast = Cast()
+        top = make(wanted("DummyNode", "insert", name="top"))
+        child = make(wanted("DummyNode", "insert", name="child", parent=top.ids[0]))
+        tell_canceled(cast, top.event, "main: no")
+        tell_canceled(cast, child.event, "main: no")
+        assert (status_of(top.event), rows("DummyNode")) == (EventStatus.CANCELED, {})
+
+    @pytest.mark.parametrize("action", resolving.Action)
+    def test_the_first_reason_stays_when_it_is_resolved(self, action: resolving.Action) -> None:
+        cast = Cast()
+        first = make(wanted("DummyItem", "insert", name="a"))
+        newer = make(wanted("DummyItem", "update", first.ids[0], name="b"))
+        tell_canceled(cast, first.event, "main: no")
+        DummyItem.objects.update(last_event_id=first.event)
+        AppEvent.objects.filter(pk=newer.event).delete()
+        resolving.resolve(first.event, action=action, reason="I have looked", actor="olga", at=timezone.now())
+        event = AppEvent.objects.get(pk=first.event)
+        assert (event.reason, event.resolution) == ("main: no", "I have looked")
+
+
+def tell_canceled(cast: Cast, event: int, reason: str) -> None:
+    cast.bus.send([(WRITER, Message(Told.EVENT_CANCELED, event=event, reason=reason))])
+    cast.writer.receive()
 
 
 class TestUnexpected:
