@@ -21,6 +21,8 @@ class NotificationsConfig(AppConfig):
         from notifications.services.endpoints import RETURNS, return_once
         from notifications.services.events import SEQUENCER
         from notifications.services.incidents import has_open_incidents, repeat_incident
+        from notifications.services.parked import has_parked
+        from notifications.services.poison import PARKED
         from notifications.services.relay import INCIDENT
         from notifications.services.sequencer import stamp_once
         from notifications.sessions.exhaustion import EXHAUSTED, has_exhausted
@@ -37,6 +39,7 @@ class NotificationsConfig(AppConfig):
         register_work(Work(name=ALERTS, run_once=climb_once, every=1.0, on_workers=True))
         register_decision(EXHAUSTED, has_exhausted)
         register_decision(INCIDENT, has_open_incidents)
+        register_decision(PARKED, has_parked)
         register_pages(page_of_subject)
         register_function(INCIDENT_HANDLER, repeat_incident)
         register_handlers_of_plugins()

@@ -46,6 +46,12 @@ def discard_parked(*, message_id: int, actor: str, reason: str) -> None:
     _decide(_get_undecided(message_id), ParkedMessage.Status.DISCARDED, actor, reason)
 
 
+def has_parked(subject: str) -> bool:
+    """Say whether messages of the queue that an alert is about still wait for a decision."""
+    queue = subject.partition("/")[2]
+    return ParkedMessage.objects.filter(queue=queue, status=ParkedMessage.Status.PARKED).exists()
+
+
 def forget_old_parked() -> None:
     """Delete what was decided more than `RETENTION_DAYS` ago, and counts of messages that left in another way."""
     decided_before = timezone.now() - timedelta(days=settings.RETENTION_DAYS)

@@ -6,6 +6,7 @@ from django.utils import timezone
 
 from config.engines.amqp_messages import read_message
 from config.engines.publisher import NotPublished
+from notifications.decisions import awaits_decision
 from notifications.errors import NotSentAgain, ParkedMessageDecided
 from notifications.models import Alert, MessageFailure, ParkedMessage
 from notifications.services import parked as parked_module
@@ -57,6 +58,12 @@ class TestResendParked:
         parked.refresh_from_db()
         assert parked.status == "parked"
         assert Alert.objects.get().status == "open"
+
+
+def test_the_alert_awaits_the_decision(parked: ParkedMessage) -> None:
+    assert awaits_decision("amqp.parked", "queue/q")
+    discard_parked(message_id=parked.pk, actor="olga", reason="r")
+    assert not awaits_decision("amqp.parked", "queue/q")
 
 
 class TestDiscardParked:
