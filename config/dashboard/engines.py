@@ -14,6 +14,8 @@ from notifications.models import Alert
 
 @dataclass(frozen=True)
 class EngineTile:
+    key: str
+    """As the socket names it; the disks are none of its."""
     name: str
     state: str
     """ok, down or off."""
@@ -38,8 +40,8 @@ def profile() -> str:
 def _tile(engine: str, state: str) -> EngineTile:
     words = _words()[engine]
     if state == "off":
-        return EngineTile(words.name, state, gettext("Not configured"), words.instead)
-    return EngineTile(words.name, state, gettext("Works") if state == "ok" else gettext("Down"), words.purpose)
+        return EngineTile(engine, words.name, state, gettext("Not configured"), words.instead)
+    return EngineTile(engine, words.name, state, gettext("Works") if state == "ok" else gettext("Down"), words.purpose)
 
 
 def _disk_tile() -> EngineTile:
@@ -55,8 +57,8 @@ def _disk_tile() -> EngineTile:
     }
     for kind, said in words.items():
         if kind in troubles:
-            return EngineTile(gettext("Disk"), "down", said, troubles[kind])
-    return EngineTile(gettext("Disk"), "ok", gettext("Works"), gettext("files of messages"))
+            return EngineTile("disk", gettext("Disk"), "down", said, troubles[kind])
+    return EngineTile("disk", gettext("Disk"), "ok", gettext("Works"), gettext("files of messages"))
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,7 @@ class EventChart:
 class StartPage:
     """What the page shows; a part that the person may not see is None."""
 
+    at: datetime
     profile: str
     engines: list[EngineTile]
     is_new: bool
@@ -71,6 +72,7 @@ def build(request: HttpRequest, *, at: datetime) -> StartPage:
         return read() if request.user.has_perm(permission) else None
 
     return StartPage(
+        at=at,
         profile=profile(),
         engines=engine_tiles(),
         is_new=request.user.has_perm("records.add_accesskey") and not AccessKey.objects.exists(),

@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 from playwright.sync_api import Page, WebSocketRoute, expect
@@ -5,6 +6,18 @@ from playwright.sync_api import Page, WebSocketRoute, expect
 from tests.browser.conftest import PHONE, Open
 from tests.browser.exchange import Exchange
 from tests.browser.watch import sideways
+
+FILTER = "tile => getComputedStyle(tile.closest('.pst-card')).filter"
+
+
+class Mute:
+    """Lines between pages and the server that carry nothing while it is on."""
+
+    is_on = False
+
+    def pass_on(self, line: WebSocketRoute) -> None:
+        server = line.connect_to_server()
+        server.on_message(lambda text: None if self.is_on else line.send(text))
 
 
 class TestExchangePanel:
@@ -60,3 +73,31 @@ class TestExchangePanel:
         expect(state).to_have_text("reconnecting…")
         expect(state).to_have_text("live", timeout=10_000)
         assert len(lines) == 2
+
+    def test_greys_and_says_since_when_after_ten_seconds_of_silence_and_recovers(
+        self, admin_page: Page, open_page: Open, admin_session: Path, address: str
+    ) -> None:
+        mute = Mute()
+        phone = open_page(storage_state=admin_session, viewport=PHONE)
+        for page in (admin_page, phone):
+            page.route_web_socket("**/ws/dashboard/", mute.pass_on)
+            page.goto(f"{address}/admin/")
+            expect(page.locator("[data-connection]")).to_have_text("live")
+        mute.is_on = True
+        for page in (admin_page, phone):
+            words = re.compile(r"^connection lost, showing \d\d:\d\d:\d\d$")
+            expect(page.locator(".pst-lost")).to_have_text(words, timeout=20_000)
+            assert page.locator(".pst-tile").first.evaluate(FILTER) == "grayscale(1)"
+            assert sideways(page) <= 0
+        mute.is_on = False
+        for page in (admin_page, phone):
+            expect(page.locator("[data-connection]")).to_have_text("live", timeout=60_000)
+            expect(page.locator(".pst-lost")).to_be_hidden()
+            assert page.locator(".pst-tile").first.evaluate(FILTER) == "none"
+
+    def test_stays_live_by_heartbeats_while_nothing_happens(self, admin_page: Page, address: str) -> None:
+        admin_page.goto(f"{address}/admin/")
+        expect(admin_page.locator("[data-connection]")).to_have_text("live")
+        admin_page.wait_for_timeout(14_000)
+        expect(admin_page.locator("[data-connection]")).to_have_text("live")
+        expect(admin_page.locator(".pst-lost")).to_be_hidden()

@@ -1,7 +1,7 @@
-"""The messages of the live page: a snapshot of all parts, then what changed of them.
+"""The messages of the live page: a snapshot of all parts, then what changed of them; a heartbeat while nothing does.
 
-Both have the same keys. In a delta a list holds the items that are new or have changed, an object the values that
-have; what has ended is told once, with its end. A part that the reader may not see is always empty.
+The first two have the same keys. In a delta a list holds the items that are new or have changed, an object the values
+that have; what has ended is told once, with its end. A part that the reader may not see is always empty.
 """
 
 from collections.abc import Mapping
@@ -25,6 +25,11 @@ def delta(changes: Parts, audience: Audience, *, at: datetime) -> str | None:
     """Return what this audience may see of the changes; nothing if that is nothing."""
     visible = _visible(changes, audience)
     return _encode({"type": "delta", "at": at, **visible}) if any(visible.values()) else None
+
+
+def heartbeat(*, at: datetime) -> str:
+    """Say that what was told still held at this time."""
+    return _encode({"type": "heartbeat", "at": at})
 
 
 def compare(old: Parts, new: Parts) -> Parts:

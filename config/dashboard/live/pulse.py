@@ -21,11 +21,13 @@ from config.common.failures import find_failure
 from config.common.supervision import Setbacks
 from config.dashboard.live.admission import Audience, Ticket, admit
 from config.dashboard.live.facts import LONGEST_SECONDS, Facts, Parts, read_news
-from config.dashboard.live.frames import compare, delta, snapshot
+from config.dashboard.live.frames import compare, delta, heartbeat, snapshot
 from config.runtime.health import engine_states
 
 BEAT_SECONDS = 0.25
 CHECK_SECONDS = 45.0
+HEARTBEAT_SECONDS = 5.0
+"""How often a socket is told that what it shows still holds; a page that hears nothing for twice as long says so."""
 FAILED, CHANGED, REFUSED = 1011, 1012, 4403
 """Why a socket is closed: a fault of ours; its rights have changed, it may come again; it may not."""
 
@@ -48,14 +50,21 @@ class Line:
         self.checked_at = monotonic()
         self._text: str | None = None
         self._is_behind = True
+        self._is_news = False
         self._code: int | None = None
         self._ready = asyncio.Event()
 
     def offer(self, text: str) -> None:
         """Leave a message; one that has not been taken yet makes way for a snapshot, as does this one."""
-        self._is_behind = self._is_behind or self._text is not None
-        self._text = None if self._is_behind else text
+        self._is_behind = self._is_behind or (self._is_news and self._text is not None)
+        self._text, self._is_news = None if self._is_behind else text, True
         self.wake()
+
+    def offer_heartbeat(self, text: str) -> None:
+        """Leave a sign of life, unless there is news, which is one too."""
+        if self._text is None and not self._is_behind:
+            self._text, self._is_news = text, False
+            self.wake()
 
     def close(self, code: int) -> None:
         self._code = code
@@ -126,6 +135,7 @@ class Pulse:
         self._snapshots: dict[Audience, str] = {}
         self._engines: dict[str, str] = {}
         self._is_away = False
+        self._said_at = monotonic()
 
     async def _run(self) -> None:
         """Beat until cancelled; after a fault that is no outage every socket is closed, and may come again."""
@@ -160,6 +170,7 @@ class Pulse:
                 self._note_outage(error)
             else:
                 self._note_return()
+                self._say_alive()
             await asyncio.sleep(BEAT_SECONDS)
 
     async def _check(self) -> None:
@@ -194,6 +205,14 @@ class Pulse:
             text = texts[line.audience]
             if text is not None:
                 line.offer(text)
+
+    def _say_alive(self) -> None:
+        """Tell now and then that what is shown still holds: only after a read, so never while the database is away."""
+        if monotonic() - self._said_at >= HEARTBEAT_SECONDS:
+            self._said_at = monotonic()
+            text = heartbeat(at=timezone.now())
+            for line in self._lines:
+                line.offer_heartbeat(text)
 
     def _note_outage(self, error: Exception) -> None:
         if not self._is_away:

@@ -58,4 +58,3 @@ class TestStartPage:
         make_process()
         page = start_page()
         assert 'id="exchange"' not in page
-        assert "postern/live.js" not in page

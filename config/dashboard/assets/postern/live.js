@@ -1,27 +1,51 @@
 "use strict";
 
-// Keeps the panel of exchange processes as the server tells it: a snapshot first, then what changed.
+// Keeps the engines and the panel of exchange processes as the server tells them: a snapshot first, then what changed.
+// The server gives a sign of life every five seconds; after ten without one the page says what it is: how things stood.
 (() => {
   const SIGNED_OUT = 4403;
   const LONGEST_PAUSE = 30000;
   const UNITS = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
 
-  const panel = document.getElementById("exchange");
+  const SILENCE = 10000;
+
+  const page = document.querySelector(".pst-start");
+  const lost = page.querySelector(".pst-lost");
+  const panel = document.getElementById("exchange"); // not everybody may see it
   const find = (selector) => panel.querySelector(selector);
-  const words = JSON.parse(panel.dataset.words);
-  const pattern = find("template").content.firstElementChild;
-  const lists = { live: find("[data-list=live]"), ended: find("[data-list=ended]") };
-  const watched = [...panel.querySelectorAll(".pst-split-words li")].map((item) => item.dataset.status);
+  const words = panel && JSON.parse(panel.dataset.words);
+  const pattern = panel && find("template").content.firstElementChild;
+  const lists = panel && { live: find("[data-list=live]"), ended: find("[data-list=ended]") };
+  const watched = panel && [...panel.querySelectorAll(".pst-split-words li")].map((item) => item.dataset.status);
   const times = new Intl.RelativeTimeFormat(document.documentElement.lang || "en", { numeric: "auto", style: "short" });
   let ahead = 0; // how far this clock is ahead of the server's, in milliseconds
   let pause = 1000;
   let socket = null;
   let timer = 0;
+  let opened = 0; // when this socket was; like `heard` by a clock that nobody sets
+  let heard = performance.now();
+  let shown = new Date(page.dataset.at); // the server's time of what the page shows
 
   const say = (state) => {
-    const line = find("[data-connection]");
+    const line = page.querySelector("[data-connection]");
     line.dataset.state = state;
     line.textContent = line.dataset[state];
+  };
+
+  const isStale = () => "stale" in page.dataset;
+
+  const lose = (state) => {
+    const clock = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23", timeZone: page.dataset.zone };
+    const time = new Intl.DateTimeFormat(document.documentElement.lang || "en", clock).format(shown);
+    lost.textContent = lost.dataset.words.replace("TIME", time);
+    lost.hidden = false;
+    page.dataset.stale = "";
+    say(state);
+  };
+
+  const recover = () => {
+    lost.hidden = true;
+    delete page.dataset.stale;
   };
 
   const write = (row, values) => {
@@ -67,7 +91,7 @@
   };
 
   const tick = () => {
-    panel.querySelectorAll(".pst-process time").forEach((time) => {
+    page.querySelectorAll(".pst-process time").forEach((time) => {
       const seconds = Math.max(0, Math.round((Date.now() - ahead - new Date(time.dateTime)) / 1000));
       const [unit, size] = UNITS.find(([, least]) => seconds >= least) || UNITS[UNITS.length - 1];
       const text = times.format(-Math.floor(seconds / size), unit);
@@ -75,8 +99,29 @@
     });
   };
 
+  const showEngines = (engines) => {
+    Object.entries(engines).forEach(([name, state]) => {
+      const tile = page.querySelector(`[data-engine=${name}]`);
+      if (!tile || tile.dataset.state === state || state === "off") return;
+      const field = tile.querySelector(".pst-state");
+      tile.dataset.state = state;
+      field.textContent = field.dataset[state];
+    });
+  };
+
   const hear = (frame) => {
-    ahead = Date.now() - new Date(frame.at);
+    if (isStale() && frame.type !== "snapshot") return; // what changed since is no whole picture
+    heard = performance.now();
+    shown = new Date(frame.at);
+    ahead = Date.now() - shown;
+    if (frame.type === "snapshot") recover();
+    say("live");
+    if (frame.type === "heartbeat") return;
+    showEngines(frame.engines);
+    if (panel) showProcesses(frame);
+  };
+
+  const showProcesses = (frame) => {
     if (frame.type === "snapshot") Object.values(lists).forEach((list) => list.replaceChildren());
     frame.processes.slice().reverse().forEach(show); // the newest is told first, and stands first
     [...lists.ended.children].slice(Number(panel.dataset.rows)).forEach((row) => row.remove());
@@ -86,35 +131,56 @@
 
   const open = () => {
     clearTimeout(timer);
+    opened = performance.now();
     const mine = new WebSocket(`${location.protocol.replace("http", "ws")}//${location.host}/ws/dashboard/`);
     socket = mine;
     mine.onmessage = (event) => {
+      if (socket !== mine) return;
       pause = 1000;
-      say("live");
       hear(JSON.parse(event.data));
     };
     mine.onclose = (event) => {
       if (socket !== mine) return;
       if (event.code === SIGNED_OUT) {
-        say("out");
+        socket = null;
+        lose("out");
         return;
       }
-      say("again");
-      // Pages that lost the same server must not all come back at once.
-      timer = setTimeout(open, pause * (0.5 + Math.random()));
-      pause = Math.min(pause * 2, LONGEST_PAUSE);
+      openAgain();
     };
+  };
+
+  const openAgain = () => {
+    socket = null;
+    if (!isStale()) say("again");
+    // Pages that lost the same server must not all come back at once.
+    timer = setTimeout(open, pause * (0.5 + Math.random()));
+    pause = Math.min(pause * 2, LONGEST_PAUSE);
+  };
+
+  // A server that hangs closes nothing: its silence is all there is.
+  const listen = () => {
+    const now = performance.now();
+    if (now - heard > SILENCE && !isStale()) lose("lost");
+    if (socket === null || now - Math.max(heard, opened) <= SILENCE) return;
+    const silent = socket;
+    openAgain();
+    silent.close();
   };
 
   const leave = () => {
     const last = socket;
     socket = null;
+    clearTimeout(timer);
     if (last) last.close();
   };
 
   // A page that is left may be shown again as it was: with a new socket.
   addEventListener("pagehide", leave);
   addEventListener("pageshow", (event) => { if (event.persisted) open(); });
-  setInterval(tick, 1000);
+  setInterval(() => {
+    tick();
+    listen();
+  }, 1000);
   open();
 })();

@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 
 from config.dashboard.live import consumer as consuming
 from config.dashboard.live import pulse as pulsing
-from config.dashboard.live.admission import Audience
+from config.dashboard.live.admission import Audience, Ticket
 from config.dashboard.live.facts import Parts
 from config.dashboard.live.frames import delta
 from config.dashboard.live.pulse import pulse
@@ -37,6 +37,35 @@ class TestBeat:
         await socket.frame()
         assert await socket.frames_of(1.0) == []
         assert source.reads > 2
+
+    async def test_says_that_it_lives_while_nothing_changes(
+        self, source: Source, open_socket: Open, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(pulsing, "HEARTBEAT_SECONDS", 0.5)
+        socket = await open_socket()
+        await socket.frame()
+        frames = [await socket.frame(), await socket.frame()]
+        assert [set(frame) for frame in frames] == [{"type", "at"}] * 2
+        assert {frame["type"] for frame in frames} == {"heartbeat"}
+        assert frames[0]["at"] < frames[1]["at"]
+
+    async def test_does_not_vouch_for_what_it_cannot_read(
+        self, source: Source, open_socket: Open, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(pulsing, "HEARTBEAT_SECONDS", 0.3)
+        socket = await open_socket()
+        await socket.frame()
+        source.error = OperationalError("gone")
+        await socket.frames_of(0.8)
+        assert await socket.frames_of(1.0) == []
+
+    async def test_news_takes_the_place_of_a_heartbeat_that_waits(self) -> None:
+        line = pulsing.Line(Ticket("", "en"), EVERYTHING)
+        line._is_behind = False
+        line.offer_heartbeat("alive")
+        line.offer("news")
+        line.offer_heartbeat("alive")
+        assert await line.take(pulse) == "news"
 
     async def test_tells_at_most_four_times_a_second(self, source: Source, open_socket: Open) -> None:
         source.is_restless = True
