@@ -1,10 +1,11 @@
 """The id that ties together everything that one call, message or job caused."""
 
 import re
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+
+from config.common.ids import new_id
 
 HEADER = b"x-correlation-id"
 PATTERN = re.compile(r"[A-Za-z0-9._-]{8,64}")
@@ -13,7 +14,7 @@ _current: ContextVar[str] = ContextVar("correlation_id", default="")
 
 
 def new_correlation_id() -> str:
-    return uuid.uuid4().hex
+    return new_id().hex
 
 
 def correlation_id() -> str:

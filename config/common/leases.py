@@ -6,6 +6,7 @@ paused past its lease and overtaken writes nothing. There is no "in progress" fl
 again. All times are the database's.
 """
 
+import time
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -15,10 +16,19 @@ from django.db.models import Field, Model, QuerySet
 from django.db.models.functions import Now
 
 RowT = TypeVar("RowT", bound=Model)
+_CLOCK: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class LeaseLost(Exception):
     """Someone else has claimed the row since: what this holder meant to write is void."""
+
+
+def lease_clock() -> float:
+    """Return seconds that go on while this process is stopped or its machine asleep, and that nobody can set.
+
+    Read it before a claim: then the lease ends here no later than in the database.
+    """
+    return time.clock_gettime(_CLOCK)
 
 
 def claim(

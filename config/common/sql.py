@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from functools import cache, lru_cache
 from importlib import resources
 from typing import Any
+from uuid import UUID
 
 import msgspec
 import psycopg
@@ -102,6 +103,8 @@ def _among(values: Collection[Any], kind: str, alias: str = DEFAULT_DB_ALIAS) ->
 
 
 def _sqlite_cell(cell: Any) -> Any:
+    if isinstance(cell, UUID):
+        return cell.hex  # as Django keeps it there
     return _sqlite_time(cell) if isinstance(cell, datetime) else cell
 
 

@@ -1,6 +1,5 @@
 """What the services of all parties share: an id that is free, values that are checked, written and told once."""
 
-import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Generic, TypeVar
@@ -9,6 +8,7 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import Model
 from django.utils import timezone
 
+from config.common import ids
 from config.common.errors import Conflict, NotFound
 from config.common.sql import load
 from config.records.scopes import Scope
@@ -126,7 +126,7 @@ class Rival:
 
 
 def new_id() -> str:
-    return str(uuid.uuid4())
+    return str(ids.new_id())
 
 
 def tidy(values: ValuesT) -> ValuesT:

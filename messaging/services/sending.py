@@ -1,6 +1,5 @@
 """A device sends a message: accepted once under its id, however often and from however many places it is sent."""
 
-import uuid
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -10,6 +9,7 @@ from django.utils.translation import gettext
 
 from config.common.correlation import correlation_id
 from config.common.errors import Invalid, TooLarge
+from config.common.ids import new_id
 from messaging.errors import IdTaken
 from messaging.files.envelope import fingerprint, size_of
 from messaging.files.writing import drop_drafts, name_drafts, write_drafts
@@ -69,7 +69,7 @@ def _new_row(device: Device, wanted: NewMessage, digest: bytes, payload: bytes, 
         raise _no_addressee() from error
     message = Message(
         enterprise_id=enterprise_id,
-        public_id=wanted.id or str(uuid.uuid4()),
+        public_id=wanted.id or str(new_id()),
         direction=Message.Direction.REQUEST,
         database_id=wanted.to,
         device_id=device.pk,

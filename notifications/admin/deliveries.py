@@ -1,6 +1,8 @@
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
+from uuid import UUID
 
 from django.contrib import admin, messages
 from django.db.models import Q, QuerySet
@@ -82,8 +84,19 @@ class DeliveryAdmin(BigTableAdmin[Delivery]):
     list_filter_submit = True
     list_select_related = ("endpoint",)
     search_fields = ("subject",)
-    search_help_text = _("Sensor id, part of a client's name or URL, delivery number or correlation id")
-    fields = ("what", "to_whom", "state", "why", "attempts_made", "next_attempt", "created_at", "chain", "content")
+    search_help_text = _("Sensor id, part of a client's name or URL, delivery number, webhook-id or correlation id")
+    fields = (
+        "what",
+        "to_whom",
+        "state",
+        "why",
+        "attempts_made",
+        "next_attempt",
+        "created_at",
+        "webhook_id",
+        "chain",
+        "content",
+    )
     actions = ("resend_chosen",)
     actions_detail = ("resend",)
     actions_row = ("resend",)
@@ -133,6 +146,10 @@ class DeliveryAdmin(BigTableAdmin[Delivery]):
         page = reverse("admin:notifications_delivery_change", args=[delivery.superseded_by_id])
         words = gettext("superseded by %(number)s") % {"number": delivery.superseded_by_id}
         return format_html('<a class="pst-link" href="{}">{}</a>', page, words)
+
+    @display(description=_("webhook-id"))
+    def webhook_id(self, delivery: Delivery) -> str:
+        return delivery.webhook_id
 
     @display(description=_("correlation id"))
     def chain(self, delivery: Delivery) -> SafeString | str:
@@ -223,6 +240,8 @@ def _matching(text: str) -> Q:
     listed = {pk for subject in subjects for pk in newest_about(lists, subject, limit=LISTS_FOUND)}
     named = {*find_endpoints(text), *_endpoints_at(text)}
     found = Q(subject__in=subjects) | Q(correlation_id=text) | Q(pk__in=listed) | Q(endpoint__in=named)
+    with suppress(ValueError):
+        found |= Q(message_id=UUID(text))
     return found | Q(pk=int(text)) if text.isascii() and text.isdigit() and len(text) < 19 else found
 
 

@@ -112,6 +112,8 @@ class Delivery(models.Model):
     fence = models.BigIntegerField(default=0)
     correlation_id = models.CharField(_("correlation id"), max_length=64, blank=True)
     created_at = models.DateTimeField(_("created"), db_default=Now(), editable=False)
+    message_id = models.UUIDField(null=True, unique=True, editable=False)
+    """What receivers know it by; the row's number comes again when a database is restored. Null in rows of old."""
 
     class Meta:
         verbose_name = _("delivery")
@@ -167,6 +169,11 @@ class Delivery(models.Model):
 
     def __str__(self) -> str:
         return f"{self.type} {self.subject}"
+
+    @property
+    def webhook_id(self) -> str:
+        """The id that every attempt carries: the receiver removes repeats by it."""
+        return str(self.pk if self.message_id is None else self.message_id)
 
 
 class ListedSubject(models.Model):

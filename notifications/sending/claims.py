@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.models.functions import Now
 
 from config.common import sql
 from config.common.encryption import decrypt
@@ -48,6 +50,12 @@ class Claim:
     """Whether the endpoint was known to fail: a success is news then."""
     number: int
     """Which attempt of the delivery this is, probes counted too."""
+    message_id: UUID | None
+
+    @property
+    def webhook_id(self) -> str:
+        """The same over retries and resends; rows from before there were such ids have their number."""
+        return str(self.id if self.message_id is None else self.message_id)
 
     @property
     def is_webhook(self) -> bool:
@@ -86,6 +94,12 @@ class Claimer:
             found += _claim_after(0, is_retry, limit - len(found))
         self._after[is_retry] = max((each.endpoint_id for each in found), default=0) if len(found) == limit else 0
         return found
+
+
+def still_stands(claim: Claim) -> bool:
+    """Ask whether a claim is the newest of its row, which is still to be sent, and its lease has not ended there."""
+    rows = Delivery.objects.filter(pk=claim.id, fence=claim.fence, status=Delivery.Status.PENDING)
+    return rows.filter(under_way_until__gt=Now()).exists()
 
 
 def _claim_after(after: int, is_retry: bool, limit: int) -> list[Claim]:

@@ -96,4 +96,5 @@ def _claim_one(row: Delivery, endpoint: Endpoint, is_probe: bool, lease: timedel
     state = (attempts, row.superseded_by_id, row.correlation_id, is_probe)
     was_failing = endpoint.failures > 0 or endpoint.opened_at is not None
     old_secret = find_old_secret(endpoint, at=now)
-    return (*sent, *state, endpoint.url, endpoint.secret, old_secret, was_failing, row.attempts_made + 1)
+    shown = (row.attempts_made + 1, row.message_id)
+    return (*sent, *state, endpoint.url, endpoint.secret, old_secret, was_failing, *shown)

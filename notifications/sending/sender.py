@@ -14,6 +14,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
@@ -23,11 +24,12 @@ from django.db import DatabaseError, InterfaceError, connections
 from django.utils import timezone
 
 from config.common.batches import DatabaseGone
+from config.common.leases import lease_clock
 from config.common.supervision import SupervisedThread, supervise
-from notifications.sending.claims import Claim, Claimer
+from notifications.sending.claims import LEASE, Claim, Claimer, still_stands
 from notifications.sending.outcomes import Outcome, record_ended
 from notifications.sending.transport import Sessions, open_sessions, send
-from notifications.sending.webhook import Answer
+from notifications.sending.webhook import Answer, ClaimLapsed
 
 GATHER_SECONDS = 0.01
 """How long ended attempts wait for others, so that they are written together."""
@@ -36,6 +38,8 @@ SLOW_SLOTS = 10
 """Attempts that wait for longer are slow; so many times the slots may be under way with them."""
 AHEAD = 2
 """So many times the slots are claimed ahead, about a tenth of a second's work: the loop must not wait for a claim."""
+DOUBT_SECONDS = 5.0
+"""A claim that has waited for longer is asked about before it is sent: far more than a busy sender keeps one for."""
 SOCKETS = 16_384
 DATABASE_PAUSE = 1.0
 
@@ -56,6 +60,14 @@ def stop_sender(grace: float) -> None:
         sender.stop(grace)
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A claim, and the time by `lease_clock` at which it was about to be made."""
+
+    claim: Claim
+    claimed_at: float
+
+
 class Sender:
     def __init__(self, slots: int | None = None) -> None:
         self._slots = slots or settings.DELIVERY_SLOTS
@@ -64,7 +76,7 @@ class Sender:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._lock = threading.Lock()
         self._stopping = False
-        self._next = deque[Claim]()
+        self._next = deque[Held]()
         # What has ended outlives a failure of the loop: unrecorded, it would be sent again.
         self._ended = list[Outcome]()
 
@@ -93,6 +105,7 @@ class Sender:
         self._due.set()
         self._tasks = dict[asyncio.Task[None], float]()
         sessions = open_sessions()
+        self._asking = ThreadPoolExecutor(1, "sender-asks")
         with self._lock:
             self._loop = asyncio.get_running_loop()
         try:
@@ -103,6 +116,8 @@ class Sender:
         finally:
             with self._lock:
                 self._loop = None
+            self._asking.submit(connections.close_all)
+            self._asking.shutdown(wait=False)
             await sessions.close()
 
     async def _keep_claiming(self, sessions: Sessions) -> None:
@@ -122,8 +137,9 @@ class Sender:
             await self._wait_for_room()
             return
         self._due.clear()
+        claimed_at = lease_clock()
         claims = await self._in(database, partial(self._claimer.claim, room)) or []
-        self._next.extend(claims)
+        self._next.extend(Held(claim, claimed_at) for claim in claims)
         self._start_next(sessions)
         if len(claims) == room:
             self._due.set()
@@ -142,18 +158,37 @@ class Sender:
         """Wait until an attempt ends, or until those under way count as slow."""
         await asyncio.wait(list(self._tasks), timeout=SLOW_SECONDS, return_when=asyncio.FIRST_COMPLETED)
 
-    async def _attempt(self, sessions: Sessions, claim: Claim) -> None:
-        at, began = timezone.now(), time.monotonic()
+    async def _attempt(self, sessions: Sessions, held: Held) -> None:
         try:
-            answer = await send(sessions, claim)
-        except Exception as error:  # noqa: BLE001  (whatever it is, the row must not wait for its lease)
-            log.exception("sender.attempt", delivery=claim.id)
-            answer = Answer(None, int((time.monotonic() - began) * 1000), "", repr(error), None)
-        self._ended.append(Outcome(claim, at, answer))
+            outcome = await self._send(sessions, held)
+        except ClaimLapsed:
+            # Uncounted among the outcomes: the row is due again by itself, or somebody else's.
+            log.warning("sender.claim_lapsed", delivery=held.claim.id, fence=held.claim.fence)
+            outcome = None
+        if outcome is not None:
+            self._ended.append(outcome)
         self._news.set()
         del self._tasks[asyncio.current_task()]  # type: ignore[arg-type]
         if self._next:
             self._start_next(sessions)
+
+    async def _send(self, sessions: Sessions, held: Held) -> Outcome:
+        """Send under the lease alone: after its end a newer message may be on its way, and order would be reversed."""
+        claim, at, began = held.claim, timezone.now(), time.monotonic()
+        if lease_clock() - held.claimed_at >= DOUBT_SECONDS and not await self._still_stands(claim):
+            raise ClaimLapsed
+        try:
+            answer = await send(sessions, claim, until=held.claimed_at + LEASE.total_seconds())
+        except ClaimLapsed:
+            raise
+        except Exception as error:  # noqa: BLE001  (whatever it is, the row must not wait for its lease)
+            log.exception("sender.attempt", delivery=claim.id)
+            answer = Answer(None, int((time.monotonic() - began) * 1000), "", repr(error), None)
+        return Outcome(claim, at, answer)
+
+    async def _still_stands(self, claim: Claim) -> bool:
+        """Ask the database about a claim that has waited for long; one that cannot be asked about is not sent."""
+        return bool(await self._in(self._asking, partial(still_stands, claim)))
 
     async def _keep_recording(self) -> None:
         """Write what has ended, a few at a time; then its endpoints have room again."""

@@ -1,5 +1,6 @@
 """Send one message to where its endpoint is: a webhook, a mailbox or a telephone."""
 
+import math
 from dataclasses import dataclass
 
 import aiohttp
@@ -7,10 +8,11 @@ import msgspec
 from django.conf import settings
 
 from config.common.encryption import Undecipherable
+from config.common.leases import lease_clock
 from notifications.sending.claims import Claim
 from notifications.sending.mail import send_mail
 from notifications.sending.sms import send_sms
-from notifications.sending.webhook import Answer, open_session, post
+from notifications.sending.webhook import Answer, ClaimLapsed, open_session, post
 
 
 @dataclass(frozen=True)
@@ -29,9 +31,11 @@ def open_sessions() -> Sessions:
     return Sessions(open_session(settings.WEBHOOK_ALLOWED_NETWORKS), aiohttp.ClientSession(trust_env=False))
 
 
-async def send(sessions: Sessions, claim: Claim) -> Answer:
-    """Make the attempt; whatever the far side does becomes the answer."""
+async def send(sessions: Sessions, claim: Claim, *, until: float = math.inf) -> Answer:
+    """Make the attempt; whatever the far side does becomes the answer. Raise `ClaimLapsed` when it is too late."""
     scheme, _, address = claim.url.partition(":")
+    if lease_clock() >= until:
+        raise ClaimLapsed
     if scheme == "mailto":
         return await send_mail(address, msgspec.json.decode(claim.body))
     if scheme == "sms":
@@ -40,4 +44,4 @@ async def send(sessions: Sessions, claim: Claim) -> Answer:
         secrets = claim.secrets()
     except Undecipherable as error:
         return Answer(None, 0, "", f"cannot be signed: {error.__doc__}", None)
-    return await post(sessions.webhooks, claim.url, str(claim.id), claim.body.encode(), secrets)
+    return await post(sessions.webhooks, claim.url, claim.webhook_id, claim.body.encode(), secrets, until=until)

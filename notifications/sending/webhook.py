@@ -3,22 +3,27 @@
 import math
 import time
 from collections.abc import Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from functools import cache
+from typing import Any
 
 import aiohttp
 from aiohttp.abc import AbstractResolver
 from aiohttp.http_exceptions import HttpProcessingError
 from yarl import URL
 
+from config.common.leases import lease_clock
 from config.common.text import clean_text
 from notifications.sending.guard import AddressRefused, Network, guarded_connector
 from notifications.sending.signing import sign
 
 TIMEOUT_SECONDS = 10.0
 CONNECT_SECONDS = 5.0
+LEAST_SECONDS = 1.0
+"""With less than that left of a lease no call is begun."""
 BODY_BYTES = 1024
 ERROR_LENGTH = 300
 RETRY_AFTER_SECONDS = 86_400.0
@@ -28,6 +33,10 @@ HEADERS = 100
 # What the far side, the network between and a URL can do; some URLs trip the parser only on the way out. Anything else
 # is a fault of ours and goes on up.
 _FAILURES = (aiohttp.ClientError, HttpProcessingError, OSError, ValueError)
+
+
+class ClaimLapsed(Exception):
+    """The lease under which a message was to be sent has run out: somebody else may have sent a newer one by now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +73,7 @@ def open_session(
     return aiohttp.ClientSession(
         connector=guarded_connector(allowed, limit=limit, resolver=resolver),
         headers={"content-type": "application/json", "user-agent": "Postern/1", "accept-encoding": "identity"},
+        request_class=_Request,
         cookie_jar=aiohttp.DummyCookieJar(),
         trust_env=False,
         auto_decompress=False,
@@ -82,9 +92,13 @@ async def post(
     secrets: Sequence[str],
     *,
     timeout_seconds: float = TIMEOUT_SECONDS,
+    until: float = math.inf,
 ) -> Answer:
-    """Post a message signed with these secrets, newest first; whatever the far side does becomes an answer."""
-    answer, _ = await ask(session, url, message_id, body, secrets, timeout_seconds=timeout_seconds)
+    """Post a message signed with these secrets, newest first; whatever the far side does becomes an answer.
+
+    Raise `ClaimLapsed`, with nothing sent, when the lease has ended by the time at which the bytes would leave.
+    """
+    answer, _ = await ask(session, url, message_id, body, secrets, timeout_seconds=timeout_seconds, until=until)
     return answer
 
 
@@ -97,8 +111,11 @@ async def ask(
     *,
     timeout_seconds: float = TIMEOUT_SECONDS,
     most_bytes: int = BODY_BYTES,
+    until: float = math.inf,
 ) -> tuple[Answer, bytes]:
     """Post as above; return also the first bytes of the answer as they came, for a caller that wants to know them."""
+    timeout_seconds = _within(timeout_seconds, until)
+    _held_until.set(until)
     target = _target(url)
     if target is None:
         return Answer(None, 0, error="the URL must be http or https with a host and without a user"), b""
@@ -113,6 +130,26 @@ async def ask(
     duration_ms = round((time.monotonic() - started) * 1000)
     text = clean_text(received.body, BODY_BYTES)
     return Answer(received.status, duration_ms, text, error, received.retry_after), bytes(received.body)
+
+
+_held_until: ContextVar[float] = ContextVar("held_until", default=math.inf)
+
+
+class _Request(aiohttp.ClientRequest):
+    async def send(self, conn: Any) -> aiohttp.ClientResponse:
+        """Look at the lease when the connection stands: a process may have been stopped since it claimed."""
+        if lease_clock() >= _held_until.get():
+            raise ClaimLapsed
+        return await super().send(conn)
+
+
+def _within(timeout_seconds: float, until: float) -> float:
+    """Let the whole call end before the lease does: no POST is under way when somebody else may begin one."""
+    left = until - lease_clock()
+    if left < LEAST_SECONDS:
+        raise ClaimLapsed
+    # In steps, because limits are cached.
+    return timeout_seconds if left >= timeout_seconds else math.floor(left * 2) / 2
 
 
 @dataclass(slots=True)

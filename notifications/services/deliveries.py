@@ -11,6 +11,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from config.common.correlation import correlation_id
+from config.common.ids import new_id
 from config.common.ring import ring
 from config.common.sql import among_numbers, run_for_rows
 from notifications.models import Delivery
@@ -130,4 +131,5 @@ def _row(pk: int, message: Owed, newest: dict[Key, int], now: datetime, chain: s
         message.for_good,
         now + message.delay if status == Delivery.Status.PENDING else None,
         message.correlation_id or chain,
+        new_id(),
     )

@@ -8,6 +8,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from config.common.correlation import correlation_id
+from config.common.ids import new_id
 from config.common.moments import format_moment
 from notifications.errors import ClientInactive, PingUnderWay
 from notifications.models import Attempt, Delivery, Endpoint
@@ -37,6 +38,7 @@ def begin_ping(endpoint_id: int) -> int:
         under_way_until=Now() + LEASE,
         fence=1,
         correlation_id=correlation_id(),
+        message_id=new_id(),
     )
     return row.pk
 
@@ -80,6 +82,7 @@ def _claim_of(ping: Delivery) -> Claim:
         old_secret=find_old_secret(endpoint, at=timezone.now()),
         was_failing=endpoint.failures > 0 or endpoint.opened_at is not None,
         number=ping.attempts_made,
+        message_id=ping.message_id,
     )
 
 

@@ -1,5 +1,6 @@
 """Take sessions for a repeat: by repeat time, then by order of saving; and find those whose holder fell silent."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -8,7 +9,7 @@ from typing import Any
 from django.db import connection, transaction
 
 from config.common import sql
-from config.common.leases import claim
+from config.common.leases import claim, lease_clock
 from notifications.models import RepeatSession, Theme
 from notifications.sessions.records import read_records
 
@@ -28,6 +29,12 @@ class Claim:
     def __post_init__(self) -> None:
         self.fence = self.row.change
         """Of the whole repeat; the row's own number rises with each operation."""
+        self.held_until = math.inf
+        """By `lease_clock`: after that a worker that was stopped for long must not act on it any more."""
+
+    def hold(self, since: float) -> None:
+        """Note a lease that was taken or renewed at that time."""
+        self.held_until = since + LEASE.total_seconds()
 
     @property
     def was_due_at(self) -> datetime:
@@ -61,6 +68,7 @@ def claim_due(limit: int) -> list[Claim]:
 
     In one transaction: a claim whose records cannot be read would count as the death of a worker.
     """
+    claimed_at = lease_clock()
     with transaction.atomic():
         rows = claim(
             RepeatSession.objects.filter(status=RepeatSession.Status.SAVED),
@@ -71,7 +79,10 @@ def claim_due(limit: int) -> list[Claim]:
             also={"status": RepeatSession.Status.ACTIVE.value, "is_repeating": True},
         )
         records = read_records([row.pk for row in rows]) if rows else {}
-        return [Claim(row, theme, records.get(row.pk, [])) for row, theme in _with_themes(rows)]
+        claims = [Claim(row, theme, records.get(row.pk, [])) for row, theme in _with_themes(rows)]
+    for each in claims:
+        each.hold(claimed_at)
+    return claims
 
 
 def claim_lapsed() -> list[Claim]:

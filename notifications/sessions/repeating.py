@@ -16,7 +16,7 @@ from django.utils.translation import gettext_noop
 
 from config.common.encryption import decrypt
 from config.common.errors import ApplicationError
-from config.common.leases import LeaseLost, finish, renew
+from config.common.leases import LeaseLost, finish, lease_clock, renew
 from notifications.errors import SessionCode, SessionError
 from notifications.sending.secret_rotation import find_old_secret
 from notifications.sessions.claims import LEASE, Claim
@@ -93,7 +93,9 @@ class Repeat:
         """Hold the session for longer, unless the worker is just writing to it; raise `LeaseLost` if it is gone."""
         if self._writing.acquire(blocking=False):
             try:
+                renewed_at = lease_clock()
                 renew(self.claim.row, lease=LEASE, fence="change")
+                self.claim.hold(renewed_at)
             finally:
                 self._writing.release()
 
@@ -165,9 +167,9 @@ def _make_handler(claim: Claim) -> RepeatHandler:
         url=theme.url,
         secrets=[decrypt(bytes(each)).decode() for each in secrets],
         timeout=theme.timeout,
-        session_id=row.pk,
         fence=claim.fence,
         describe=lambda: describe(row, claim.records),
+        held_until=lambda: claim.held_until,
     )
 
 
@@ -176,11 +178,13 @@ def _edit_records(claim: Claim, operation: Append) -> None:
     bodies = encode_records(operation.records)
     row, edit = claim.row, rewrite if isinstance(operation, Rewrite) else append_to
     row.theme = claim.theme
+    renewed_at = lease_clock()
     with transaction.atomic():
         # The fence comes first: a worker that is late must not touch the records, not even in a transaction that fails.
         renew(row, lease=LEASE, fence="change")
         changes = edit(row, bodies)
         finish(row, fence="change", change=F("change") + 1, **changes)
+    claim.hold(renewed_at)
     row.change += 1
     row.length, row.record_count = changes["length"], changes["record_count"]
     kept = [] if isinstance(operation, Rewrite) else claim.records

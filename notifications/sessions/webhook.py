@@ -1,6 +1,7 @@
 """The handler of a theme with a URL: asks the receiver for operations, tells it the verdicts, and asks again."""
 
 import asyncio
+import math
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -10,7 +11,8 @@ import msgspec
 from django.conf import settings
 
 from config.common.api import BadJson, decode
-from notifications.sending.webhook import Answer, ask, open_session
+from config.common.ids import new_id
+from notifications.sending.webhook import Answer, ClaimLapsed, ask, open_session
 from notifications.sessions.operations import Append, Delete, Finish, Operation, Rewrite, Verdict
 
 MOST_CALLS = 100
@@ -30,12 +32,14 @@ class WebhookHandler:
         url: str,
         secrets: Sequence[str],
         timeout: float,
-        session_id: int,
         fence: int,
         describe: Callable[[], Any],
+        held_until: Callable[[], float] = lambda: math.inf,
     ) -> None:
         self._url, self._secrets, self._timeout = url, secrets, timeout
-        self._session_id, self._fence, self._describe = session_id, fence, describe
+        self._fence, self._describe, self._held_until = fence, describe, held_until
+        # A session's number and its fence come again when a database is restored.
+        self._run = new_id()
         self._calls = 0
         self._to_do: deque[Operation] = deque()
         self._asked: list[Operation] = []
@@ -76,13 +80,15 @@ class WebhookHandler:
             return asyncio.run(self._exchange(body))
         except asyncio.CancelledError as error:
             raise WebhookFailed("the call was cancelled") from error
+        except ClaimLapsed as error:
+            raise WebhookFailed("the session was held for longer than its lease: nothing was sent") from error
 
     async def _exchange(self, body: bytes) -> tuple[Answer, bytes]:
         with self._lock:
             if self._is_cancelled:
                 raise asyncio.CancelledError
             self._loop, self._call = asyncio.get_running_loop(), asyncio.current_task()
-        message_id = f"session-{self._session_id}-{self._fence}-{self._calls}"
+        message_id = f"session-{self._run}-{self._calls}"
         try:
             async with open_session(settings.WEBHOOK_ALLOWED_NETWORKS) as session:
                 return await ask(
@@ -93,6 +99,7 @@ class WebhookHandler:
                     self._secrets,
                     timeout_seconds=self._timeout,
                     most_bytes=ANSWER_BYTES,
+                    until=self._held_until(),
                 )
         finally:
             with self._lock:

@@ -82,4 +82,5 @@ WHERE delivery.id = chosen.id
 RETURNING
     delivery.id, delivery.fence, delivery.endpoint_id, delivery.type, delivery.family, delivery.subject,
     delivery.body::text, delivery.attempts, delivery.superseded_by_id, delivery.correlation_id, chosen.is_probe,
-    chosen.url, chosen.secret, chosen.old_secret, chosen.was_failing, delivery.attempts_made
+    chosen.url, chosen.secret, chosen.old_secret, chosen.was_failing, delivery.attempts_made,
+    delivery.message_id

@@ -1,8 +1,8 @@
 """What an instance and its work are called outside: in events, alerts, the log, and in calls."""
 
-import os
-import time
 from uuid import UUID
+
+from config.common.ids import new_id
 
 
 def subject_of(instance_id: UUID | str) -> str:
@@ -11,10 +11,7 @@ def subject_of(instance_id: UUID | str) -> str:
 
 def new_instance_id() -> UUID:
     """Make an id whose order is that of time: new rows lie together in every index."""
-    stamp = (time.time_ns() // 1_000_000) & 0xFFFF_FFFF_FFFF
-    rest = int.from_bytes(os.urandom(10), "big")
-    number = stamp << 80 | 0x7 << 76 | (rest >> 68 & 0xFFF) << 64 | 0b10 << 62 | rest & 0x3FFF_FFFF_FFFF_FFFF
-    return UUID(int=number)
+    return new_id()
 
 
 def task_id(instance_id: UUID | str, local: str) -> str:

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
+from uuid import UUID
 
 import msgspec
 from django.db.models import QuerySet
@@ -38,6 +39,7 @@ COLUMNS = (
     "due_at",
     "correlation_id",
     "created_at",
+    "message_id",
 )
 ABOUT = "deliveries about a subject"
 
@@ -118,6 +120,7 @@ class DeliveryAnswer(msgspec.Struct):
     attempts: list[AttemptAnswer]
     next_attempt_at: str | None
     correlation_id: str
+    webhook_id: str
 
 
 class _Row(NamedTuple):
@@ -130,6 +133,7 @@ class _Row(NamedTuple):
     due_at: datetime | None
     correlation_id: str
     created_at: datetime
+    message_id: UUID | None
 
 
 def present_attempt(attempt: Attempt) -> AttemptAnswer:
@@ -190,4 +194,5 @@ def _present_one(row: _Row, attempts: list[AttemptAnswer]) -> DeliveryAnswer:
         attempts=attempts,
         next_attempt_at=None if row.due_at is None else format_moment(row.due_at),
         correlation_id=row.correlation_id,
+        webhook_id=str(row.message_id or row.id),
     )

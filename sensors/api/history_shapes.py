@@ -105,6 +105,7 @@ class DeliverySerializer(serializers.Serializer[Any]):
     attempts = AttemptSerializer(many=True)
     next_attempt_at = MomentField(allow_null=True)
     correlation_id = serializers.CharField()
+    webhook_id = serializers.CharField(help_text=_("the header `webhook-id` of every attempt"))
 
 
 class DeliveryListSerializer(serializers.Serializer[Any]):

@@ -85,7 +85,7 @@ def lose_the_primary(world: World, cluster: Cluster, seen: list[Seen], *, kill: 
 
 
 def look(world: World) -> Seen:
-    delivered = world.fleet.rows("SELECT id::text FROM notifications_delivery WHERE status = 'delivered'")
+    delivered = world.fleet.rows("SELECT message_id::text FROM notifications_delivery WHERE status = 'delivered'")
     return Seen(frozenset(pk for (pk,) in delivered), len(world.receiver.calls))
 
 
@@ -138,7 +138,7 @@ def check_exchange(world: World, seen: Sequence[Seen]) -> None:
 
 def check_deliveries(world: World, seen: Sequence[Seen]) -> None:
     """Each opened door was told; what was seen to be delivered is so, and was not sent again."""
-    rows = world.fleet.rows("SELECT id::text, subject, status FROM notifications_delivery")
+    rows = world.fleet.rows("SELECT message_id::text, subject, status FROM notifications_delivery")
     assert {f"sensor/{sensor}" for sensor in world.signaller.acknowledged} <= {subject for _, subject, _ in rows}
     assert {status for _, _, status in rows} == {"delivered"}
     assert {pk for pk, _, _ in rows} <= {call.id for call in world.receiver.taken()}

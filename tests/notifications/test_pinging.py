@@ -35,7 +35,7 @@ class TestPing:
         row, attempt = ping(make_endpoint(receiver.url("/200/a")))
         (call,) = receiver.calls
         assert Webhook(SECRET).verify(call.body, call.headers) == row.body
-        assert (call.id, sorted(row.body)) == (str(row.pk), ["at", "type", "version"])
+        assert (call.id, sorted(row.body)) == (str(row.message_id), ["at", "type", "version"])
         assert (row.status, row.family, row.type, row.attempts) == ("delivered", "ping", "ping", 1)
         assert (attempt.status, attempt.answer, attempt.error) == (200, "noted", "")
 

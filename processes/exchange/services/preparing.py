@@ -15,6 +15,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext, gettext_noop
 
 from config.common.errors import ApplicationError, Invalid, TooLarge, VolumeAway
+from config.common.ids import new_id
 from config.common.sql import among, run_for_rows
 from config.records.models import LogEntry
 from messaging.files.envelope import fingerprint, size_of
@@ -150,7 +151,7 @@ def _ids_taken(ids: set[str]) -> Invalid:
 def _reply_row(process: ExchangeProcess, reply: Reply, device: Device, *, at: datetime, field: str) -> Message:
     return Message(
         enterprise_id=process.database.enterprise_id,
-        public_id=reply.id or str(uuid.uuid4()),
+        public_id=reply.id or str(new_id()),
         direction=Message.Direction.REPLY,
         database_id=process.database_id,
         device_id=device.pk,

@@ -61,7 +61,8 @@ def _message(effect: WorkflowEffect, inputs: dict[str, Any], enterprise: str, pa
     now = timezone.now()
     message = Message(
         enterprise_id=enterprise,
-        public_id=str(uuid.uuid5(effect.instance_id, effect.local)),
+        # The same when it leaves again; another for the effect that takes its place when a database is restored.
+        public_id=str(uuid.uuid5(effect.instance_id, f"{effect.local} {effect.at.isoformat()}")),
         direction=Message.Direction.REPLY if is_reply else Message.Direction.REQUEST,
         database=database,
         device=device,

@@ -78,7 +78,8 @@ def _properties(event: Event) -> BasicProperties:
 
 
 def _id(event: Event) -> str:
-    return task_id(event.payload["instance"], event.payload["effect"])
+    """The same over repeats, as it stands in the event; an event from before there were such ids has its effect's."""
+    return event.payload.get("message_id") or task_id(event.payload["instance"], event.payload["effect"])
 
 
 FOLLOWING = Following(name=NAME, handle=publish_events, outside=True, batch=100)

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from config.common.correlation import correlation_id
+from config.common.ids import new_id
 from config.common.text import is_storable
 from processes.workflows.engine.running import Failed, State
 from processes.workflows.models.instance import ENDED
@@ -143,6 +144,7 @@ def _event(effect: Mapping[str, Any], head: Head) -> NewEvent:
         "definition": head.definition,
         "enterprise": head.enterprise,
         "effect": effect["id"],
+        "message_id": str(new_id()),
         "kind": effect["kind"],
     }
     return NewEvent(type=type_, subject=subject_of(head.id), payload=told)

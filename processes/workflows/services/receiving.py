@@ -1,6 +1,5 @@
 """Events from outside: what a source sends under one id counts once."""
 
-import uuid
 from datetime import datetime
 from typing import Any
 
@@ -8,6 +7,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext
 
 from config.common.errors import Invalid
+from config.common.ids import new_id
 from config.common.text import is_storable
 from notifications.services.events import Fact, record_event
 from processes.workflows.models import ReceivedEvent
@@ -21,7 +21,7 @@ def receive_event(
     *, source: str, type: str, at: datetime, id: str | None = None, record: str = "", payload: Any = None
 ) -> str:
     """Write the event into the outbox, unless its source has sent it before; return its id."""
-    event_id = str(uuid.uuid4()) if id is None else id
+    event_id = str(new_id()) if id is None else id
     payload = {} if payload is None else payload
     _check(type, event_id, record, payload)
     told = {"record": record, "payload": payload, "source": source[:160], "id": event_id}

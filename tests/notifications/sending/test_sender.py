@@ -1,15 +1,22 @@
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from ipaddress import ip_network
 from typing import Any
 
 import pytest
+from django.db import transaction
 from standardwebhooks.webhooks import Webhook
 
+from config.common import leases
 from notifications.models import Attempt, Delivery
+from notifications.sending import sender as sending
+from notifications.sending import transport, webhook
+from notifications.sending.claims import LEASE, Claim, Claimer
 from notifications.sending.sender import Sender
+from notifications.services.deliveries import cancel
+from notifications.services.resending import resend
 from tests.faults.patience import eventually
-from tests.notifications.sending.owing import SECRET, make_endpoint, owe_state
+from tests.notifications.sending.owing import SECRET, make_due, make_endpoint, owe_state
 from tests.receiver import Receiver, receiving
 from tests.smtp import mail_server
 
@@ -34,16 +41,105 @@ def status_of(row: Delivery) -> str:
     return Delivery.objects.get(pk=row.pk).status
 
 
+class Stopped:
+    """Stops a sender right after its first claim, by the clock of leases; `meanwhile` is what others do then."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, seconds: float, meanwhile: Callable[[], None]) -> None:
+        self.skipped, self.is_first = 0.0, True
+        real_claim, real_clock = Claimer.claim, leases.lease_clock
+
+        def claim(claimer: Claimer, limit: int) -> list[Claim]:
+            claims = real_claim(claimer, limit)
+            if claims and self.is_first:
+                self.is_first = False
+                meanwhile()
+                self.skipped = seconds
+            return claims
+
+        patch.setattr(Claimer, "claim", claim)
+        for module in (sending, transport, webhook):
+            patch.setattr(module, "lease_clock", lambda: real_clock() + self.skipped)
+
+
+class TestAfterTheClaim:
+    def test_a_sender_that_was_stopped_past_its_lease_sends_nothing_behind_a_newer_message(
+        self, receiver: Receiver, sender: Sender, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        endpoint, another = make_endpoint(receiver.url("/200/a")), Sender(slots=5)
+        older = owe_state(endpoint, data=1)
+
+        def overtake() -> None:
+            """What the end of the lease lets others do."""
+            make_due(older)
+            with transaction.atomic():
+                newer = owe_state(endpoint, data=2)
+            another.poke()
+            assert eventually(lambda: status_of(newer) == "delivered", 10)
+
+        stopped = Stopped(monkeypatch, LEASE.total_seconds() + 1, overtake)
+        sender.poke()
+        assert eventually(lambda: stopped.skipped, 15)
+        sender.stop(grace=10)
+        another.stop(grace=10)
+        assert [call.json["data"] for call in receiver.calls] == [2]
+        assert status_of(older) == "superseded"
+
+    def test_a_claim_that_waited_and_is_not_ours_any_more_is_not_sent(
+        self, receiver: Receiver, sender: Sender, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        row = owe_state(make_endpoint(receiver.url("/200/a")))
+        stopped = Stopped(monkeypatch, sending.DOUBT_SECONDS + 1, lambda: cancel([row.pk], "unlinked"))
+        sender.poke()
+        assert eventually(lambda: stopped.skipped, 15)
+        sender.stop(grace=10)
+        assert (receiver.calls, status_of(row)) == ([], "cancelled")
+
+    def test_a_claim_that_waited_and_stands_is_sent(
+        self, receiver: Receiver, sender: Sender, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        row = owe_state(make_endpoint(receiver.url("/200/a")))
+        Stopped(monkeypatch, sending.DOUBT_SECONDS + 1, lambda: None)
+        sender.poke()
+        assert eventually(lambda: status_of(row) == "delivered", 15)
+
+
 class TestSender:
     def test_delivers_a_signed_message(self, receiver: Receiver, sender: Sender) -> None:
         row = owe_state(make_endpoint(receiver.url("/200/a")))
         sender.poke()
         assert eventually(lambda: status_of(row) == "delivered", 10)
         (call,) = receiver.calls
-        assert call.id == str(row.pk)
+        assert call.id == str(row.message_id) == row.webhook_id
         assert Webhook(SECRET).verify(call.body, call.headers) == row.body
         attempt = Attempt.objects.get(delivery=row)
         assert (attempt.status, attempt.answer) == (200, "noted")
+
+    def test_the_id_that_receivers_see_is_the_same_over_retries_and_resends_and_never_anothers(
+        self, receiver: Receiver, sender: Sender
+    ) -> None:
+        """A restored database counts its rows anew: the number of a row says nothing."""
+        endpoint = make_endpoint(receiver.url("/500/a"))
+        row = owe_state(endpoint)
+        for calls in (1, 2):
+            sender.poke()
+            assert eventually(lambda: Attempt.objects.filter(delivery=row).count() == calls, 10)  # noqa: B023
+            resend(row.pk, "staff")
+        receiver.status["/500/a"] = 200
+        sender.poke()
+        assert eventually(lambda: status_of(row) == "delivered", 10)
+        assert {call.id for call in receiver.calls} == {str(row.message_id)}
+        Delivery.objects.all().delete()
+        copied = owe_state(endpoint, "thing/2")
+        Delivery.objects.filter(pk=copied.pk).update(id=row.pk)
+        sender.poke()
+        assert eventually(lambda: len({call.id for call in receiver.calls}) == 2, 10)
+
+    def test_a_row_from_before_there_were_such_ids_keeps_its_number(self, receiver: Receiver, sender: Sender) -> None:
+        row = owe_state(make_endpoint(receiver.url("/200/a")))
+        Delivery.objects.update(message_id=None)
+        sender.poke()
+        assert eventually(lambda: status_of(row) == "delivered", 10)
+        assert [call.id for call in receiver.calls] == [str(row.pk)]
 
     def test_goes_on_with_what_becomes_due_later(self, receiver: Receiver, sender: Sender) -> None:
         endpoint = make_endpoint(receiver.url("/200/a"))

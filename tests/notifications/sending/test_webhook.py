@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from standardwebhooks import Webhook
 
+from notifications.sending import webhook
 from notifications.sending.guard import ThreadResolver
 from notifications.sending.webhook import (
     BODY_BYTES,
@@ -133,6 +134,39 @@ class TestPost:
         monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
         await _send(session, await receiver.open(receiver.answer(200)))
         assert b"authorization" not in receiver.heads[0].lower()
+
+
+class TestLease:
+    """A message leaves under a lease: whoever comes too late sends nothing."""
+
+    @pytest.fixture
+    def clock(self, monkeypatch: pytest.MonkeyPatch) -> list[float]:
+        """What the clock of leases says, one reading after the other; the last one stays."""
+        readings = [100.0]
+        monkeypatch.setattr(webhook, "lease_clock", lambda: readings.pop(0) if len(readings) > 1 else readings[0])
+        return readings
+
+    @pytest.mark.parametrize("readings", [[100.0], [70.0, 100.0], [98.5, 100.0]], ids=["before", "while", "shortly"])
+    async def test_nothing_leaves_after_its_end(
+        self, readings: list[float], clock: list[float], session: aiohttp.ClientSession, receiver: Receiver
+    ) -> None:
+        """Also when it ends while the connection is made: the process may have been stopped there."""
+        clock[:] = readings
+        url = await receiver.open(receiver.answer(200, b""))
+        with pytest.raises(webhook.ClaimLapsed):
+            await post(session, url, "msg_1", BODY, [SECRET], until=100.0)
+        assert receiver.heads == []
+
+    async def test_a_call_ends_before_it_does(
+        self, clock: list[float], session: aiohttp.ClientSession, receiver: Receiver
+    ) -> None:
+        async def hang(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.read()
+
+        clock[:] = [98.4]
+        url = await receiver.open(hang)
+        answer = await post(session, url, "msg_1", BODY, [SECRET], until=100.0)
+        assert answer.error == "no whole answer within 1.5 s"
 
 
 class TestPostToBadReceivers:

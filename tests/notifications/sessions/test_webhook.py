@@ -7,14 +7,17 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_network
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.utils import timezone
 from standardwebhooks import Webhook
 
+from config.common.leases import lease_clock
 from notifications.models import RepeatSession, Theme
+from notifications.sending import webhook as sending
 from notifications.sessions import webhook
-from notifications.sessions.claims import claim_due
+from notifications.sessions.claims import LEASE, claim_due
 from notifications.sessions.presentation import present_with_timelines
 from notifications.sessions.remembering import remember
 from notifications.sessions.repeating import Repeat, settle_here
@@ -118,7 +121,19 @@ class TestCall:
 
     def test_every_call_has_an_id_of_its_own(self, partner: Partner) -> None:
         repeated(partner.says({"op": "append", "records": [2]}).says(), 1)
-        assert len({headers["webhook-id"] for headers, _ in partner.calls}) == 2
+        first, second = (headers["webhook-id"] for headers, _ in partner.calls)
+        assert (first[:-2], first[-2:], second[-2:]) == (second[:-2], "-1", "-2")
+        # Neither the number of a session nor its fence: a restored database gives both again.
+        assert UUID(first.removeprefix("session-")[:-2]).version == 7
+
+    def test_a_worker_that_was_stopped_past_its_lease_calls_nobody(
+        self, partner: Partner, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        real = lease_clock
+        monkeypatch.setattr(sending, "lease_clock", lambda: real() + LEASE.total_seconds())
+        session_id = repeated(partner.says(), 1)
+        assert partner.calls == []
+        assert RepeatSession.objects.get(pk=session_id).repeats == 1
 
     def test_after_a_rotation_both_secrets_sign(self, partner: Partner) -> None:
         theme(url=partner.says().url)

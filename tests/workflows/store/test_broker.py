@@ -1,6 +1,7 @@
 import json
 from collections.abc import Iterator
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.utils import timezone
@@ -77,7 +78,8 @@ class TestPublishEvents:
         outgoing.publish_events([told, told])
         messages = [channel.basic_get(queue, auto_ack=True) for _ in range(2)]
         ids = {properties.message_id for _, properties, _ in messages}
-        assert ids == {f"{told.payload['instance']}.{told.payload['effect']}"}
+        assert ids == {told.payload["message_id"]}
+        assert UUID(ids.pop()).version == 7
         assert json.loads(messages[0][2])["payload"] == 5
 
     def test_a_type_of_more_bytes_than_a_routing_key_has_is_published(

@@ -1,0 +1,41 @@
+"""Numbers that a restored database would give a second time: its sequences are moved past what was given since."""
+
+from datetime import UTC, datetime
+
+from django.apps import apps
+from django.db import connection, transaction
+
+SHOWN = (
+    "notifications.Delivery",
+    "notifications.Alert",
+    "notifications.RepeatSession",
+    "notifications.Incident",
+    "records.ChangeRecord",
+    "records.LogEntry",
+    "sensors.Client",
+    "sensors.RejectedSignal",
+)
+"""Tables whose numbers others see: in REST, in a session's webhook, in mails."""
+SINCE = datetime(2020, 1, 1, tzinfo=UTC)
+PER_SECOND = 1000
+"""No table gives more numbers than that for long: those given after this moment are greater than any given before."""
+
+
+@transaction.atomic
+def skip_given_numbers(*, at: datetime) -> None:
+    """Give numbers from now on that nobody has seen, however old the copy was and however often it is restored."""
+    least = int((at - SINCE).total_seconds() * PER_SECOND)
+    tables = [apps.get_model(label)._meta.db_table for label in SHOWN]
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute(
+                "SELECT setval(format('%%I.%%I', schemaname, sequencename)::regclass,"
+                " greatest(coalesce(last_value, 0), %s))"
+                " FROM pg_sequences WHERE schemaname = current_schema() AND sequencename = ANY(%s)",
+                [least, [f"{table}_id_seq" for table in tables]],
+            )
+            return
+        for table in tables:
+            cursor.execute("UPDATE sqlite_sequence SET seq = max(seq, %s) WHERE name = %s", [least, table])
+            if not cursor.rowcount:
+                cursor.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (%s, %s)", [table, least])
