@@ -14,7 +14,7 @@ class SensorsConfig(AppConfig):
         from notifications.followers import follow
         from notifications.sending.wanted import judge_wanted
         from sensors.heartbeat.flapping import calm_once
-        from sensors.heartbeat.hearing import listen_once
+        from sensors.heartbeat.hearing import INTERVAL_SECONDS, listen_once
         from sensors.heartbeat.sweep import sweep_once
         from sensors.heartbeat.unmuted import UNMUTED, tell_unmuted_once
         from sensors.history.follower import FOLLOWING
@@ -24,7 +24,6 @@ class SensorsConfig(AppConfig):
         from sensors.services.wanted import judge_deliveries
         from sensors.statistics import count_by_client
 
-        register_work(Work(name="hearing", run_once=listen_once, every=2.0))
         register_work(Work(name="heartbeat", run_once=sweep_once, every=1.0))
         register_work(Work(name=UNMUTED, run_once=tell_unmuted_once, every=2.0))
         register_work(Work(name="alerts.flapping", run_once=calm_once, every=10.0))
@@ -32,5 +31,7 @@ class SensorsConfig(AppConfig):
         follow(FOLLOWING)
         judge_wanted(judge_deliveries)
         register_statistics("client", count_by_client)
+        if settings.AMQP_URL:  # without a broker the web process alone knows whether it is called
+            register_work(Work(name="hearing", run_once=listen_once, every=INTERVAL_SECONDS))
         if not settings.AMQP_URL:  # with a broker `run_history` does it
             register_work(Work(name="history.spool", run_once=drain_spool_once, every=settings.HISTORY_SECONDS))

@@ -1,5 +1,6 @@
 """The web server: uvicorn on a socket that is bound before anything is started."""
 
+import http.client
 import os
 import signal
 import socket
@@ -9,6 +10,9 @@ from types import FrameType
 
 import structlog
 import uvicorn
+
+from config.common.daemon import Daemon
+from sensors.heartbeat.hearing import INTERVAL_SECONDS, listen_to_calls
 
 log = structlog.get_logger(__name__)
 
@@ -69,10 +73,27 @@ def serve(listener: socket.socket) -> None:
         )
     )
     log.info("web.started", address="{0[0]}:{0[1]}".format(listener.getsockname()))
+    host, port = listener.getsockname()[:2]
+    ear = Daemon(lambda: listen_to_calls(lambda: answers(host, port)), INTERVAL_SECONDS, "hearing.calls")
+    ear.start()
     try:
         server.run(sockets=[listener])
     finally:
+        ear.stop()
         log.info("web.stopped")
+
+
+def answers(host: str, port: int) -> bool:
+    """Say whether a call gets through to the server and is answered: what a sensor would find, not what we think."""
+    reachable = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    call = http.client.HTTPConnection(reachable, port, timeout=INTERVAL_SECONDS)
+    try:
+        call.request("GET", "/healthz")
+        return call.getresponse().status == http.HTTPStatus.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        call.close()
 
 
 class _Server(uvicorn.Server):

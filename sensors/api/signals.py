@@ -1,6 +1,5 @@
 """`POST /signals/`: the same rules as over AMQP; answered when the signals are durable."""
 
-import time
 from typing import Any
 
 from django.conf import settings
@@ -12,8 +11,9 @@ from rest_framework.response import Response
 from config.common.correlation import correlation_id
 from config.records.frame import ApiView
 from config.records.scopes import Scope
+from sensors.heartbeat.clock import clock
 from sensors.ingest.accept import accept_signals
-from sensors.ingest.signals import Origin
+from sensors.ingest.signals import Origin, milliseconds
 
 
 class SignalsView(ApiView):
@@ -27,7 +27,7 @@ class SignalsView(ApiView):
         responses={202: {"type": "object", "properties": {"accepted": {"type": "integer"}}}},
     )
     def post(self, request: Request) -> Response:
-        origin = Origin(received_at=int(time.time() * 1000), correlation_id=correlation_id(), over_rest=True)
+        origin = Origin(received_at=milliseconds(clock.time()), correlation_id=correlation_id(), over_rest=True)
         return Response(accept_signals(request._request.body, origin, by_queue=bool(settings.AMQP_URL)), status=202)
 
 

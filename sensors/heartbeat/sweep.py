@@ -6,9 +6,10 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from config.common import sql
+from sensors.heartbeat.clock import TOLERANCE, clock
 from sensors.heartbeat.deadline import loss_deadline
 from sensors.heartbeat.flapping import tell_flapping
-from sensors.heartbeat.hearing import deaf_spans, watermark
+from sensors.heartbeat.hearing import deaf_spans, judged_until
 from sensors.ingest.signals import milliseconds, moment
 from sensors.models import SensorState
 from sensors.services.telling import ConnectionLost, tell
@@ -19,9 +20,9 @@ BATCH = 5000
 def sweep_once() -> bool:
     """Look at those whose time has come: lost, or heard of since and due later. Return whether there may be more.
 
-    Nothing is due later than the watermark: while our own side is deaf or behind, nobody is declared lost.
+    Nothing is due that cannot be judged yet: while our own side is deaf or behind, nobody is declared lost.
     """
-    mark = watermark()
+    mark = judged_until()
     if mark is None:
         return False
     with transaction.atomic():
@@ -43,13 +44,14 @@ def _judge(states: list[SensorState], mark: datetime) -> list[ConnectionLost]:
     """Decide for each locked row and write the decisions."""
     if not states:
         return []
-    deaf = deaf_spans(min((state.seen_at for state in states if state.seen_at is not None), default=mark))
+    clock.look()
+    deaf = deaf_spans(min((_heard_at(state) for state in states if state.seen_at is not None), default=mark))
     lost: list[ConnectionLost] = []
     for state in states:
         state.check_at = _next_look(state, deaf)
         if state.check_at is not None and state.check_at <= mark:
             assert state.seen_at is not None
-            lost_at = milliseconds(state.check_at)
+            lost_at = milliseconds(_time_of_loss(state, state.seen_at, state.check_at))
             # Cut as it is told: the end of the loss names this time again.
             state.lost_at, state.check_at = moment(lost_at), None
             lost.append(ConnectionLost(state.sensor_id, lost_at, milliseconds(state.seen_at)))
@@ -62,9 +64,25 @@ def _next_look(state: SensorState, deaf: list[tuple[datetime, datetime]]) -> dat
     if not state.sensor.active or state.lost_at is not None or state.seen_at is None:
         return None
     timeout = timedelta(seconds=state.sensor.heartbeat_timeout)
-    deadline = loss_deadline(seen_at=state.seen_at, timeout=timeout, deaf=deaf)
+    deadline = loss_deadline(heard_at=_heard_at(state), timeout=timeout, deaf=deaf)
     # A sensor that was put back into service has its time from then on: the registry set the look, not last seen.
     return deadline if state.check_at is None else max(deadline, state.check_at)
+
+
+def _heard_at(state: SensorState) -> datetime:
+    """Return the steady time of the latest signal: its time of receipt, where it came before there was any other."""
+    heard_at = state.heard_at or state.seen_at
+    assert heard_at is not None
+    return heard_at
+
+
+def _time_of_loss(state: SensorState, seen_at: datetime, deadline: datetime) -> datetime:
+    """Return the deadline as people count it: as long after "last seen" as it is in steady time.
+
+    If the clock was set back since, that would be in the future: then it is the deadline by the clock as it is now.
+    """
+    counted, now = seen_at + (deadline - _heard_at(state)), deadline - clock.ahead
+    return now if counted - now > TOLERANCE else counted
 
 
 def _write(states: list[SensorState]) -> None:

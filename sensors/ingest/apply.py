@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from django.db import transaction
 from django.utils import timezone
 
+from sensors.heartbeat.clock import clock
 from sensors.ingest.fold import Happening, State, fold
 from sensors.ingest.rejected import record_rejections
 from sensors.ingest.rows import lock_states, recall_pages, write_states
-from sensors.ingest.signals import Code, Rejection, Signal
+from sensors.ingest.signals import Code, Rejection, Signal, milliseconds
 from sensors.models import Sensor
 from sensors.services.telling import tell
 
@@ -37,7 +38,8 @@ def apply_signals(
         good = [each for each in signals if isinstance(each, Signal)]
         states, inactive = lock_states(each.sensor_id for each in good)
         recall_pages(states, good)
-        applied, happened = _fold_all(signals, states, inactive)
+        # Under the lock: of two batches with one sensor the later one has the later time.
+        applied, happened = _fold_all(signals, states, inactive, heard_at=milliseconds(clock.now()))
         write_states([states[sensor_id] for sensor_id in sorted({each.sensor_id for each in applied.accepted})])
         tell(happened, now=now)
         record_rejections(applied.refused.values(), now=now)
@@ -61,7 +63,7 @@ def refuse_unregistered(signals: Sequence[Signal | Rejection]) -> Applied:
 
 
 def _fold_all(
-    signals: Sequence[Signal | Rejection], states: dict[str, State], inactive: set[str]
+    signals: Sequence[Signal | Rejection], states: dict[str, State], inactive: set[str], *, heard_at: int
 ) -> tuple[Applied, list[Happening]]:
     applied, happened = Applied(), list[Happening]()
     active = {sensor_id: sensor_id not in inactive for sensor_id in states}
@@ -71,7 +73,7 @@ def _fold_all(
             applied.refused[index] = refusal
         elif isinstance(signal, Signal):
             applied.accepted.append(signal)
-            happened += fold(states[signal.sensor_id], signal)
+            happened += fold(states[signal.sensor_id], signal, heard_at)
     return applied, happened
 
 

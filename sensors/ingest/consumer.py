@@ -7,6 +7,7 @@ died: it is counted before it is read (`notifications.services.poison`), and par
 away the messages go back to the queue and the connection is kept alive; nothing is held for longer than a batch takes.
 """
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -32,16 +33,18 @@ from config.common.text import clean_text
 from config.engines.amqp import connect
 from config.engines.amqp_messages import AmqpMessage, property_text, read_message
 from notifications.services.poison import handle_redelivered
-from sensors.heartbeat.hearing import forget_consumer, mark_consumer
+from sensors.heartbeat.clock import clock
+from sensors.heartbeat.hearing import drop_consumers, record_progress, register_consumer, resume_consumer
 from sensors.history.queue import QUEUE as HISTORY
 from sensors.history.queue import declare_history_queue, encode_batch
 from sensors.ingest.apply import Applied, apply_signals
-from sensors.ingest.signals import Code, Origin, Rejection, Signal, read_signals
-from sensors.ingest.topology import QUEUE, declare, probe_sent_at
+from sensors.ingest.progress import Progress
+from sensors.ingest.signals import Code, Origin, Rejection, Signal, milliseconds, read_signals
+from sensors.ingest.topology import QUEUE, declare, declare_presence, probe_sent_at
 
 PREFETCH_BATCHES = 3
 HELD_BATCHES = 3
-IDLE_MARK_SECONDS = 1.0
+STALL_SECONDS = 1.0
 DATABASE_PAUSE = 1.0
 BYTES_OF_A_SIGNAL = 100
 
@@ -57,6 +60,8 @@ class Batch:
     items: list[Signal | Rejection] = field(default_factory=list)
     redelivered: list[AmqpMessage] = field(default_factory=list)
     probes: list[datetime] = field(default_factory=list)
+    proven: datetime | None = None
+    """With this batch all is committed that was handed out before."""
     last_tag: int = 0
     begun: float = 0.0
     size: int = 0
@@ -88,11 +93,11 @@ class Consumer:
     """
 
     def __init__(self, name: str, should_stop: Callable[[], bool]) -> None:
-        self.name = name
+        # Of one connection: what an earlier one of this process held may still be with the broker.
+        self.name = f"{name}:{os.urandom(4).hex()}"
         self._should_stop = should_stop
         self._batch = Batch()
         self._committing: tuple[Batch, Future[Applied]] | None = None
-        self._marked = 0.0
 
     def run(self) -> None:
         self._connection = connect()
@@ -103,7 +108,7 @@ class Consumer:
                     self._turn()
                 self._finish_commit()
                 self._give_back()
-                self._committer.submit(forget_consumer, self.name).result()
+                self._committer.submit(drop_consumers, [self.name]).result()
             finally:
                 self._committer.submit(connections.close_all)
                 self._close()
@@ -111,22 +116,29 @@ class Consumer:
     def _open(self) -> None:
         self._channel = self._connection.channel()
         declare(self._channel)
+        declare_presence(self._channel, self.name)
+        self._progress = Progress(self._channel, clock.now)
         self._history = self._connection.channel()
         declare_history_queue(self._history)
         self._history.confirm_delivery()
         self._channel.basic_qos(prefetch_count=PREFETCH_BATCHES * settings.INGEST_BATCH)
+        self._await_database()
+        self._committer.submit(register_consumer, self.name).result()
         self._subscribe()
 
     def _subscribe(self) -> None:
         self._tag = self._channel.basic_consume(QUEUE, self._receive)
 
     def _turn(self) -> None:
-        """Receive until there is a batch to commit or one was committed; an empty batch now and then is a mark."""
+        """Receive until there is a batch to commit or one was committed; an empty one shows that nothing is held."""
         if self._committing is not None and self._batch.size >= HELD_BATCHES * settings.INGEST_BATCH:
             # The database is slow: leave what comes in the socket, so that memory does not grow with the backlog.
-            wait_for([self._committing[1]], timeout=IDLE_MARK_SECONDS)
+            wait_for([self._committing[1]], timeout=STALL_SECONDS)
         else:
+            self._progress.ask()
             self._connection.process_data_events(time_limit=settings.INGEST_SECONDS / 2)
+            # All that had come before the answer is in the batch now.
+            self._batch.proven = self._progress.take() or self._batch.proven
         if self._committing is not None and not self._committing[1].done():
             return
         try:
@@ -144,10 +156,10 @@ class Consumer:
             self._pass_on(committed[0], applied)
 
     def _is_ripe(self) -> bool:
-        now = time.monotonic()
         if not self._batch.last_tag:
-            return now - self._marked > IDLE_MARK_SECONDS
-        return self._batch.size >= settings.INGEST_BATCH or now - self._batch.begun >= settings.INGEST_SECONDS
+            return self._batch.proven is not None
+        age = time.monotonic() - self._batch.begun
+        return self._batch.size >= settings.INGEST_BATCH or age >= settings.INGEST_SECONDS
 
     def _receive(
         self, channel: BlockingChannel, method: Basic.Deliver, properties: BasicProperties, body: bytes
@@ -163,8 +175,7 @@ class Consumer:
 
     def _begin_commit(self) -> None:
         batch, self._batch = self._batch, Batch()
-        self._marked = time.monotonic()
-        mark = partial(mark_consumer, self.name, batch.probes)
+        mark = partial(record_progress, self.name, batch.proven, batch.probes)
         committed = self._committer.submit(commit_batch, batch, also=mark)
         committed.add_done_callback(lambda _: self._wake())
         self._committing = (batch, committed)
@@ -195,10 +206,14 @@ class Consumer:
         """Take nothing more, give back what is held, keep the connection alive, and go on when the database is back."""
         log.warning("ingest.database_away", consumer=self.name)
         self._give_back()
+        self._await_database()
+        if not self._should_stop():
+            self._committer.submit(resume_consumer, self.name).result()
+            self._subscribe()
+
+    def _await_database(self) -> None:
         while not self._should_stop() and not self._committer.submit(database_answers).result():
             self._connection.sleep(DATABASE_PAUSE)
-        if not self._should_stop():
-            self._subscribe()
 
     def _give_back(self) -> None:
         self._channel.basic_cancel(self._tag)
@@ -277,7 +292,7 @@ def _unusable(item: Signal | Rejection, error: Exception) -> Rejection:
 def _origin(message_id: str | bytes | None, correlation_id: str | bytes | None, timestamp: int | None) -> Origin:
     chain = property_text(correlation_id)
     return Origin(
-        received_at=int(time.time() * 1000),
+        received_at=milliseconds(clock.time()),
         message_id=property_text(message_id) or None,
         timestamp=timestamp,
         correlation_id=chain if PATTERN.fullmatch(chain) else "",

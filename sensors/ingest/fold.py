@@ -11,13 +11,16 @@ from typing import TypeAlias
 from sensors.ingest.memory import Memory
 from sensors.ingest.signals import Signal
 
+# Batches overtake each other by seconds: who was seen later than this after what comes now was so by another clock.
+SET_BACK = 60_000
+
 
 @dataclass(slots=True)
 class State:
     """The state row of a sensor while its lock is held; times in milliseconds.
 
-    A row may be read without what the fold only ever sets: `changed_at` and `check_at` are then None until they are
-    new, and the `timeout` is known where the sensor is lost or was never seen.
+    A row may be read without what the fold only ever sets: `changed_at`, `check_at` and `heard_at` are then None until
+    they are new, and the `timeout` is known where the sensor is lost or was never seen.
     """
 
     sensor_id: str
@@ -29,6 +32,7 @@ class State:
     seen_at: int | None = None
     lost_at: int | None = None
     check_at: int | None = None
+    heard_at: int | None = None
     place: str = ""
     """Where the locked row lies, for the one that writes it back."""
     memory: Memory = field(default_factory=Memory)
@@ -69,8 +73,11 @@ class LossWithdrawn:
 Happening: TypeAlias = StateChanged | ConnectionRestored | LossWithdrawn
 
 
-def fold(state: State, signal: Signal) -> list[Happening]:
-    """Take one signal into the state and say what happened by it; a recognised repeat changes nothing."""
+def fold(state: State, signal: Signal, heard_at: int) -> list[Happening]:
+    """Take one signal, heard at that steady time, into the state and say what happened by it.
+
+    A recognised repeat changes nothing.
+    """
     happened: list[Happening] = []
     if state.is_behind(signal):
         if signal.data != state.value:
@@ -83,10 +90,12 @@ def fold(state: State, signal: Signal) -> list[Happening]:
     if state.lost_at is not None:
         happened.append(_end_of_loss(state, signal, state.lost_at))
         state.lost_at = None
-        state.check_at = signal.received_at + state.timeout * 1000
+        state.check_at = heard_at + state.timeout * 1000
     if state.seen_at is None:
-        state.check_at = signal.received_at + state.timeout * 1000
-    state.seen_at = max(state.seen_at or 0, signal.received_at)
+        state.check_at = heard_at + state.timeout * 1000
+    state.heard_at = heard_at
+    if state.seen_at is None or not 0 <= state.seen_at - signal.received_at < SET_BACK:
+        state.seen_at = signal.received_at
     return happened
 
 

@@ -55,7 +55,7 @@ def _write_full_pages(states: Sequence[State]) -> None:
     sql.run_for_rows("sensors", "write_pages", [(state.sensor_id, *state.memory.turn_page()) for state in full])
 
 
-WRITTEN = ("value", "changed_at", "last_at", "last_id", "seen_at", "lost_at", "check_at")
+WRITTEN = ("value", "changed_at", "last_at", "last_id", "seen_at", "lost_at", "check_at", "heard_at")
 MEMORY = ("recent", "page")
 
 
@@ -108,6 +108,7 @@ def _as_row(state: State) -> SensorState:
         seen_at=time(state.seen_at),
         lost_at=time(state.lost_at),
         check_at=time(state.check_at),
+        heard_at=time(state.heard_at),
         recent=state.memory.recent,
         page=state.memory.page,
     )

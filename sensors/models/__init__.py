@@ -1,4 +1,4 @@
-from sensors.models.hearing import ConsumerMark, DeafSpan, Hearing, Probe
+from sensors.models.hearing import ConsumerMark, DeafSpan, Hearing, Probe, SteadyClock
 from sensors.models.history import HistorySpool, StoredEvent, StoredSignal
 from sensors.models.ingest import RejectedSignal
 from sensors.models.registry import Client, Sensor, SensorClient
@@ -16,6 +16,7 @@ __all__ = [
     "SensorClient",
     "SensorState",
     "SignalPage",
+    "SteadyClock",
     "StoredEvent",
     "StoredSignal",
 ]

@@ -1,19 +1,44 @@
 from django.db import models
 from django.db.models import Q
-from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 
 class Hearing(models.Model):
-    """Whether our own side hears: one row. Silence is a sensor's fault only while this says that we listened."""
+    """Whether our own side hears, a row for each way in. Silence is a sensor's fault only while each of them is open.
+
+    All times of this module are steady ones (`SteadyClock`).
+    """
+
+    class Ear(models.IntegerChoices):
+        CALLS = 1
+        """A web process answers calls."""
+        QUEUE = 2
+        """The broker takes messages."""
 
     heard_at = models.DateTimeField()
+    proven_from = models.DateTimeField(null=True)
+    """Probes that were sent earlier prove nothing: a consumer has given messages back since."""
 
     class Meta:
-        constraints = [models.CheckConstraint(name="hearing_is_one_row", condition=Q(id=1))]
+        constraints = [models.CheckConstraint(name="hearing_has_two_ears", condition=Q(id__in=[1, 2]))]
 
     def __str__(self) -> str:
         return str(self.heard_at)
+
+
+class SteadyClock(models.Model):
+    """How far steady time is ahead of the database's clock: one row.
+
+    Silence is measured in steady time, which never goes back: whenever the database's clock is set back, this grows.
+    """
+
+    ahead_ms = models.BigIntegerField(default=0)
+
+    class Meta:
+        constraints = [models.CheckConstraint(name="steady_clock_is_one_row", condition=Q(id=1))]
+
+    def __str__(self) -> str:
+        return f"{self.ahead_ms} ms"
 
 
 class DeafSpan(models.Model):
@@ -33,17 +58,17 @@ class DeafSpan(models.Model):
 
 
 class Probe(models.Model):
-    """A message of our own that went through the queue of signals: everything sent before it has been received."""
+    """A message of our own that went through the queue: what was sent before it had left the queue by `passed_at`."""
 
     sent_at = models.DateTimeField(primary_key=True)
-    passed_at = models.DateTimeField(db_default=Now())
+    passed_at = models.DateTimeField()
 
     def __str__(self) -> str:
         return str(self.sent_at)
 
 
 class ConsumerMark(models.Model):
-    """One consumer of signals: all that it had received before `heard_at` is committed."""
+    """One connection of a consumer: all that the broker had handed to it before `heard_at` is committed."""
 
     consumer = models.CharField(max_length=100, primary_key=True)
     heard_at = models.DateTimeField()

@@ -21,6 +21,9 @@ class SensorState(models.Model):
     last_at = models.DateTimeField(_("latest signal"), null=True)
     last_id = models.CharField(max_length=64, blank=True)
     seen_at = models.DateTimeField(_("last seen"), null=True)
+    heard_at = models.DateTimeField(null=True)
+    """When the latest signal was applied, in steady time (`SteadyClock`), as `check_at` is: silence is judged by these
+    two; `seen_at` and `lost_at` are for people, by the database's clock."""
     lost_at = models.DateTimeField(_("lost since"), null=True)
     check_at = models.DateTimeField(null=True)
     recent = models.BinaryField(db_default=b"")

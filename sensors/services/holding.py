@@ -3,13 +3,17 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeAlias
 
 from django.db.models import QuerySet
+from django.db.models.functions import Coalesce
 
 from config.common.sql import among, among_numbers
 from sensors.models import Client, Sensor, SensorState
 from sensors.selectors import clients_of
 from sensors.services.values import SensorValues
+
+Time: TypeAlias = datetime | None
 
 
 @dataclass(frozen=True)
@@ -19,6 +23,8 @@ class HeldSensor:
     id: str
     values: SensorValues
     seen_at: datetime | None
+    heard_at: datetime | None
+    """The same in steady time."""
     lost_at: datetime | None
 
 
@@ -28,9 +34,9 @@ def hold_sensors(sensor_ids: Collection[str]) -> dict[str, HeldSensor]:
     The registry is read after the lock and not joined to it: a statement that waited for a lock would see the joined
     rows as they were before.
     """
-    seen = {pk: (seen_at, lost_at) for pk, seen_at, lost_at in _lock(sensor_ids)}
-    values = read_values(list(seen))
-    return {pk: HeldSensor(pk, values[pk], *seen[pk]) for pk in seen}
+    times = {pk: (seen_at, heard_at, lost_at) for pk, seen_at, heard_at, lost_at in _lock(sensor_ids)}
+    values = read_values(list(times))
+    return {pk: HeldSensor(pk, values[pk], *times[pk]) for pk in times}
 
 
 def read_values(sensor_ids: Collection[str]) -> dict[str, SensorValues]:
@@ -50,6 +56,6 @@ def missing_clients(client_ids: Collection[int]) -> set[int]:
     return set(client_ids) - set(Client.objects.filter(pk__in=among_numbers(wanted)).values_list("pk", flat=True))
 
 
-def _lock(sensor_ids: Collection[str]) -> QuerySet[SensorState, tuple[str, datetime | None, datetime | None]]:
+def _lock(sensor_ids: Collection[str]) -> "QuerySet[SensorState, tuple[str, Time, Time, Time]]":
     locked = SensorState.objects.select_for_update(no_key=True).filter(pk__in=among(sensor_ids)).order_by("pk")
-    return locked.values_list("sensor_id", "seen_at", "lost_at")
+    return locked.values_list("sensor_id", "seen_at", Coalesce("heard_at", "seen_at"), "lost_at")

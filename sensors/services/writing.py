@@ -13,6 +13,7 @@ from django.utils import timezone
 from config.common.sql import among, among_numbers, run_for_rows
 from config.records.services.changes import snapshot
 from notifications.services.registry import RegistryChange, tell_registry_changes
+from sensors.heartbeat.clock import clock
 from sensors.heartbeat.unmuted import look_again
 from sensors.models import Client, SensorClient
 from sensors.services.cancelling import cancel_of_links, cancel_of_sensors
@@ -57,7 +58,7 @@ def _write(changes: Sequence[SensorChange], *, actor: str, now: datetime) -> Non
     _insert([change for change in changes if change.before is None])
     _update([change for change in changes if change.before is not None and _row(change.before) != _row(change.after)])
     _link(changes)
-    _set_deadlines(changes, now)
+    _set_deadlines(changes)
     _end_mutes(changes)
     cancel_of_sensors([change.id for change in changes if change.is_deactivation])
     tell_registry_changes([_told(change) for change in changes], actor=actor, now=now)
@@ -98,8 +99,9 @@ def _unlink(links: Sequence[tuple[str, int]]) -> None:
     cancel_of_links([(sensor_id, endpoints[client_id]) for sensor_id, client_id in links])
 
 
-def _set_deadlines(changes: Sequence[SensorChange], now: datetime) -> None:
+def _set_deadlines(changes: Sequence[SensorChange]) -> None:
     """Say when the sweep must look, where activity or timeout changed: it alone moves the deadlines otherwise."""
+    now = clock.now()
     rows = [
         (_deadline(change.held, change.after, now), change.id)
         for change in changes
@@ -126,10 +128,13 @@ def _beat(values: SensorValues) -> tuple[bool, int]:
 
 
 def _deadline(held: HeldSensor, after: SensorValues, now: datetime) -> datetime | None:
-    """Return until when silence is fine: a sensor that wakes up counts from now, one that sleeps is not looked at."""
-    if not after.active or held.seen_at is None or held.lost_at is not None:
+    """Return, in steady time, until when silence is fine.
+
+    A sensor that wakes up counts from now, one that sleeps is not looked at.
+    """
+    if not after.active or held.heard_at is None or held.lost_at is not None:
         return None
-    return (held.seen_at if held.values.active else now) + timedelta(seconds=after.heartbeat_timeout)
+    return (held.heard_at if held.values.active else now) + timedelta(seconds=after.heartbeat_timeout)
 
 
 def _told(change: SensorChange) -> RegistryChange:

@@ -11,6 +11,7 @@ SELECT
     (date_part('epoch', seen_at) * 1000)::bigint,
     (date_part('epoch', lost_at) * 1000)::bigint,
     NULL::bigint AS check_at,
+    NULL::bigint AS heard_at,
     ctid,
     recent,
     page

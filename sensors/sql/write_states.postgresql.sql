@@ -8,10 +8,11 @@ SET
     seen_at = to_timestamp(fresh.seen_at::float8 / 1000),
     lost_at = to_timestamp(fresh.lost_at::float8 / 1000),
     check_at = coalesce(to_timestamp(fresh.check_at::float8 / 1000), state.check_at),
+    heard_at = coalesce(to_timestamp(fresh.heard_at::float8 / 1000), state.heard_at),
     recent = fresh.recent,
     page = fresh.page
 FROM unnest(
     %b::tid[], %b::smallint[], %b::bigint[], %b::bigint[], %b::text[], %b::bigint[], %b::bigint[], %b::bigint[],
-    %b::bytea[], %b::integer[]
-) AS fresh (place, value, changed_at, last_at, last_id, seen_at, lost_at, check_at, recent, page)
+    %b::bigint[], %b::bytea[], %b::integer[]
+) AS fresh (place, value, changed_at, last_at, last_id, seen_at, lost_at, check_at, heard_at, recent, page)
 WHERE state.ctid = fresh.place

@@ -7,12 +7,11 @@ import pytest
 from django.utils import timezone
 
 from config.common.moments import format_moment
-from sensors.heartbeat.hearing import listen_once
 from sensors.heartbeat.sweep import sweep_once
 from sensors.models import Client, SensorState
 from tests.sensors.api.callers import Caller, of_client, service
 from tests.sensors.heartbeat.test_sweep import HOUR, silent
-from tests.sensors.registry import link, make_client
+from tests.sensors.registry import hear, link, make_client
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
@@ -41,7 +40,7 @@ def lost_at(owner: Client) -> datetime:
 
 
 def lose() -> None:
-    listen_once()
+    hear()
     sweep_once()
 
 
@@ -76,7 +75,7 @@ class TestLoss:
         say(desk, timezone.now() - 2 * HOUR, "a0")
         body = {"sensor_id": "0xA", "data": 0, "at": format_moment(timezone.now()), "id": "b"}
         desk("POST", "/signals/", body)
-        SensorState.objects.update(seen_at=timezone.now() - 2 * HOUR, check_at=timezone.now() - HOUR)
+        SensorState.objects.update(seen_at=timezone.now() - 2 * HOUR, heard_at=None, check_at=timezone.now() - HOUR)
         lose()
         rows = desk("GET", "/sensors/0xA/deliveries/").json()["results"]
         assert [(row["type"], row["status"]) for row in rows] == [
@@ -152,7 +151,7 @@ class TestEndOfLoss:
     def test_a_repeat_ends_nothing(self, owner: Client, desk: Caller) -> None:
         at = timezone.now()
         say(desk, at)
-        SensorState.objects.update(seen_at=at - 2 * HOUR, check_at=at - HOUR)
+        SensorState.objects.update(seen_at=at - 2 * HOUR, heard_at=None, check_at=at - HOUR)
         lose()
         say(desk, at)
         assert desk("GET", "/sensors/0xA/").json()["connection"] == "lost"

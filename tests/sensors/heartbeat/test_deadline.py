@@ -12,7 +12,7 @@ def after(hours: float) -> datetime:
 
 def deadline(*deaf: tuple[float, float]) -> datetime:
     spans = [(after(begin), after(end)) for begin, end in deaf]
-    return loss_deadline(seen_at=SEEN, timeout=HOUR, deaf=spans)
+    return loss_deadline(heard_at=SEEN, timeout=HOUR, deaf=spans)
 
 
 class TestLossDeadline:

@@ -6,13 +6,14 @@ import pytest
 from django.utils import timezone
 
 from notifications.models import Alert, Delivery, Event
+from sensors.heartbeat.clock import clock
 from sensors.heartbeat.flapping import calm_once
-from sensors.heartbeat.hearing import database_now, is_deaf, listen_once, note_hearing, watermark
+from sensors.heartbeat.hearing import is_deaf, note_hearing, watermark
 from sensors.heartbeat.sweep import sweep_once
 from sensors.ingest.apply import apply_signals
 from sensors.ingest.signals import Signal, milliseconds
 from sensors.models import DeafSpan, Hearing, Sensor, SensorState
-from tests.sensors.registry import link, make_client, make_sensor
+from tests.sensors.registry import hear, link, make_client, make_sensor
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
@@ -37,7 +38,7 @@ class TestSweepOnce:
     def test_silence_past_the_timeout_is_a_loss_dated_by_its_deadline(self) -> None:
         state = silent()
         link("0xA", make_client())
-        listen_once()
+        hear()
         sweep_once()
         event = Event.objects.get()
         assert (event.type, event.at) == ("sensor.connection_lost", cut(state.seen_at + HOUR))
@@ -47,7 +48,7 @@ class TestSweepOnce:
 
     def test_is_announced_once(self) -> None:
         silent()
-        listen_once()
+        hear()
         sweep_once()
         sweep_once()
         assert Event.objects.count() == 1
@@ -55,7 +56,7 @@ class TestSweepOnce:
     def test_one_that_spoke_since_is_only_looked_at_later(self) -> None:
         state = silent()
         SensorState.objects.update(seen_at=ago(minutes=10))
-        listen_once()
+        hear()
         sweep_once()
         state.refresh_from_db()
         assert state.check_at == state.seen_at + HOUR
@@ -63,7 +64,7 @@ class TestSweepOnce:
 
     def test_a_sensor_that_never_spoke_is_not_lost(self) -> None:
         make_sensor()
-        listen_once()
+        hear()
         sweep_once()
         assert not Event.objects.exists()
 
@@ -75,7 +76,7 @@ class TestSweepOnce:
     def test_time_in_which_we_were_deaf_is_no_silence(self) -> None:
         silent()
         note_hearing(ago(hours=1.5))
-        listen_once()
+        hear()
         sweep_once()
         assert DeafSpan.objects.count() == 1
         assert not Event.objects.exists()
@@ -86,7 +87,7 @@ class TestSweepOnce:
         state = silent()
         from_the_registry = ago(seconds=5)
         SensorState.objects.update(check_at=from_the_registry)
-        listen_once()
+        hear()
         sweep_once()
         state.refresh_from_db()
         assert state.lost_at == cut(from_the_registry)
@@ -94,14 +95,14 @@ class TestSweepOnce:
     def test_an_inactive_sensor_is_never_lost(self) -> None:
         silent()
         Sensor.objects.update(active=False)
-        listen_once()
+        hear()
         sweep_once()
         assert not Event.objects.exists()
 
     def test_a_muted_sensor_is_lost_in_history_and_nobody_is_told(self) -> None:
         silent(muted_until=timezone.now() + HOUR)
         link("0xA", make_client())
-        listen_once()
+        hear()
         sweep_once()
         assert Event.objects.get().payload["muted"] is True
         assert (Delivery.objects.get().status, Delivery.objects.get().reason) == ("cancelled", "the sensor is muted")
@@ -110,7 +111,7 @@ class TestSweepOnce:
         silent()
         link("0xA", make_client("quiet", muted_until=timezone.now() + HOUR))
         link("0xA", make_client("loud"))
-        listen_once()
+        hear()
         sweep_once()
         assert sorted(Delivery.objects.values_list("status", flat=True)) == ["cancelled", "pending"]
 
@@ -119,7 +120,7 @@ class TestSweepOnce:
         for n in range(205):
             silent(f"s{n}")
             link(f"s{n}", client)
-        listen_once()
+        hear()
         sweep_once()
         lists = Delivery.objects.order_by("id")
         assert [(row.type, len(row.body["sensors"])) for row in lists] == [
@@ -130,7 +131,7 @@ class TestSweepOnce:
 
     def test_a_sweep_with_nobody_due_is_one_look(self, django_assert_num_queries: Any) -> None:
         silent(seen=timezone.now())
-        listen_once()
+        hear()
         with django_assert_num_queries(4):
             sweep_once()
 
@@ -139,7 +140,7 @@ class TestEndOfLoss:
     def test_the_next_signal_restores_with_the_downtime(self) -> None:
         silent()
         link("0xA", make_client())
-        listen_once()
+        hear()
         sweep_once()
         now = milliseconds(timezone.now())
         apply_signals([Signal("0xA", now, "b", 1, now)])
@@ -150,7 +151,7 @@ class TestEndOfLoss:
 
     def test_a_delayed_signal_withdraws_the_loss(self) -> None:
         state = silent()
-        listen_once()
+        hear()
         sweep_once()
         now = milliseconds(timezone.now())
         apply_signals([Signal("0xA", milliseconds(state.seen_at + HOUR) - 1, "b", 1, now)])
@@ -170,7 +171,7 @@ class TestFlapping:
 
     def test_more_than_six_losses_an_hour_are_told_once(self) -> None:
         silent()
-        listen_once()
+        hear()
         self.lose(6)
         assert not Event.objects.filter(type="sensor.flapping").exists()
         self.lose(3)
@@ -179,7 +180,7 @@ class TestFlapping:
 
     def test_is_one_alert_in_the_transaction_of_the_losses(self) -> None:
         silent()
-        listen_once()
+        hear()
         self.lose(9)
         alert = Alert.objects.get()
         assert (alert.kind, alert.subject, alert.count) == ("sensor.flapping", "sensor/0xA", 1)
@@ -187,7 +188,7 @@ class TestFlapping:
 
     def test_the_alert_closes_after_an_hour_with_few_losses(self) -> None:
         silent()
-        listen_once()
+        hear()
         self.lose(7)
         calm_once()
         assert Alert.objects.get().status == "open"
@@ -200,16 +201,16 @@ class TestFlapping:
 
 
 class TestHearing:
-    def test_embedded_we_hear_as_long_as_the_loop_runs(self) -> None:
+    def test_without_a_broker_we_hear_as_long_as_calls_are_served(self) -> None:
         assert is_deaf()
-        listen_once()
+        hear()
         assert not is_deaf()
-        assert database_now() - watermark() < timedelta(seconds=5)
+        assert clock.now() - watermark() < timedelta(seconds=5)
 
     def test_a_gap_is_written_down_as_deafness(self) -> None:
-        listen_once()
+        hear()
         Hearing.objects.update(heard_at=ago(minutes=3))
-        listen_once()
+        hear()
         span = DeafSpan.objects.get()
         assert timedelta(minutes=2) < span.to_at - span.from_at < timedelta(minutes=4)
 
@@ -218,7 +219,7 @@ class TestHearing:
 def test_eight_sweeps_at_once_announce_each_loss_once(in_threads: Callable[..., list[None]]) -> None:
     for n in range(100):
         silent(f"s{n}")
-    listen_once()
+    hear()
     in_threads(lambda _: sweep_once() and None, 8)
     lost = Event.objects.filter(type="sensor.connection_lost").values_list("subject", flat=True)
     assert sorted(lost) == sorted(f"sensor/s{n}" for n in range(100))

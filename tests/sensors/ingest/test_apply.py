@@ -28,7 +28,7 @@ class TestApplySignals:
         state = SensorState.objects.get()
         assert (state.value, state.last_id, milliseconds(state.last_at)) == (1, "a", sent.at)
         assert milliseconds(state.seen_at) == sent.received_at
-        assert milliseconds(state.check_at) == sent.received_at + 3_600_000
+        assert state.check_at == state.heard_at + timedelta(hours=1)
 
     def test_a_change_is_an_event_and_a_delivery_to_every_active_client(self) -> None:
         make_sensor()

@@ -1,4 +1,6 @@
+import threading
 import time
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -8,13 +10,17 @@ from django.utils import timezone
 
 from config.common import batches
 from notifications.models import Event
-from sensors.heartbeat.hearing import database_now, listen_once, watermark
+from sensors.heartbeat.clock import clock
+from sensors.heartbeat.hearing import listen_once, watermark
+from sensors.heartbeat.sweep import sweep_once
 from sensors.history.queue import QUEUE as HISTORY
 from sensors.ingest import apply, consumer
 from sensors.ingest.consumer import Consumer, apply_or_halve
 from sensors.ingest.publishing import publish_probe
 from sensors.ingest.signals import Rejection, Signal
-from sensors.models import ConsumerMark, Probe, RejectedSignal, SensorState
+from sensors.ingest.topology import declare_presence
+from sensors.models import ConsumerMark, Hearing, Probe, RejectedSignal, SensorState
+from tests.faults.patience import eventually
 from tests.sensors.amqp import Broker, broker, consume
 from tests.sensors.registry import make_sensor
 
@@ -115,32 +121,103 @@ class TestApplyOrHalve:
 class TestWatermark:
     def test_follows_the_probe_once_every_consumer_has_committed(self, broker: Broker) -> None:
         assert watermark() is None
-        before = database_now()
+        before = clock.look_and_correct()
         listen_once()
-        consume(lambda: Probe.objects.exists() and watermark() is not None)
-        ConsumerMark.objects.create(consumer="still here", heard_at=database_now())
-        mark = watermark()
-        assert mark is not None
+        consume(lambda: watermark() is not None)
+        mark = Probe.objects.get().sent_at
         assert mark >= before
 
-    def test_a_consumer_that_stands_still_holds_it_and_one_that_is_gone_does_not(self, broker: Broker) -> None:
-        ConsumerMark.objects.create(consumer="paused", heard_at=database_now() - timedelta(seconds=30))
+    def test_a_consumer_that_is_connected_holds_it_and_one_that_is_not_is_dropped(self, broker: Broker) -> None:
+        long_ago = clock.look_and_correct() - timedelta(minutes=2)
+        declare_presence(broker.channel, "paused")
+        ConsumerMark.objects.create(consumer="paused", heard_at=long_ago)
+        ConsumerMark.objects.create(consumer="dead", heard_at=long_ago)
         listen_once()
+        assert list(ConsumerMark.objects.values_list("consumer", flat=True)) == ["paused"]
+        assert Hearing.objects.get(pk=Hearing.Ear.QUEUE).proven_from > clock.now(), "earlier probes prove nothing"
         consume(lambda: Probe.objects.exists())
         assert watermark() is None
-        ConsumerMark.objects.filter(consumer="paused").update(heard_at=database_now() - timedelta(minutes=2))
-        listen_once()
-        assert not ConsumerMark.objects.filter(consumer="paused").exists()
-        assert not Probe.objects.exists(), "only probes sent after it was gone count"
 
     def test_a_consumer_that_stops_in_order_takes_its_mark_along(self, broker: Broker) -> None:
         consume(marked)
         assert not marked()
+        assert Hearing.objects.get(pk=Hearing.Ear.QUEUE).proven_from > clock.now()
 
     def test_a_probe_from_the_future_does_not_count(self, broker: Broker) -> None:
-        publish_probe(database_now() + timedelta(hours=1))
+        publish_probe(clock.look_and_correct() + timedelta(hours=1))
         consume(lambda: broker.waiting() == 0 and marked())
         assert not Probe.objects.exists()
+
+
+class Gated(Consumer):
+    """A consumer whose socket can be left unread: what the broker hands to it lies there while it goes on."""
+
+    def __init__(self, name: str) -> None:
+        self.reads, self.rests, self._stops = threading.Event(), threading.Event(), threading.Event()
+        self.reads.set()
+        super().__init__(name, should_stop=self._stops.is_set)
+        self._thread = threading.Thread(target=self.run, name=name)
+        self._thread.start()
+
+    def _open(self) -> None:
+        super()._open()
+        read = self._connection.process_data_events
+
+        def read_or_rest(time_limit: float) -> None:
+            if self.reads.is_set():
+                read(time_limit)
+            else:
+                self.rests.set()
+                time.sleep(time_limit)
+
+        self._connection.process_data_events = read_or_rest
+
+    def end(self) -> None:
+        self.reads.set()
+        self._stops.set()
+        self._thread.join(20)
+
+
+@pytest.fixture
+def two(broker: Broker) -> Iterator[list[Gated]]:
+    consumers = [Gated("slow"), Gated("quick")]
+    assert eventually(lambda: broker.listeners() == 2)
+    yield consumers
+    for each in consumers:
+        each.end()
+
+
+class TestTwoConsumers:
+    def listen_and_sweep(self, seconds: float) -> None:
+        for _ in range(int(seconds / 0.25)):
+            listen_once()
+            sweep_once()
+            time.sleep(0.25)
+
+    def test_a_signal_unread_with_one_is_no_silence_though_probes_pass_through_the_other(
+        self, broker: Broker, two: list[Gated]
+    ) -> None:
+        for sensor_id in ("a", "b"):
+            make_sensor(sensor_id, heartbeat_timeout=1)
+        broker.send([{"sensor_id": "a", "data": 1}, {"sensor_id": "b", "data": 1}])
+        assert eventually(lambda: not SensorState.objects.filter(seen_at=None).exists())
+        two[0].reads.clear()
+        assert two[0].rests.wait(10)
+        broker.send({"sensor_id": "a", "data": 0})
+        broker.send({"sensor_id": "b", "data": 0})  # in turn: each consumer has one of the two
+        assert eventually(lambda: broker.waiting() == 0)
+        self.listen_and_sweep(7)
+        assert Probe.objects.count() > 3, "through the other one they pass"
+        unread = set(SensorState.objects.filter(value=1).values_list("sensor_id", flat=True))
+        assert len(unread) == 1, "one of the signals is still in the socket"
+        assert not Event.objects.filter(type="sensor.connection_lost").exists()
+
+        two[0].reads.set()
+        assert eventually(lambda: not SensorState.objects.filter(value=1).exists())
+        self.listen_and_sweep(8)
+        lost = Event.objects.filter(type="sensor.connection_lost").values_list("subject", flat=True)
+        assert sorted(lost) == ["sensor/a", "sensor/b"], "now both have been silent for long"
+        assert not Event.objects.filter(type="sensor.connection_restored").exists()
 
 
 def test_a_consumer_asked_to_stop_gives_back_what_it_holds(broker: Broker) -> None:

@@ -4,7 +4,8 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sensors.ingest.fold import ConnectionRestored, Happening, LossWithdrawn, State, StateChanged, fold
+from sensors.ingest.fold import ConnectionRestored, Happening, LossWithdrawn, State, StateChanged
+from sensors.ingest.fold import fold as fold_heard
 from sensors.ingest.signals import Signal
 
 HOUR = 3_600_000
@@ -13,6 +14,11 @@ T = 1_800_000_000_000
 
 def signal(at: int, id: str = "a", data: int = 1, received: int | None = None) -> Signal:
     return Signal("s", at, id, data, at if received is None else received)
+
+
+def fold(state: State, signal: Signal) -> list[Happening]:
+    """Fold a signal that is heard when it is received."""
+    return fold_heard(state, signal, signal.received_at)
 
 
 def fold_all(state: State, signals: list[Signal]) -> list[Happening]:

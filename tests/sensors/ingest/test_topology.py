@@ -3,7 +3,7 @@ from collections.abc import Iterator
 import pika.exceptions
 import pytest
 
-from sensors.heartbeat.hearing import database_now
+from sensors.heartbeat.clock import clock
 from sensors.ingest.publishing import publish_probe
 from sensors.ingest.topology import EXCHANGE, QUEUE, declare
 from tests.sensors.amqp import Broker, broker
@@ -40,5 +40,5 @@ class TestDeclare:
 
 class TestPublishers:
     def test_declare_what_is_missing_before_they_publish(self, bare_broker: Broker) -> None:
-        publish_probe(database_now())
+        publish_probe(clock.look_and_correct())
         assert bare_broker.waiting() == 1

@@ -1,0 +1,183 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from notifications.models import Event
+from sensors.heartbeat import clock as clocks
+from sensors.heartbeat import hearing, sweep
+from sensors.heartbeat.clock import Clock
+from sensors.heartbeat.hearing import Ear
+from sensors.heartbeat.sweep import sweep_once
+from sensors.ingest import apply
+from sensors.ingest.apply import apply_signals
+from sensors.ingest.signals import Signal, milliseconds
+from sensors.models import DeafSpan, Hearing, SensorState, SteadyClock
+from tests.sensors.registry import make_sensor
+
+pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+TIMEOUT = 5
+
+
+class World:
+    """A database whose clock can be set, and time that passes as it does."""
+
+    def __init__(self) -> None:
+        self.passed = 0.0
+        self.database = NOON
+
+    def wait(self, seconds: float) -> None:
+        self.passed += seconds
+        self.database += timedelta(seconds=seconds)
+
+    def new_clock(self) -> Clock:
+        """A clock as a process that starts has one."""
+        ahead = SteadyClock.objects.filter(pk=1).values_list("ahead_ms", flat=True)
+        return Clock(lambda: (self.database, ahead.first() or 0), lambda: self.passed)
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+class TestClock:
+    def test_goes_on_between_two_looks(self, world: World) -> None:
+        clock = world.new_clock()
+        clock.look()
+        world.wait(90)
+        assert clock.now() == clock.time() == NOON + timedelta(seconds=90)
+
+    def test_goes_on_when_the_database_is_set_back_and_every_process_agrees(self, world: World) -> None:
+        first, second = world.new_clock(), world.new_clock()
+        first.look(), second.look()
+        world.wait(1)
+        world.database -= HOUR
+        assert second.look() is None, "until it is corrected its times prove nothing"
+        assert first.look_and_correct() == second.look_and_correct() == NOON + timedelta(seconds=1)
+        assert first.ahead == second.ahead == world.new_clock().look().ahead == HOUR
+        assert first.time() == world.database
+
+    def test_goes_along_when_the_database_is_set_forward(self, world: World) -> None:
+        clock = world.new_clock()
+        clock.look()
+        world.database += HOUR
+        assert clock.look_and_correct() == NOON + HOUR
+        assert clock.ahead == timedelta()
+
+    def test_a_slow_answer_is_no_step(self, world: World) -> None:
+        clock = world.new_clock()
+        clock.look()
+
+        def answer_late() -> tuple[datetime, int]:
+            answered = world.database
+            world.wait(30)
+            return answered, 0
+
+        clock._ask = answer_late
+        assert clock.look() is not None
+        assert clock.now() >= world.database - timedelta(milliseconds=10)
+
+
+class Node:
+    """A process that serves calls and sweeps, with a sensor that calls every second."""
+
+    def __init__(self, world: World, patch: pytest.MonkeyPatch) -> None:
+        self._world, self._patch = world, patch
+        self.start()
+
+    def start(self) -> None:
+        self.clock = self._world.new_clock()
+        for module in (clocks, hearing, sweep, apply):
+            self._patch.setattr(module, "clock", self.clock)
+        self._ear = Ear(Hearing.Ear.CALLS)
+        self._ear._process = 0
+
+    def live(self, seconds: int, *speaking: str) -> None:
+        for _ in range(seconds):
+            self._world.wait(1)
+            self._ear.listen(lambda _: True)
+            at = milliseconds(self.clock.time())
+            apply_signals([Signal(each, at, f"{each}{self._world.passed}", 1, at) for each in speaking])
+            sweep_once()
+
+
+@pytest.fixture
+def node(world: World, monkeypatch: pytest.MonkeyPatch) -> Node:
+    for sensor_id in ("talks", "quiet"):
+        make_sensor(sensor_id, heartbeat_timeout=TIMEOUT)
+    made = Node(world, monkeypatch)
+    made.live(10, "talks", "quiet")
+    assert not Event.objects.filter(type__startswith="sensor.conn").exists()
+    return made
+
+
+def told() -> list[tuple[str, str]]:
+    connection = Event.objects.filter(type__startswith="sensor.conn").order_by("id")
+    return list(connection.values_list("type", "subject"))
+
+
+LOST = [("sensor.connection_lost", "sensor/quiet")]
+
+
+@pytest.mark.parametrize("step", [-HOUR, -timedelta(seconds=7), timedelta(seconds=7), HOUR])
+class TestSteps:
+    def test_nobody_is_lost_by_a_step_of_the_clock(self, world: World, node: Node, step: timedelta) -> None:
+        world.database += step
+        node.live(30, "talks", "quiet")
+        assert told() == []
+
+    def test_true_silence_is_noticed_in_time_and_dated_by_the_clock_as_it_is(
+        self, world: World, node: Node, step: timedelta
+    ) -> None:
+        world.database += step
+        node.live(2 * TIMEOUT + 10, "talks")
+        assert told() == LOST
+        lost_at = SensorState.objects.get(pk="quiet").lost_at
+        assert world.database - timedelta(seconds=2 * TIMEOUT + 10) <= lost_at <= world.database
+
+    def test_after_it_silence_is_noticed_as_before(self, world: World, node: Node, step: timedelta) -> None:
+        world.database += step
+        node.live(20, "talks", "quiet")
+        node.live(TIMEOUT + 5, "talks")
+        assert told() == LOST
+        seen_at = SensorState.objects.get(pk="talks").seen_at
+        assert world.database - seen_at < timedelta(seconds=5)
+
+    def test_it_may_happen_while_nothing_runs(self, world: World, node: Node, step: timedelta) -> None:
+        world.wait(20)
+        world.database += step
+        node.start()
+        node.live(TIMEOUT - 1)
+        assert told() == []
+        node.live(10, "talks")
+        assert told() == LOST
+
+
+class TestRestart:
+    @pytest.mark.parametrize("away", range(21))
+    def test_after_any_outage_each_sensor_has_its_whole_time(self, world: World, node: Node, away: int) -> None:
+        world.wait(away)
+        node.start()
+        node.live(TIMEOUT - 1)
+        assert told() == []
+        node.live(TIMEOUT + 5, "talks")
+        assert told() == LOST
+
+    def test_outages_are_written_down(self, world: World, node: Node) -> None:
+        DeafSpan.objects.all().delete()
+        world.wait(2.5)
+        node.live(1)
+        assert DeafSpan.objects.count() == 1, "longer than two intervals"
+        node.live(2)
+        node.start()
+        node.live(1)
+        assert DeafSpan.objects.count() == 2, "a start, however quick"
+
+    def test_what_is_not_served_is_not_heard(self, world: World, node: Node) -> None:
+        heard_at = Hearing.objects.get().heard_at
+        world.wait(1)
+        assert not Ear(Hearing.Ear.CALLS).listen(lambda _: False)
+        assert Hearing.objects.get().heard_at == heard_at
