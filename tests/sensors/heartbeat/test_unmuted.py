@@ -30,7 +30,13 @@ def lose(*sensor_ids: str) -> datetime:
     """Let sensors be silent for two hours and be found so; return since when they are lost."""
     seen_at = cut_to_milliseconds(timezone.now() - 2 * HOUR)
     SensorState.objects.filter(pk__in=sensor_ids).update(
-        value=1, changed_at=seen_at, last_at=seen_at, last_id="a", seen_at=seen_at, check_at=seen_at + HOUR
+        value=1,
+        changed_at=seen_at,
+        last_at=seen_at,
+        last_id="a",
+        seen_at=seen_at,
+        heard_at=None,
+        check_at=seen_at + HOUR,
     )
     hear()
     sweep_once()
