@@ -5,6 +5,7 @@ that is gone, new children, a circle), the compensation fails: a state with an a
 """
 
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -15,7 +16,7 @@ from django.utils.translation import gettext_noop
 from config.common.wording import text_within
 from notifications.services.alerts import heal, raise_alert
 from notifications.services.events import Fact, record_events
-from processes.coordination.content import read_touched
+from processes.coordination.content import Unreadable, read_touched
 from processes.coordination.database_errors import Trouble, classify, say_error
 from processes.coordination.entities import BY_NAME, Entity, Key, Values, type_names
 from processes.coordination.models import AppEvent
@@ -97,8 +98,12 @@ def cancel_blocked(by: AppEvent, *, at: datetime) -> None:
 
 
 def _touched(event: AppEvent) -> set[Key]:
-    contents = event.payloads.values_list("content", flat=True)
-    return {key for content in contents for key in read_touched(content)}
+    """Return the rows that an event touches; what this version cannot read touches none that it knows."""
+    keys: set[Key] = set()
+    for content in event.payloads.values_list("content", flat=True):
+        with suppress(Unreadable):
+            keys |= read_touched(content)
+    return keys
 
 
 def tell_committed(events: Iterable[AppEvent], *, at: datetime) -> None:
