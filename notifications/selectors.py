@@ -83,6 +83,21 @@ def count_waiting(endpoint_ids: Collection[int]) -> dict[int, Waiting]:
     return {pk: Waiting(count) for pk, count in rows} if endpoint_ids else {}
 
 
+def find_next_attempt(  # noqa: PLR0913 (the columns that decide it)
+    *,
+    due_at: datetime | None,
+    is_forced: bool,
+    is_sending: bool,
+    probe_at: datetime | None,
+    not_before: datetime | None,
+    now: datetime,
+) -> datetime | None:
+    """Return when a message is tried next, now where that is due; None where nothing is sent to its receiver."""
+    if due_at is None or not is_sending:
+        return None
+    return max(each for each in (now, due_at, None if is_forced else probe_at, not_before) if each is not None)
+
+
 @dataclass(frozen=True)
 class Unreachable:
     """A receiver that does not answer."""

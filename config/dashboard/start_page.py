@@ -14,9 +14,11 @@ from django.utils.translation import gettext
 from config.dashboard.engines import EngineTile, engine_tiles, profile
 from config.dashboard.exchange_panel import ExchangePanel, build_panel
 from config.records.models import AccessKey, ChangeRecord
+from config.records.scopes import Scope, permission
 from config.records.selectors import visible_changes
 from notifications.models import Alert, Incident
 from notifications.selectors import FollowerLag, Unreachable, events_per_hour, find_unreachable, follower_lags
+from processes.workflows.models import WorkflowIncident
 
 ROWS = 5
 _TICKS = {"color": "#8b93a1", "maxRotation": 0, "autoSkipPadding": 14, "precision": 0}
@@ -53,13 +55,14 @@ class StartPage:
     unreachable: list[Unreachable] | None
     followers: list[FollowerLag] | None
     incidents: list[Incident] | None
+    workflow_incidents: list[WorkflowIncident] | None
     changes: list[ChangeRecord] | None
     exchange: ExchangePanel | None
 
     @property
     def is_calm(self) -> bool:
         """Whether nothing of what this person may see waits for somebody."""
-        return not (self.alerts or self.unreachable or self.incidents)
+        return not (self.alerts or self.unreachable or self.incidents or self.workflow_incidents)
 
 
 def fill(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
@@ -81,6 +84,7 @@ def build(request: HttpRequest, *, at: datetime) -> StartPage:
         unreachable=seen("notifications.view_delivery", lambda: find_unreachable(ROWS + 1)),
         followers=seen("notifications.view_follower", follower_lags),
         incidents=seen("notifications.view_incident", _open_incidents),
+        workflow_incidents=seen(f"records.{permission(Scope.WORKFLOWS_READ)}", _workflow_incidents),
         changes=seen("records.view_changerecord", lambda: list(visible_changes(request.user)[:ROWS])),
         exchange=seen("exchange.view_exchangeprocess", lambda: build_panel(at=at)),
     )
@@ -112,3 +116,9 @@ def _open_alerts() -> list[Alert]:
 def _open_incidents() -> list[Incident]:
     """Return one more than the page shows, so that it can tell whether there are others."""
     return list(Incident.objects.filter(resolved_at=None).order_by("-at")[: ROWS + 1])
+
+
+def _workflow_incidents() -> list[WorkflowIncident]:
+    """Return what stops workflows, one more than the page shows."""
+    rows = WorkflowIncident.objects.filter(status=WorkflowIncident.Status.OPEN).select_related("instance")
+    return list(rows.order_by("-opened_at")[: ROWS + 1])

@@ -2,8 +2,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.options import IncorrectLookupParameters
 from django.db.models import QuerySet, Value
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
@@ -20,8 +22,8 @@ from sensors.admin.words import ago, connection_badge, duration_since, state_wor
 from sensors.api.tables import answer_table
 from sensors.heartbeat.hearing import is_deaf
 from sensors.models import Sensor
-from sensors.selectors import SensorFilter, connection_of, matching_text
-from sensors.services.exports import export_sensors
+from sensors.selectors import connection_of, matching_text
+from sensors.services.exports import export_rows
 from sensors.services.links import link_sensors
 from sensors.services.sensors import create_sensor, set_sensors_active, update_sensor
 
@@ -180,13 +182,25 @@ class SensorAdmin(ModelAdmin[Sensor]):
 
         return ask_about_many(self, request, queryset, question=question, act=act)
 
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        answer = super().changelist_view(request, extra_context)
+        for button in (getattr(answer, "context_data", None) or {}).get("actions_list", []):
+            if request.GET and button.get("path") == reverse("admin:sensors_sensor_export_file"):
+                button["path"] += f"?{request.GET.urlencode()}"
+        return answer
+
     @action(description=_("Import"), permissions=["import"], url_path="import", icon="upload_file")
     def import_file(self, request: HttpRequest) -> HttpResponse:
         return import_page(self, request)
 
     @action(description=_("Export"), permissions=["view"], url_path="export", icon="download")
     def export_file(self, request: HttpRequest) -> Any:
-        return answer_table(export_sensors(SensorFilter()))
+        """Export what the list shows, on all its pages: the button carries what the list is asked for."""
+        try:
+            shown = self.get_changelist_instance(request).queryset
+        except IncorrectLookupParameters:
+            return HttpResponseRedirect(reverse("admin:sensors_sensor_changelist", query={"e": 1}))
+        return answer_table(export_rows(Sensor.objects.filter(pk__in=shown.order_by().values("pk"))))
 
 
 def _counted(words: str, unchanged: int) -> str:

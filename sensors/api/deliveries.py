@@ -8,6 +8,7 @@ from uuid import UUID
 
 import msgspec
 from django.db.models import QuerySet
+from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -21,7 +22,7 @@ from config.records.schema import PAGE_PARAMETERS
 from config.records.scopes import Scope
 from notifications.errors import DeliveryNotFound
 from notifications.models import Attempt, Delivery
-from notifications.selectors import attempts_of, newest_about
+from notifications.selectors import attempts_of, find_next_attempt, newest_about
 from notifications.services.resending import resend
 from sensors.api.history import CLIENTS_TOO, READ, check_client
 from sensors.api.history_shapes import DeliveryListSerializer, DeliverySerializer
@@ -40,6 +41,11 @@ COLUMNS = (
     "correlation_id",
     "created_at",
     "message_id",
+    "is_forced",
+    "endpoint__active",
+    "endpoint__paused",
+    "endpoint__probe_at",
+    "endpoint__not_before",
 )
 ABOUT = "deliveries about a subject"
 
@@ -134,6 +140,22 @@ class _Row(NamedTuple):
     correlation_id: str
     created_at: datetime
     message_id: UUID | None
+    is_forced: bool
+    is_active: bool
+    is_paused: bool
+    probe_at: datetime | None
+    not_before: datetime | None
+
+    def next_attempt(self) -> str | None:
+        at = find_next_attempt(
+            due_at=self.due_at,
+            is_forced=self.is_forced,
+            is_sending=self.is_active and not self.is_paused,
+            probe_at=self.probe_at,
+            not_before=self.not_before,
+            now=timezone.now(),
+        )
+        return None if at is None else format_moment(at)
 
 
 def present_attempt(attempt: Attempt) -> AttemptAnswer:
@@ -192,7 +214,7 @@ def _present_one(row: _Row, attempts: list[AttemptAnswer]) -> DeliveryAnswer:
         status=row.status,
         reason=row.reason,
         attempts=attempts,
-        next_attempt_at=None if row.due_at is None else format_moment(row.due_at),
+        next_attempt_at=row.next_attempt(),
         correlation_id=row.correlation_id,
         webhook_id=str(row.message_id or row.id),
     )

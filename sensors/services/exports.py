@@ -4,6 +4,9 @@ import csv
 import io
 from collections.abc import Iterable, Iterator
 
+from django.db.models import QuerySet
+
+from sensors.models import Sensor
 from sensors.selectors import SensorFilter, clients_of, matching_sensors
 from sensors.services.sheets import COLUMNS, protect
 
@@ -11,9 +14,13 @@ ROWS_AT_ONCE = 2000
 
 
 def export_sensors(wanted: SensorFilter) -> Iterator[bytes]:
+    return export_rows(matching_sensors(wanted))
+
+
+def export_rows(wanted: QuerySet[Sensor]) -> Iterator[bytes]:
     """Yield the table piece by piece; the ids of a sensor's clients are separated by spaces."""
     yield _write([COLUMNS])
-    sensors = matching_sensors(wanted).order_by("pk").values_list(*COLUMNS[:-1])
+    sensors = wanted.order_by("pk").values_list(*COLUMNS[:-1])
     rows = list(sensors[:ROWS_AT_ONCE])
     while rows:
         clients = clients_of([row[0] for row in rows])

@@ -3,10 +3,14 @@
 SQLite lets one writer in at a time and makes the others poll, which starves some of them when many threads write. The
 lock queues the threads of this process; other processes still meet SQLite's own lock and its busy time-out. Every
 `atomic` block begins IMMEDIATE (see the settings), so each is a write transaction from its first statement.
+
+SQLite's own LIKE folds the case of A to Z alone; here it folds that of every letter, as on PostgreSQL.
 """
 
+import re
 import threading
 from collections import defaultdict
+from functools import lru_cache
 from typing import Any
 
 from django.db.backends.sqlite3 import base
@@ -19,6 +23,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._write_lock: threading.Lock | None = None
+
+    def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+        connection = super().get_new_connection(conn_params)
+        for arguments in (2, 3):  # without and with ESCAPE
+            connection.create_function("like", arguments, _like, deterministic=True)
+        return connection
 
     def _start_transaction_under_autocommit(self) -> None:
         lock = _locks[str(self.settings_dict["NAME"])]
@@ -51,3 +61,23 @@ class DatabaseWrapper(base.DatabaseWrapper):
         lock, self._write_lock = self._write_lock, None
         if lock is not None:
             lock.release()
+
+
+def _like(pattern: Any, text: Any, escape: str = "") -> bool | None:
+    """Say whether a text is like a pattern; the operator LIKE calls it with its sides turned round."""
+    if pattern is None or text is None:
+        return None
+    return _compile(str(pattern), escape).fullmatch(str(text)) is not None
+
+
+@lru_cache(maxsize=200)
+def _compile(pattern: str, escape: str) -> re.Pattern[str]:
+    places = {"%": ".*", "_": "."}
+    parts, is_escaped = list[str](), False
+    for letter in pattern:
+        if escape and letter == escape and not is_escaped:
+            is_escaped = True
+            continue
+        parts.append(re.escape(letter) if is_escaped else places.get(letter, re.escape(letter)))
+        is_escaped = False
+    return re.compile("".join(parts), re.IGNORECASE | re.DOTALL)

@@ -117,7 +117,7 @@ class TestStartPage:
         client = signed_in(admin)
         make_content(30)
         AccessKey.objects.all().delete()
-        with django_assert_max_num_queries(16):
+        with django_assert_max_num_queries(17):
             assert client.get("/admin/").status_code == 200
 
     @pytest.mark.parametrize(("language", "words"), [("en", "Open incidents"), ("ru", "Открытые инциденты")])

@@ -69,6 +69,13 @@ class TestInbox:
             operator.get(LIST)
 
 
+class TestEmptyInbox:
+    def test_tells_what_is_left_out_from_what_is_not_there(self, operator: Client) -> None:
+        assert "Nothing here yet." in operator.get(LIST).content.decode()
+        resolve(raised().pk, "staff:ivan")
+        assert "Nothing matches." in operator.get(LIST).content.decode()
+
+
 class TestPage:
     def test_tells_what_happened_and_who_was_told(self, operator: Client) -> None:
         two_rungs()

@@ -254,14 +254,35 @@ class TestBulkActions:
 
 
 class TestExport:
-    def test_is_the_table_that_the_import_takes(self) -> None:
-        make_sensor("0xA", address="=1")
+    def export(self, **query: str) -> list[bytes]:
         person: User = member_of("viewer")
 
         async def fetch() -> bytes:
             browser = AsyncClient()
             await browser.aforce_login(person)
-            answer: Any = await browser.get(f"{LIST}export/")
+            answer: Any = await browser.get(f"{LIST}export/", query)
             return b"".join([piece async for piece in answer])
 
-        assert async_to_sync(fetch)().splitlines()[1] == b"0xA,'=1,,true,3600,"
+        return async_to_sync(fetch)().splitlines()[1:]
+
+    def test_is_the_table_that_the_import_takes(self) -> None:
+        make_sensor("0xA", address="=1")
+        assert self.export() == [b"0xA,'=1,,true,3600,"]
+
+    @pytest.mark.parametrize(
+        ("query", "ids"),
+        [
+            ({"q": "north"}, [b"a1", b"a2"]),
+            ({"q": "north", "active": "0"}, [b"a2"]),
+            ({"active": "1", "p": "7"}, [b"a1", b"b1"]),
+        ],
+    )
+    def test_is_what_the_list_shows_on_all_its_pages(self, query: dict[str, str], ids: list[bytes]) -> None:
+        for pk, address, active in (("a1", "north 1", True), ("a2", "north 2", False), ("b1", "south", True)):
+            make_sensor(pk, address=address, active=active)
+        assert [line.split(b",")[0] for line in self.export(**query)] == ids
+
+    def test_the_button_carries_what_the_list_is_asked_for(self) -> None:
+        make_sensor("a1", address="north 1")
+        page = signed_in("viewer").get(LIST, {"q": "north", "active": "1"}).content.decode()
+        assert f'href="{LIST}export/?q=north&amp;active=1"' in page

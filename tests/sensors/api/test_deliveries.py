@@ -10,7 +10,7 @@ from django.db import connection
 from django.utils import timezone
 
 from config.common.encryption import encrypt
-from config.common.moments import format_moment
+from config.common.moments import cut_to_milliseconds, format_moment
 from config.records.models import ChangeRecord
 from notifications.models import Attempt, Delivery, Endpoint, ListedSubject
 from notifications.sending.claims import Claim
@@ -126,6 +126,32 @@ class TestAlerts:
         caller = of_client(owner)
         assert caller("GET", f"/deliveries/{alert.pk}/").status_code == 404
         assert ids(caller("GET", f"/clients/{owner.pk}/deliveries/")) == []
+
+
+class TestNextAttempt:
+    @pytest.mark.parametrize(
+        ("endpoint", "expected"),
+        [
+            ({}, "now"),
+            ({"opened_at": -60, "probe_at": 600}, 600),
+            ({"not_before": 900}, 900),
+            ({"paused": True}, None),
+        ],
+    )
+    def test_is_never_in_the_past(
+        self, owner: Client, operator: Caller, endpoint: dict[str, Any], expected: int | str | None
+    ) -> None:
+        now = cut_to_milliseconds(timezone.now())
+        row = make_delivery("0xA", owner, due_at=now - timedelta(hours=1))
+        times = {name: now + timedelta(seconds=value) for name, value in endpoint.items() if value is not True}
+        Endpoint.objects.filter(pk=owner.endpoint_id).update(**{**endpoint, **times})
+        shown = service("history:read")("GET", f"/deliveries/{row.pk}/").json()["next_attempt_at"]
+        if isinstance(expected, int):
+            assert shown == format_moment(now + timedelta(seconds=expected))
+        elif expected is None:
+            assert shown is None
+        else:
+            assert shown >= format_moment(now)
 
 
 class TestResend:

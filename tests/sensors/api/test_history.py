@@ -332,6 +332,7 @@ class TestEvents:
 class TestDeliveries:
     def test_has_the_shape_of_the_contract(self, owner: Client, key: str) -> None:
         accept(1)
+        Delivery.objects.update(due_at=timezone.now() + timedelta(hours=1))
         row = get("/sensors/0xA/deliveries/", key).json()["results"][0]
         delivery = Delivery.objects.get()
         assert row == {

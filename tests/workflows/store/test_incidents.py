@@ -5,6 +5,7 @@ from notifications.models import Alert
 from notifications.services.alerts import resolve
 from processes.workflows import errors
 from processes.workflows.models import WorkflowIncident, WorkflowInstance, WorkflowTimer
+from tests.staff import signed_in
 from tests.workflows.store.files import chain, flow, process, script, timer, user
 from tests.workflows.store.scene import Scene
 
@@ -36,6 +37,12 @@ class TestOpenIncident:
         head = scene.complete(scene.begin(DIVIDES, x=0, record="r1"))
         alert = Alert.objects.get()
         assert (alert.kind, alert.subject) == ("workflow.incident", f"workflow/{head.id}")
+
+    def test_the_start_page_shows_it(self, scene: Scene) -> None:
+        scene.complete(scene.begin(DIVIDES, x=0))
+        page = signed_in("administrator").get("/admin/").content.decode()
+        assert f"/admin/workflows/workflowinstance/{WorkflowInstance.objects.get().pk}/change/" in page
+        assert "every follower has taken" not in page
 
     def test_the_alert_is_closed_by_who_settles_it_alone(self, scene: Scene) -> None:
         scene.complete(scene.begin(DIVIDES, x=0))
