@@ -6,12 +6,13 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.urls import reverse
+from django.utils import timezone
 
 from config.common.moments import format_moment
 from config.common.sql import among
 from config.records.tracing import Step
 from notifications.models import Alert, Attempt, Delivery, Event, ListedSubject, RepeatSession
-from notifications.selectors import attempts_of
+from notifications.selectors import attempts_of, find_next_attempt
 from notifications.sending.outcomes import ATTEMPTED
 from notifications.services.alerts import subject_of
 
@@ -71,11 +72,24 @@ def _owed(delivery: Delivery) -> Step:
         "reason": delivery.reason,
         "attempts": delivery.attempts_made,
         "superseded_by": delivery.superseded_by_id,
-        "next_attempt_at": None if delivery.due_at is None else format_moment(delivery.due_at),
+        "next_attempt_at": _next_attempt(delivery),
     }
     page = reverse("admin:notifications_delivery_change", args=[delivery.pk])
     summary = f"{delivery} → {delivery.endpoint.url}"
     return Step(delivery.created_at, "delivery", delivery.pk, summary, delivery.status, data, page)
+
+
+def _next_attempt(delivery: Delivery) -> str | None:
+    endpoint = delivery.endpoint
+    at = find_next_attempt(
+        due_at=delivery.due_at,
+        is_forced=delivery.is_forced,
+        is_sending=endpoint.active and not endpoint.paused,
+        probe_at=endpoint.probe_at,
+        not_before=endpoint.not_before,
+        now=timezone.now(),
+    )
+    return None if at is None else format_moment(at)
 
 
 def _tried(attempt: Attempt) -> Step:

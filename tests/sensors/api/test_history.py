@@ -345,6 +345,7 @@ class TestDeliveries:
             "attempts": [],
             "next_attempt_at": format_moment(delivery.due_at or NOON),
             "correlation_id": delivery.correlation_id,
+            "webhook_id": str(delivery.message_id),
         }
         assert get(f"/deliveries/{delivery.pk}/", key).json() == row
 

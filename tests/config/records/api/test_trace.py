@@ -112,7 +112,7 @@ class TestTrace:
                 owe_state(endpoint, f"thing/{number}")
                 raised(subject=f"s{number}")
         answer(*claim())
-        with django_assert_max_num_queries(18):
+        with django_assert_max_num_queries(20):
             operator("GET", f"/trace/{CHAIN}/")
 
 
