@@ -3,6 +3,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from notifications.models import Event
+from sensors.api import signals
 from sensors.heartbeat import clock as clocks
 from sensors.heartbeat import hearing, sweep
 from sensors.heartbeat.clock import Clock
@@ -12,6 +13,7 @@ from sensors.ingest import apply
 from sensors.ingest.apply import apply_signals
 from sensors.ingest.signals import Signal, milliseconds
 from sensors.models import DeafSpan, Hearing, SensorState, SteadyClock
+from tests.sensors.api.callers import service
 from tests.sensors.registry import make_sensor
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
@@ -79,6 +81,19 @@ class TestClock:
         clock._ask = answer_late
         assert clock.look() is not None
         assert clock.now() >= world.database - timedelta(milliseconds=10)
+
+
+def test_last_seen_is_by_the_clock_of_the_database_whatever_the_node_says(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_sensor("0xA")
+    clock = world.new_clock()
+    clock.look()
+    monkeypatch.setattr(signals, "clock", clock)
+    monkeypatch.setattr(apply, "clock", clock)
+    service("signals:write")("POST", "/signals/", {"sensor_id": "0xA", "data": 1})
+    state = SensorState.objects.get()
+    assert (state.seen_at, state.heard_at, state.check_at) == (NOON, NOON, NOON + HOUR)
 
 
 class Node:
