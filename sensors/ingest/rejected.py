@@ -1,14 +1,21 @@
-"""Keep what was refused, folded by reason, sensor and minute, so that a storm of bad signals stays a few rows."""
+"""Keep what was refused, folded by reason, sensor and minute, so that a storm of bad signals stays a few rows.
+
+Ids that nobody has registered cost their sender nothing, so a minute has a row for the first of them alone.
+"""
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
 
-from django.db import connection
-
-from config.common import sql
+from config.common.sql import run_for_rows
 from config.common.text import clean_text
 from sensors.ingest.signals import Rejection
+
+MOST_SENSORS = 1000
+"""So many sensors have a row of their own in a minute of one reason; those beyond are counted under the empty id.
+
+Consumers do not wait for each other to keep it to the letter: those that write at the same moment may each fill the
+room that is left.
+"""
 
 
 def record_rejections(rejections: Iterable[Rejection], *, now: datetime) -> None:
@@ -19,15 +26,8 @@ def record_rejections(rejections: Iterable[Rejection], *, now: datetime) -> None
         key = (rejection.code.value, clean_text(rejection.sensor_id, 64))
         count = folded[key][0] if key in folded else 0
         folded[key] = (count + 1, rejection)
-    if not folded:
-        return
     rows = [
-        (code, sensor_id, _time(minute), count, clean_text(last.message, 300), clean_text(last.raw, 1024), _time(now))
+        (code, sensor_id, minute, count, clean_text(last.message, 300), clean_text(last.raw, 1024), now, MOST_SENSORS)
         for (code, sensor_id), (count, last) in sorted(folded.items())
     ]
-    with connection.cursor() as cursor:
-        cursor.executemany(sql.load("sensors", "record_rejection"), rows)
-
-
-def _time(moment: datetime) -> Any:
-    return connection.ops.adapt_datetimefield_value(moment)
+    run_for_rows("sensors", "record_rejections", rows)

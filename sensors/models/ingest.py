@@ -6,6 +6,7 @@ from django.utils.translation import gettext_lazy as _
 class RejectedSignal(models.Model):
     """A signal that was refused, with the reason; equal ones within a minute are folded into one row.
 
+    Beyond a number of sensors a minute and reason the rest has one row without a sensor.
     `recorded_at` is that minute: part of the key, and on PostgreSQL the table is partitioned by its day.
     """
 
@@ -22,7 +23,8 @@ class RejectedSignal(models.Model):
         verbose_name_plural = _("rejected signals")
         ordering = ["-recorded_at", "-id"]
         constraints = [
-            models.UniqueConstraint(name="rejected_folded_by_minute", fields=["code", "sensor_id", "recorded_at"])
+            # The minute first: recording reads what a minute holds, and the watch for storms sums it.
+            models.UniqueConstraint(name="rejected_folded_by_minute", fields=["recorded_at", "code", "sensor_id"])
         ]
 
     def __str__(self) -> str:

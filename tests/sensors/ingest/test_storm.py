@@ -38,6 +38,14 @@ class TestWatchRejectedOnce:
         assert alert.words == "More than 10 signals a minute are refused"
         assert alert.detail["reason"] == "no such sensor is registered"
 
+    def test_those_that_share_the_row_of_the_rest_are_counted(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("sensors.ingest.rejected.MOST_SENSORS", 3)
+        refuse(50, sensors=50)
+        for code in (Code.BAD_DATA, Code.BAD_TIME, Code.BAD_SHAPE):
+            record_rejections([Rejection(n, code, "no", f"t{n}") for n in range(9)], now=timezone.now())
+        watch_rejected_once()
+        assert Alert.objects.get().detail["refused"] == 77
+
     def test_fewer_are_none(self) -> None:
         refuse(10)
         watch_rejected_once()
