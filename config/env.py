@@ -80,6 +80,7 @@ class Environment:
     event_days: int
     rejected_days: int
     retention_days: int
+    change_days: int
     delivery_base_seconds: int
     delivery_attempts: int
     delivery_slots: int
@@ -141,6 +142,7 @@ def read(variables: Mapping[str, str]) -> Environment:
         event_days=source.integer("EVENT_DAYS", 30, 1, 3650),
         rejected_days=source.integer("REJECTED_DAYS", 7, 1, 3650),
         retention_days=source.integer("RETENTION_DAYS", 90, 1, 3650),
+        change_days=source.integer("CHANGE_DAYS", 1095, 1, 36_500),
         delivery_base_seconds=source.integer("DELIVERY_BASE_SECONDS", 300, 1, 86_400),
         delivery_attempts=source.integer("DELIVERY_ATTEMPTS", 10, 1, 100),
         delivery_slots=source.integer("DELIVERY_SLOTS", 100, 1, 5000),

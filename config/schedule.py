@@ -32,13 +32,19 @@ SCHEDULE = (
         name="forget_old_answers",
         function="config.records.services.upkeep.forget_old_answers",
         at=crontab(minute="7"),
-        sentence="Delete stored answers to repeated calls after a day, and counts of failed sign-ins that are over.",
+        sentence="Delete stored answers to repeated calls after a day, and sign-ins, failed or not, that are over.",
     ),
     Upkeep(
         name="forget_old_log",
         function="config.records.services.upkeep.forget_old_log",
         at=crontab(minute="53", hour="1"),
         sentence="Delete entries of the log older than RETENTION_DAYS; those of exchange processes stay.",
+    ),
+    Upkeep(
+        name="forget_old_changes",
+        function="config.records.services.upkeep.forget_old_changes",
+        at=crontab(minute="57", hour="1"),
+        sentence="Delete lines of the change log older than CHANGE_DAYS; those that are still needed stay.",
     ),
     Upkeep(
         name="keep_partitions",
@@ -65,6 +71,12 @@ SCHEDULE = (
         function="notifications.services.parked.forget_old_parked",
         at=crontab(minute="49", hour="1"),
         sentence="Delete parked messages that were decided more than RETENTION_DAYS ago, and old counts of tries.",
+    ),
+    Upkeep(
+        name="forget_old_alerts",
+        function="notifications.services.forgetting.forget_old_alerts",
+        at=crontab(minute="51", hour="1"),
+        sentence="Delete alerts and incidents that were resolved more than RETENTION_DAYS ago; open ones stay.",
     ),
     Upkeep(
         name="keep_rejected",

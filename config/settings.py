@@ -234,6 +234,7 @@ EXCHANGE_READY_TIMEOUT = ENV.exchange_ready_timeout
 EVENT_DAYS = ENV.event_days
 REJECTED_DAYS = ENV.rejected_days
 RETENTION_DAYS = ENV.retention_days
+CHANGE_DAYS = ENV.change_days
 DELIVERY_BASE_SECONDS = ENV.delivery_base_seconds
 DELIVERY_ATTEMPTS = ENV.delivery_attempts
 DELIVERY_SLOTS = ENV.delivery_slots

@@ -69,6 +69,8 @@ class Alert(models.Model):
             models.Index(name="alert_status", fields=["status", "-id"]),
             # An alert that is raised again inherits the time for which the last one of its subject was muted.
             models.Index(name="alert_muted", fields=["kind", "subject"], condition=Q(muted_until__isnull=False)),
+            # The daily upkeep deletes what was resolved long ago.
+            models.Index(name="alert_resolved", fields=["resolved_at"], condition=Q(status="resolved")),
             # The trace collects what one call caused.
             models.Index(name="alert_correlation", fields=["correlation_id"], condition=~Q(correlation_id="")),
         ]

@@ -50,6 +50,8 @@ class Incident(models.Model):
         indexes = [
             # The start page and the list show the open ones.
             models.Index(name="incident_open", fields=["at"], condition=Q(resolved_at__isnull=True)),
+            # The daily upkeep deletes what was resolved long ago.
+            models.Index(name="incident_resolved", fields=["resolved_at"], condition=Q(resolved_at__isnull=False)),
         ]
 
     def __str__(self) -> str:

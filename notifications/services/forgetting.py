@@ -1,4 +1,4 @@
-"""Keep deliveries and their attempts in their bounds: what is old goes, what may still be sent stays."""
+"""Keep deliveries, attempts and alerts in their bounds: what is old and over goes, what may still be sent stays."""
 
 from datetime import datetime, timedelta
 
@@ -9,7 +9,8 @@ from django.utils import timezone
 
 from config.common.partitions import drop_days_before, ensure_partitions
 from config.common.sql import among_numbers
-from notifications.models import Attempt, Delivery
+from config.records.services.upkeep import delete_in_batches
+from notifications.models import Alert, Attempt, Delivery, Incident
 from notifications.selectors import first_delivery_since
 from notifications.services.deliveries import SUPERSEDING
 
@@ -38,6 +39,19 @@ def forget_old_deliveries() -> None:
     while step := _next_ids(after, end):
         _delete(step, oldest)
         after = step[-1]
+
+
+def forget_old_alerts() -> None:
+    """Delete alerts and incidents of followers that were resolved more than `RETENTION_DAYS` ago; open ones stay.
+
+    Their messages are deliveries and go by themselves. An alert that is muted stays: a new one of its subject
+    inherits the rest of that time.
+    """
+    now = timezone.now()
+    over = {"resolved_at__lt": now - timedelta(days=settings.RETENTION_DAYS)}
+    alerts = Alert.objects.filter(status=Alert.Status.RESOLVED, **over)
+    delete_in_batches(alerts.filter(Q(muted_until=None) | Q(muted_until__lte=now)), order="resolved_at")
+    delete_in_batches(Incident.objects.filter(**over), order="resolved_at")
 
 
 def _next_ids(after: int, end: int) -> list[int]:

@@ -10,6 +10,7 @@ from django.utils import timezone
 from config.common.text import clean_text
 from config.engines.amqp_messages import properties_of
 from config.engines.publisher import NotPublished, Publisher
+from config.records.services.upkeep import delete_in_batches
 from notifications.errors import NotSentAgain, ParkedMessageDecided, ParkedMessageNotFound
 from notifications.models import MessageFailure, ParkedMessage
 from notifications.services.alerts import heal
@@ -55,7 +56,7 @@ def has_parked(subject: str) -> bool:
 def forget_old_parked() -> None:
     """Delete what was decided more than `RETENTION_DAYS` ago, and counts of messages that left in another way."""
     decided_before = timezone.now() - timedelta(days=settings.RETENTION_DAYS)
-    ParkedMessage.objects.filter(decided_at__lt=decided_before).delete()
+    delete_in_batches(ParkedMessage.objects.filter(decided_at__lt=decided_before))
     MessageFailure.objects.filter(tried_at__lt=Now() - FORGOTTEN_AFTER).delete()
 
 

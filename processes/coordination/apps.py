@@ -12,7 +12,7 @@ class CoordinationConfig(AppConfig):
         from django.db.models.signals import post_migrate
 
         from config.common.work import Work, register_work
-        from config.records.services.changes import on_changes
+        from config.records.services.changes import keep_changes_from, on_changes
         from config.records.tracing import Tracing, register_tracing
         from notifications.decisions import register_decision
         from processes.coordination import works
@@ -20,11 +20,12 @@ class CoordinationConfig(AppConfig):
         from processes.coordination.tracing import trace_events
         from processes.coordination.watching import look_for_absences
         from processes.coordination.writer.compensating import ALERT, awaits_operator
-        from processes.coordination.writer.registry import note_changes
+        from processes.coordination.writer.registry import first_unread_change, note_changes
 
         post_migrate.connect(keep_rows, dispatch_uid="coordination.keep_rows")
         register_decision(ALERT, awaits_operator)
         on_changes(note_changes)
+        keep_changes_from(first_unread_change)
         register_tracing(Tracing("coordination.view_appevent", trace_events))
         register_work(Work(name=works.ABSENCES, run_once=look_for_absences, every=10.0))
         if settings.AMQP_URL:  # `run_coordination` does it; what is rung for is found by its next look

@@ -8,9 +8,9 @@ from django.utils import timezone
 
 from config.common.partitions import ensure_partitions
 from notifications.errors import DeliveryNotFound
-from notifications.models import Attempt, Delivery, ListedSubject
+from notifications.models import Alert, Attempt, Delivery, Follower, Incident, ListedSubject
 from notifications.selectors import first_delivery_since
-from notifications.services.forgetting import forget_old_deliveries, keep_attempts
+from notifications.services.forgetting import forget_old_alerts, forget_old_deliveries, keep_attempts
 from notifications.services.resending import resend
 from tests.notifications.sending.owing import make_endpoint, owe_state
 
@@ -145,3 +145,49 @@ def _was_resent(pk: int) -> bool:
         return resend(pk, "staff:olga")
     except DeliveryNotFound:
         return False
+
+
+def alert(kind: str, *, status: str = "resolved", days_ago: float = 91, **values: Any) -> Alert:
+    at = timezone.now() - timedelta(days=days_ago)
+    values |= {"resolved_at": at} if status == "resolved" else {}
+    values |= {"acknowledged_by": "olga", "acknowledged_at": at} if status == "acknowledged" else {}
+    return Alert.objects.create(kind=kind, subject="x", title="x", status=status, first_at=at, last_at=at, **values)
+
+
+def incident(position: int, *, days_ago: float = 91, is_open: bool = False) -> Incident:
+    at = timezone.now() - timedelta(days=days_ago)
+    over = {} if is_open else {"resolved_at": at, "resolution": "dismissed"}
+    follower, _ = Follower.objects.get_or_create(name="history-test")
+    return Incident.objects.create(
+        follower=follower, position=position, type="t", subject="s", event={}, error="e", at=at, **over
+    )
+
+
+class TestForgetOldAlerts:
+    def test_alerts_resolved_long_ago_go_and_others_stay(self) -> None:
+        alert("old")
+        stays = [alert("young", days_ago=89), alert("open", status="open"), alert("taken", status="acknowledged")]
+        forget_old_alerts()
+        assert set(Alert.objects.all()) == set(stays)
+
+    def test_the_rest_of_a_mute_is_kept_for_the_next_alert(self) -> None:
+        now = timezone.now()
+        muted = alert("muted", muted_until=now + timedelta(days=1))
+        alert("was muted", muted_until=now - timedelta(days=1))
+        forget_old_alerts()
+        assert list(Alert.objects.all()) == [muted]
+
+    def test_incidents_resolved_long_ago_go_and_others_stay(self) -> None:
+        incident(1)
+        stays = [incident(2, days_ago=89), incident(3, is_open=True)]
+        forget_old_alerts()
+        assert set(Incident.objects.all()) == set(stays)
+
+    def test_goes_through_more_than_one_step(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("config.records.services.upkeep.BATCH", 3)
+        for number in range(7):
+            alert(f"k{number}")
+            incident(number)
+        forget_old_alerts()
+        assert not Alert.objects.exists()
+        assert not Incident.objects.exists()

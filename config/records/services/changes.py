@@ -68,6 +68,7 @@ class Change:
 
 Listener: TypeAlias = Callable[[Sequence[Change], Sequence[int]], None]
 _listeners: list[Listener] = []
+_needs: list[Callable[[], int | None]] = []
 
 
 def track(tracked: Tracked) -> None:
@@ -93,6 +94,16 @@ def snapshot(kind: str, subject: object) -> Values:
 def on_changes(listener: Listener) -> None:
     """Let an app hear of every change, in its transaction, with the ids of the lines that were written."""
     _listeners.append(listener)
+
+
+def keep_changes_from(need: Callable[[], int | None]) -> None:
+    """Let an app say, by the id of a line, from which on it still needs the log."""
+    _needs.append(need)
+
+
+def first_needed_change() -> int | None:
+    """Return the first line that must stay, however old it is; None where nobody needs any."""
+    return min((first for need in _needs if (first := need()) is not None), default=None)
 
 
 def record_change(

@@ -83,6 +83,12 @@ def fill_once(*, at: datetime) -> bool:
     return bool(events)
 
 
+def first_unread_change() -> int | None:
+    """Return the first line of the change log of which the payloads are still to be made."""
+    waiting = AppEvent.objects.filter(changes__isnull=False).values_list("changes", flat=True)
+    return min((pk for ids in waiting.iterator() for pk in ids or ()), default=None)
+
+
 def _few_lines(events: Iterable[AppEvent]) -> list[AppEvent]:
     chosen: list[AppEvent] = []
     lines = 0

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ from django.utils import timezone
 
 from config.records.models import ChangeRecord
 from config.records.services.changes import record_change
+from config.records.services.upkeep import forget_old_changes
 from processes.coordination.content import RowChange, read_content
 from processes.coordination.models import AppEvent, AppEventPayload
 from processes.coordination.models.writer import COMMITS, ROLLBACKS
@@ -41,6 +43,20 @@ def told(event: AppEvent | None = None) -> list[tuple[str, Any, str]]:
     chosen = event or AppEvent.objects.latest("pk")
     changes = [read_content(each.content) for each in chosen.payloads.order_by("pk")]
     return [(change.entity.name, change.id, change.op.value) for change in changes]
+
+
+class TestFirstUnreadChange:
+    def test_lines_of_which_no_payloads_are_made_yet_outlive_their_days(self, settings: Any) -> None:
+        make_sensor("0xA")
+        fill()
+        make_sensor("0xB")
+        ChangeRecord.objects.update(at=timezone.now() - timedelta(days=settings.CHANGE_DAYS + 1))
+        forget_old_changes()
+        assert [line.object_id for line in ChangeRecord.objects.all()] == ["0xB"]
+        fill()
+        assert told() == [("Sensor", "0xB", "insert")]
+        forget_old_changes()
+        assert not ChangeRecord.objects.exists()
 
 
 class TestNoteChanges:
