@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from config.common.partitions import drop_days_before, ensure_partitions
 from notifications.followers import followings
-from notifications.models import Event, Follower
+from notifications.models import Event, EventHour, Follower
 
 STEP = 5000
 
@@ -23,6 +23,7 @@ def keep_partitions() -> None:
         drop_days_before(Event, day=oldest.date(), may_go=_is_read)
     else:
         _delete_before(oldest)
+    EventHour.objects.filter(hour__lt=oldest).delete()
 
 
 def _read_by_all() -> int:

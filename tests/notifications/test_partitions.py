@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from config.common.partitions import ensure_partitions
 from notifications.followers import Following
-from notifications.models import Event, Follower
+from notifications.models import Event, EventHour, Follower
 from notifications.services.partitions import keep_partitions
 from notifications.services.relay import relay_once
 from tests.notifications.facts import tell
@@ -37,6 +37,13 @@ class TestKeepPartitions:
         self.make_day_and_age(old)
         keep_partitions()
         assert list(Event.objects.values_list("pk", flat=True)) == [young.pk]
+
+    def test_counts_of_old_hours_go_with_their_events(self) -> None:
+        young = timezone.now().replace(minute=0, second=0, microsecond=0)
+        for hour in (LONG_AGO, young):
+            EventHour.objects.create(hour=hour, count=1)
+        keep_partitions()
+        assert EventHour.objects.get().hour == young
 
     def test_an_old_event_that_a_follower_has_not_read_stays(self, following: Callable[..., Following]) -> None:
         following(lambda events: None)
