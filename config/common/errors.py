@@ -50,6 +50,21 @@ class NotPermitted(ApplicationError):
     code = "forbidden"
 
 
+class ScopeMissing(NotPermitted):
+    """This key or account may not do that: it lacks a scope."""
+
+    code = "forbidden"
+
+    def __init__(self, scope: str) -> None:
+        super().__init__(gettext("This needs the scope “%(scope)s”.") % {"scope": scope}, scope=scope)
+
+
+class WrongKind(NotPermitted):
+    """This call is for keys of another kind."""
+
+    code = "forbidden"
+
+
 class DatabaseAway(ApplicationError):
     """The database cannot be reached; nothing has changed. Repeat the call a little later."""
 
@@ -90,6 +105,11 @@ class TooLarge(ApplicationError):
     """The body is larger than this call takes. Nothing of it has been kept."""
 
     status = 413
+
+    def __init__(self, limit: int) -> None:
+        """Say the limit, which is in bytes."""
+        words = gettext("Larger than %(limit)d bytes, the most that is taken here. Nothing of it has been kept.")
+        super().__init__(words % {"limit": limit}, limit=limit)
 
 
 class InternalError(ApplicationError):

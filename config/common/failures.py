@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import psycopg
+from django.conf import settings
 from django.core import exceptions as django_errors
 from django.db import DataError, IntegrityError, InterfaceError, OperationalError
 from django.http import Http404
@@ -105,7 +106,7 @@ def _of_django(error: BaseException) -> ApplicationError | None:
     if isinstance(error, django_errors.PermissionDenied):
         return NotPermitted()
     if isinstance(error, django_errors.RequestDataTooBig):
-        return TooLarge()
+        return TooLarge(settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0)
     if isinstance(error, django_errors.ValidationError):
         return Invalid(_flattened(rest_errors.ValidationError(_rules(error)).detail))
     if isinstance(error, django_errors.SuspiciousOperation | django_errors.BadRequest | MultiPartParserError):

@@ -149,7 +149,7 @@ class _Ends:
     ) -> None:
         self._receive, self._send = receive, send
         self._mark = (HEADER, correlation_id.encode())
-        self._left = limit
+        self._limit = self._left = limit
         self._body_patience, self._reader_patience = body_patience, reader_patience
         self._body_is_complete = False
         self._cut = asyncio.Event()
@@ -170,7 +170,7 @@ class _Ends:
             return message
         self._left -= len(message.get("body", b""))
         if self._left < 0:
-            return self._cut_off(TooLarge())
+            return self._cut_off(TooLarge(self._limit))
         self._body_is_complete = not message.get("more_body", False)
         return message
 
@@ -238,7 +238,7 @@ def _check_head(scope: HTTPScope, limit: int) -> None:
     if b"%00" in query or b"\0" in query or not _is_utf8(query):
         raise Invalid({"query": ["must be UTF-8 without the NUL character"]})
     if any(_exceeds(length, limit) for length in _headers(scope, b"content-length")):
-        raise TooLarge
+        raise TooLarge(limit)
 
 
 def _exceeds(length: bytes, limit: int) -> bool:

@@ -7,15 +7,19 @@ from typing import Any, ClassVar
 
 from django.conf import settings
 from django.http import HttpRequest
+from django.utils.translation import gettext
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.settings import api_settings
 from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 
+from config.common.errors import Invalid
 from config.common.rates import configured_rates, seconds_to_wait
 from config.records.idempotency import answer_once
 from config.records.models import AccessKey
 from config.records.refusals import note_answer
+from config.records.schema import query_names
 from config.records.scopes import Scope
 
 
@@ -57,8 +61,16 @@ class ApiView(APIView):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
+        self._refuse_unknown_parameters(request)
         if request.method == "POST" and self.idempotent and hasattr(self, "post"):
             setattr(self, "post", partial(self._post_once, self.post))  # noqa: B010 (a handler of this request alone)
+
+    def _refuse_unknown_parameters(self, request: Request) -> None:
+        """Name a query parameter that the call does not have: a mistyped filter would answer with everything."""
+        if request.query_params and request.method in self.allowed_methods:
+            unknown = sorted(request.query_params.keys() - query_names(self) - {api_settings.URL_FORMAT_OVERRIDE})
+            if unknown:
+                raise Invalid({name: [gettext("There is no such parameter.")] for name in unknown})
 
     def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
         answer = super().finalize_response(request, response, *args, **kwargs)

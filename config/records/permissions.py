@@ -1,10 +1,12 @@
 """Who may call what: each view says it, method by method, and a view that says nothing is closed."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
+from config.common.errors import ScopeMissing, WrongKind
 from config.records.authentication import Principal
 from config.records.models import AccessKey
 from config.records.scopes import permission
@@ -28,9 +30,26 @@ class ScopePermission(BasePermission):
             return True  # the answer is 405
         method = "GET" if request.method == "HEAD" else request.method
         scope = getattr(view, "scopes", {}).get(method)
+        kinds = sorted(getattr(view, "key_kinds", {}).get(method, ()))
         if isinstance(caller, Principal) and caller.kind != AccessKey.Kind.SERVICE:
-            return caller.kind in getattr(view, "key_kinds", {}).get(method, ())
-        return scope is not None and has_scope(caller, scope)
+            if caller.kind not in kinds:
+                raise WrongKind(**_wanted(scope, kinds))
+        elif scope is None:
+            raise WrongKind(**_wanted(scope, kinds))
+        else:
+            require_scope(caller, scope)
+        return True
+
+
+def require_scope(caller: Any, scope: str) -> None:
+    """Refuse a caller that lacks the scope, and name it."""
+    if not has_scope(caller, scope):
+        raise ScopeMissing(scope)
+
+
+def _wanted(scope: str | None, kinds: Sequence[str]) -> dict[str, Any]:
+    """Say who may call instead: keys of these kinds, or a service key with this scope."""
+    return ({"scope": str(scope)} if scope else {}) | ({"kinds": list(kinds)} if kinds else {})
 
 
 def has_scope(caller: Any, scope: str) -> bool:

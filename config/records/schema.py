@@ -1,6 +1,7 @@
 """What the OpenAPI document says of every call: the shape of an error, the correlation id, the idempotency key."""
 
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
@@ -8,6 +9,9 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiParameter
 
 from config.records.idempotency import HEADER
+
+if TYPE_CHECKING:  # the framework loads this module while it loads its views
+    from rest_framework.views import APIView
 
 IDEMPOTENCY_KEY = OpenApiParameter(
     HEADER,
@@ -62,6 +66,33 @@ class FrameSchema(AutoSchema):
         declared = list(super().get_override_parameters())
         once = self.method == "POST" and getattr(self.view, "idempotent", False)
         return [*declared, IDEMPOTENCY_KEY] if once else declared
+
+
+def query_names(view: "APIView") -> frozenset[str]:
+    """Return the query parameters that the document declares for the call that a view is answering."""
+    method = "GET" if view.request.method == "HEAD" else str(view.request.method)
+    known = _query_names.get((type(view), method))
+    if known is None:
+        known = _query_names[type(view), method] = frozenset(_declared(view, method))
+    return known
+
+
+_query_names: "dict[tuple[type[APIView], str], frozenset[str]]" = {}
+
+
+def _declared(view: "APIView", method: str) -> Iterator[str]:
+    schema = getattr(getattr(view, method.lower(), None), "kwargs", {}).get("schema")
+    if schema is not None:
+        described = schema()
+        described.view, described.method = view, method
+        for parameter in described.get_override_parameters():
+            yield from _names(parameter)
+
+
+def _names(parameter: Any) -> list[str]:
+    if isinstance(parameter, OpenApiParameter):
+        return [parameter.name] if parameter.location == OpenApiParameter.QUERY else []
+    return list((parameter() if isinstance(parameter, type) else parameter).fields)
 
 
 def describe_frame(result: dict[str, Any], **unused: Any) -> dict[str, Any]:

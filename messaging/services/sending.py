@@ -85,7 +85,7 @@ def _new_row(device: Device, wanted: NewMessage, digest: bytes, payload: bytes, 
     )
     message.size = size_of(message, payload)
     if message.size > megabytes(settings.MESSAGE_MAX_MB):
-        raise TooLarge
+        raise TooLarge(megabytes(settings.MESSAGE_MAX_MB))
     check_payload(payload)
     return message
 

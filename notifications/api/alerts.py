@@ -10,6 +10,7 @@ from rest_framework.response import Response
 
 from config.common.fields import MomentField
 from config.common.pages import page
+from config.common.serializers import StrictSerializer
 from config.records.authentication import actor_of
 from config.records.frame import ApiView
 from config.records.schema import PAGE_PARAMETERS
@@ -49,11 +50,11 @@ class AlertListSerializer(serializers.Serializer[Any]):
     next = serializers.CharField(allow_null=True)
 
 
-class ResolveSerializer(serializers.Serializer[Any]):
+class ResolveSerializer(StrictSerializer):
     note = serializers.CharField(required=False, allow_blank=True, max_length=200, help_text=_("what was done"))
 
 
-class MuteSerializer(serializers.Serializer[Any]):
+class MuteSerializer(StrictSerializer):
     seconds = serializers.IntegerField(min_value=1, max_value=LONGEST_MUTE)
 
 

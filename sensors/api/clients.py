@@ -2,6 +2,7 @@
 
 from functools import partial
 
+import msgspec
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -65,7 +66,8 @@ class ClientView(ApiView):
         operation_id="clients_change", tags=["clients"], request=ClientSerializer, responses=ClientSerializer
     )
     def patch(self, request: Request, client_id: int) -> Response:
-        asked = ClientSerializer(data=request.data, partial=True)
+        known = {"present": lambda: msgspec.structs.asdict(_present(client_id))}
+        asked = ClientSerializer(data=request.data, partial=True, context=known)
         asked.is_valid(raise_exception=True)
         update_client(client_id=client_id, actor=actor_of(request), **asked.validated_data)
         return Response(_present(client_id))

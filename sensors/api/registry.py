@@ -1,5 +1,6 @@
 """`/sensors/`: the registry of sensors, their links and their change log."""
 
+import msgspec
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -60,7 +61,8 @@ class SensorView(ApiView):
         operation_id="sensors_change", tags=["sensors"], request=SensorEditSerializer, responses=SensorSerializer
     )
     def patch(self, request: Request, sensor_id: str) -> Response:
-        asked = SensorEditSerializer(data=request.data, partial=True, context={"id": sensor_id})
+        known = {"id": sensor_id, "present": lambda: msgspec.structs.asdict(_present(sensor_id))}
+        asked = SensorEditSerializer(data=request.data, partial=True, context=known)
         asked.is_valid(raise_exception=True)
         asked.validated_data.pop("id", None)
         update_sensor(sensor_id=sensor_id, actor=actor_of(request), **asked.validated_data)

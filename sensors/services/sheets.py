@@ -39,7 +39,7 @@ class Line:
 def read_sheet(content: bytes) -> list[Line]:
     """Read the lines of a CSV or XLSX file; what cannot be read at all is an error that says why."""
     if len(content) > LARGEST_FILE:
-        raise TooLarge
+        raise TooLarge(LARGEST_FILE)
     rows = _read_xlsx(content) if content.startswith(_ARCHIVE) else _read_csv(content)
     filled = _filled(rows)
     header = next(filled, None)
@@ -136,7 +136,7 @@ def _check_archive(content: bytes) -> None:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             parts = archive.infolist()
             if sum(part.file_size for part in parts) > LARGEST_UNPACKED:
-                raise TooLarge
+                raise TooLarge(LARGEST_UNPACKED)
             for part in parts:
                 if part.filename.endswith((".xml", ".rels")):
                     with archive.open(part) as stream:

@@ -5,12 +5,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.common.errors import NotPermitted
 from config.common.fields import MomentField
 from config.records.authentication import actor_of
 from config.records.frame import ApiView
 from config.records.models import ChangeRecord
-from config.records.permissions import has_scope
+from config.records.permissions import require_scope
 from config.records.scopes import Scope
 from config.records.services.changes import revert_change, scope_of_kind
 
@@ -43,8 +42,8 @@ class RevertView(ApiView):
 def _check_scope(request: Request, change_id: int) -> None:
     """Refuse those who may change the registry, but not objects of this kind."""
     kind = ChangeRecord.objects.filter(pk=change_id).values_list("kind", flat=True).first()
-    if kind is not None and not has_scope(request.user, scope_of_kind(kind)):
-        raise NotPermitted
+    if kind is not None:
+        require_scope(request.user, scope_of_kind(kind))
 
 
 def _present(change: ChangeRecord) -> dict[str, Any]:

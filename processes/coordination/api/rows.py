@@ -8,11 +8,10 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.common.errors import NotPermitted
 from config.common.pages import page
 from config.records.authentication import actor_of
 from config.records.frame import ApiView
-from config.records.permissions import has_scope
+from config.records.permissions import require_scope
 from config.records.schema import PAGE_PARAMETERS
 from config.records.scopes import Scope
 from processes.coordination.api import shapes
@@ -144,8 +143,8 @@ class ReaderRowView(EntityView):
 
 
 def require_registry(request: Request, entities: Sequence[Entity]) -> None:
-    if any(not entity.is_undone for entity in entities) and not has_scope(request.user, Scope.REGISTRY_WRITE):
-        raise NotPermitted
+    if any(not entity.is_undone for entity in entities):
+        require_scope(request.user, Scope.REGISTRY_WRITE)
 
 
 def accept(request: Request, wanted: list[Wanted], *, is_list: bool = False) -> Response:

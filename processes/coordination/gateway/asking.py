@@ -21,6 +21,7 @@ from processes.coordination.entities import (
     Op,
 )
 from processes.coordination.errors import EntityNotFound, RowNotFound
+from processes.coordination.gateway.reading import writer_rows
 from processes.coordination.models.writer import TABLES
 from processes.coordination.writer.changing import Wanted
 from sensors.api.serializers import ClientSerializer, SensorEditSerializer, SensorSerializer
@@ -109,7 +110,10 @@ def read_inserts(entity: Entity, body: Any) -> list[Wanted]:
 
 
 def read_update(entity: Entity, id: Any, body: Any, *, path: str = "") -> Wanted:
-    return Wanted(entity, Op.UPDATE, id, _read(_edit_serializer(entity), body, path, partial=True, id=id), path)
+    known = {"id": id, "present": lambda: writer_rows(entity).filter(pk=id).first() or {}}
+    asked = _edit_serializer(entity)(data=body, partial=True, context=known)
+    values = {name: value for name, value in _read(asked, path).items() if name != "id"}
+    return Wanted(entity, Op.UPDATE, id, values, path)
 
 
 def read_changes(body: Any) -> list[Wanted]:
@@ -151,19 +155,15 @@ def _read_row_id(entity: Entity, value: Any, path: str) -> Any:
 
 
 def _insert(entity: Entity, fields: Any, *, path: str) -> Wanted:
-    return Wanted(entity, Op.INSERT, None, _read(SERIALIZERS[entity.name], fields, path), path)
+    return Wanted(entity, Op.INSERT, None, _read(SERIALIZERS[entity.name](data=fields), path), path)
 
 
 def _edit_serializer(entity: Entity) -> type[StrictSerializer]:
     return SensorEditSerializer if entity is SENSOR else SERIALIZERS[entity.name]
 
 
-def _read(kind: type[StrictSerializer], body: Any, path: str, *, partial: bool = False, id: Any = None) -> Any:
-    asked = kind(data=body, partial=partial, context={"id": id})
+def _read(asked: StrictSerializer, path: str) -> dict[str, Any]:
     if not asked.is_valid():
         # Named from the call's own top: a list names the place of each of its rows.
         raise serializers.ValidationError({path: asked.errors} if path else asked.errors)
-    values = dict(asked.validated_data)
-    if partial:
-        values.pop("id", None)
-    return values
+    return dict(asked.validated_data)

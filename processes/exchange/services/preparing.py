@@ -127,7 +127,7 @@ def _replies(process: ExchangeProcess, replies: Sequence[Reply], *, at: datetime
         row.correlation_id = chains.get(reply.reply_to or "", process.correlation_id)
         row.size = size_of(row, bytes(reply.payload))
         if row.size > megabytes(settings.MESSAGE_MAX_MB):
-            raise TooLarge
+            raise TooLarge(megabytes(settings.MESSAGE_MAX_MB))
         check_payload(bytes(reply.payload))
         rows.append((row, bytes(reply.payload)))
     return rows

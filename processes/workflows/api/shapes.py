@@ -141,7 +141,7 @@ class OpenTaskListSerializer(serializers.Serializer[Any]):
     next = serializers.URLField(allow_null=True)
 
 
-class CommandSerializer(serializers.Serializer[Any]):
+class CommandSerializer(StrictSerializer):
     command = serializers.CharField()
     expected_version = serializers.IntegerField(required=False, min_value=0, max_value=LARGEST_NUMBER)
     task = serializers.CharField(required=False)

@@ -115,7 +115,7 @@ class TestBodyLimit:
     async def test_refuses_an_announced_length_before_a_byte_of_it(self, length: str) -> None:
         caller = Caller(then="stalls", content_length=length)
         await asyncio.wait_for(caller.call(limited(reading)), 5)
-        assert (caller.status, caller.error["data"], caller.read) == (413, {}, 0)
+        assert (caller.status, caller.error["data"], caller.read) == (413, {"limit": 10}, 0)
 
     async def test_takes_the_limit_of_the_first_path_that_fits(self) -> None:
         caller = Caller(b"x" * 99, path="/large/file/")

@@ -66,6 +66,7 @@ class TestCreate:
             ({"name": ""}, "name"),
             ({"name": "x" * 51}, "name"),
             ({"name": "x", "colour": "red"}, "colour"),
+            ({"name": "x", "id": 1}, "id"),
             ({"name": "x", "correlation_id": "no"}, "correlation_id"),
             ([{"name": "x"}, {"name": ""}], "1.name"),
             ([], "body"),
@@ -80,6 +81,21 @@ class TestCreate:
         answers = [call("POST", f"{WRITER}/dummy-items/", {"name": "x"}, **{"Idempotency-Key": "k1"}) for _ in "12"]
         assert answers[0].json() == answers[1].json()
         assert DummyItem.objects.count() == AppEvent.objects.count() == 1
+
+
+class TestUpdate:
+    @pytest.fixture
+    def row(self, call: Caller) -> str:
+        return f"{WRITER}/dummy-items/{call('POST', f'{WRITER}/dummy-items/', {'name': 'door'}).json()['id']}/"
+
+    def test_takes_an_answer_back(self, call: Caller, row: str) -> None:
+        whole = call("GET", row).json()
+        assert call("PATCH", row, whole | {"name": "gate"}).status_code == 202
+        assert call("GET", row).json() == whole | {"name": "gate"}
+
+    def test_names_an_id_that_is_not_the_row_s(self, call: Caller, row: str) -> None:
+        answer = call("PATCH", row, {"id": call("GET", row).json()["id"] + 1, "name": "gate"})
+        assert (answer.status_code, list(answer.json()["data"]["fields"])) == (400, ["id"])
 
 
 class TestWait:
