@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from config.common.errors import Invalid
@@ -282,9 +281,9 @@ class TestGetSensors:
 
     def test_costs_the_same_whatever_the_number(self, desk: Caller, django_assert_num_queries: Any) -> None:
         desk("GET", "/sensors/")
-        with django_assert_num_queries(5 if _is_postgresql() else 4):
+        with django_assert_num_queries(5):
             desk("GET", "/sensors/?limit=1")
-        with django_assert_num_queries(5 if _is_postgresql() else 4):
+        with django_assert_num_queries(5):
             desk("GET", "/sensors/")
 
     def test_a_client_sees_its_own_and_nothing_of_others(self, fleet: dict[str, Client]) -> None:
@@ -299,10 +298,6 @@ class TestGetSensors:
         bell = of_client(fleet["bell"])
         Client.objects.filter(pk=fleet["bell"].pk).update(active=False)
         assert bell("GET", "/sensors/").status_code == 403
-
-
-def _is_postgresql() -> bool:
-    return connection.vendor == "postgresql"
 
 
 class TestClients:
