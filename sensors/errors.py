@@ -36,8 +36,9 @@ class BadLines(ApplicationError):
 
     code = "invalid"
 
-    def __init__(self, faults: Sequence[LineFault]) -> None:
-        bad = len({fault.line for fault in faults})
+    def __init__(self, faults: Sequence[LineFault], *, bad: int | None = None) -> None:
+        """Take the faults, and how many lines are bad where these are not all."""
+        bad = len({fault.line for fault in faults}) if bad is None else bad
         summary = ngettext("%(bad)d line is bad.", "%(bad)d lines are bad.", bad) % {"bad": bad}
         super().__init__(fields={"file": [summary]}, lines=[asdict(fault) for fault in faults])
         self.faults = faults

@@ -106,9 +106,11 @@ class TooLarge(ApplicationError):
 
     status = 413
 
-    def __init__(self, limit: int) -> None:
-        """Say the limit, which is in bytes."""
-        words = gettext("Larger than %(limit)d bytes, the most that is taken here. Nothing of it has been kept.")
+    def __init__(self, limit: int, words: str = "") -> None:
+        """Say the limit, which is in bytes, in these words where it is not that of the bytes that came."""
+        words = words or gettext(
+            "Larger than %(limit)d bytes, the most that is taken here. Nothing of it has been kept."
+        )
         super().__init__(words % {"limit": limit}, limit=limit)
 
 

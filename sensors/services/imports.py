@@ -1,7 +1,7 @@
 """Import sensors from a file, all or nothing: new ones are registered, known ones changed, every bad line is named."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from django.db import IntegrityError, transaction
@@ -52,6 +52,11 @@ class ImportReport:
     changed: int
     unchanged: int
 
+    def __add__(self, other: "ImportReport") -> "ImportReport":
+        return ImportReport(
+            self.created + other.created, self.changed + other.changed, self.unchanged + other.unchanged
+        )
+
 
 @dataclass(frozen=True)
 class _Asked:
@@ -65,7 +70,16 @@ class _Asked:
 
 def plan_import(content: bytes) -> ImportPlan:
     """Say what an import of this file would do, and what is wrong with it; changes nothing."""
-    asked = _read_lines(read_sheet(content))
+    lines = read_sheet(content)
+    first_lines: dict[str, int] = {}
+    for line in lines:
+        first_lines.setdefault(line.id, line.number)
+    return plan_lines(lines, first_lines)
+
+
+def plan_lines(lines: Iterable[Line], first_lines: Mapping[str, int]) -> ImportPlan:
+    """Say what these lines would do; `first_lines` has the line in which each id stands first."""
+    asked = [_read_line(line, first_lines.get(line.id, line.number)) for line in lines]
     missing = missing_clients({client_id for each in asked for client_id in each.edits.get("clients", [])})
     return _plan(asked, read_values([each.id for each in asked]), missing)
 
@@ -79,7 +93,7 @@ def import_sensors(
         raise BadLines(plan.faults)
     try:
         with transaction.atomic():
-            changes = _hold_changes([line for line in plan.lines if line.is_change])
+            changes = lock_changes([(line.id, line.edits) for line in plan.lines if line.is_change])
             done = write_changes(changes, actor=actor, progress=progress)
     except IntegrityError as error:
         raise RegistryMoved from error
@@ -87,29 +101,23 @@ def import_sensors(
     return ImportReport(created, done - created, len(plan.lines) - done)
 
 
-def _hold_changes(lines: Sequence[PlannedLine]) -> list[SensorChange]:
+def lock_changes(wanted: Sequence[tuple[str, SensorEdits]]) -> list[SensorChange]:
     """Lock what will change, and nothing else; what somebody changed since the plan was made is kept."""
-    held = hold_sensors([line.id for line in lines])
+    held = hold_sensors([sensor_id for sensor_id, _ in wanted])
     changes = []
-    for line in lines:
-        now = held.get(line.id)
-        after = _apply(None if now is None else now.values, line.edits)
-        changes.append(SensorChange(line.id, after, now))
+    for sensor_id, edits in wanted:
+        now = held.get(sensor_id)
+        after = _apply(None if now is None else now.values, edits)
+        changes.append(SensorChange(sensor_id, after, now))
     return changes
 
 
-def _read_lines(lines: Iterable[Line]) -> list[_Asked]:
-    asked: list[_Asked] = []
-    seen: dict[str, int] = {}
-    for line in lines:
-        sensor_id = line.cells["id"]
-        edits, faults = _read_cells(line)
-        faults |= id_faults(sensor_id)
-        if sensor_id in seen:
-            faults["id"] = [gettext("Stands in line %(line)d already.") % {"line": seen[sensor_id]}]
-        seen.setdefault(sensor_id, line.number)
-        asked.append(_Asked(line.number, sensor_id, edits, faults))
-    return asked
+def _read_line(line: Line, first: int) -> _Asked:
+    edits, faults = _read_cells(line)
+    faults |= id_faults(line.id)
+    if first != line.number:
+        faults["id"] = [gettext("Stands in line %(line)d already.") % {"line": first}]
+    return _Asked(line.number, line.id, edits, faults)
 
 
 def _read_cells(line: Line) -> tuple[SensorEdits, Faults]:

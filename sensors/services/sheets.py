@@ -6,11 +6,12 @@ the rules here (all or nothing, every bad line named, bounded in rows, bytes and
 
 import csv
 import io
+import itertools
 import re
 import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TextIO, TypeAlias
 
 from django.utils.translation import gettext
 
@@ -21,10 +22,15 @@ LARGEST_FILE = 10 * 1_048_576
 LARGEST_UNPACKED = 20 * LARGEST_FILE
 MOST_ROWS = 100_000
 MOST_COLUMNS = 50
+LONGEST_LINE = 1_048_576
+"""Characters of a line of CSV, so that a file without line ends is not read whole."""
 
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _ESCAPED = re.compile(r"'+[=+\-@\t\r]")
 _ARCHIVE = b"PK\x03\x04"
+
+Row: TypeAlias = tuple[int, list[str]]
+"""A line's place in the file, and its cells."""
 
 
 @dataclass(frozen=True)
@@ -35,24 +41,34 @@ class Line:
     has_more: bool
     """Whether there are cells beyond the header."""
 
+    @property
+    def id(self) -> str:
+        """What stands in the column of ids; nothing where the line ends before it."""
+        return self.cells.get("id", "")
+
 
 def read_sheet(content: bytes) -> list[Line]:
     """Read the lines of a CSV or XLSX file; what cannot be read at all is an error that says why."""
     if len(content) > LARGEST_FILE:
         raise TooLarge(LARGEST_FILE)
-    rows = _read_xlsx(content) if content.startswith(_ARCHIVE) else _read_csv(content)
-    filled = _filled(rows)
-    header = next(filled, None)
-    if header is None:
-        raise _bad_file(gettext("Must have a first line that names the columns."))
-    columns = _read_header(header[1])
+    rows = _read_xlsx(content) if content.startswith(_ARCHIVE) else _read_csv(io.BytesIO(content))
     lines: list[Line] = []
-    for number, cells in filled:
+    for line in _read_lines(_limited(rows)):
         if len(lines) == MOST_ROWS:
             raise _too_many_rows()
-        named = {name: reveal(cell).strip() for name, cell in zip(columns, cells, strict=False) if name}
-        lines.append(Line(number, named, has_more=any(cells[len(columns) :])))
+        lines.append(line)
     return lines
+
+
+def stream_sheet(stream: io.BufferedReader) -> Iterator[Line]:
+    """Read the lines of a CSV file of any size, one at a time, or of a workbook that `read_sheet` takes.
+
+    The file is read once, from where it stands: a pipe will do.
+    """
+    if stream.peek(len(_ARCHIVE)).startswith(_ARCHIVE):
+        yield from read_sheet(stream.read(LARGEST_FILE + 1))
+    else:
+        yield from _read_lines(_read_csv(stream))
 
 
 def protect(cell: str) -> str:
@@ -64,13 +80,24 @@ def reveal(cell: str) -> str:
     return cell[1:] if _ESCAPED.match(cell) else cell
 
 
-def _filled(rows: Iterable[tuple[int, list[str]]]) -> Iterator[tuple[int, list[str]]]:
-    """Pass over empty rows, but not for ever: a workbook may claim a million of them before its one cell."""
-    for place, (number, cells) in enumerate(rows):
+def _read_lines(rows: Iterable[Row]) -> Iterator[Line]:
+    """Name the cells of each row after the header, and pass over empty rows."""
+    filled = ((number, cells) for number, cells in rows if any(cells))
+    header = next(filled, None)
+    if header is None:
+        raise _bad_file(gettext("Must have a first line that names the columns."))
+    columns = _read_header(header[1])
+    for number, cells in filled:
+        named = {name: reveal(cell).strip() for name, cell in zip(columns, cells, strict=False) if name}
+        yield Line(number, named, has_more=any(cells[len(columns) :]))
+
+
+def _limited(rows: Iterable[Row]) -> Iterator[Row]:
+    """Count empty rows too: a workbook may claim a million of them before its one cell."""
+    for place, row in enumerate(rows):
         if place > 2 * MOST_ROWS:
             raise _too_many_rows()
-        if any(cells):
-            yield number, cells
+        yield row
 
 
 def _read_header(cells: list[str]) -> list[str]:
@@ -89,12 +116,38 @@ def _read_header(cells: list[str]) -> list[str]:
     return columns
 
 
-def _read_csv(content: bytes) -> Iterator[tuple[int, list[str]]]:
+def _read_csv(stream: io.BufferedReader | io.BytesIO) -> Iterator[Row]:
+    """Read the rows as they come; no more than one of them is in memory."""
+    text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
     try:
-        text = content.decode("utf-8-sig")
+        yield from _parse_csv(_text_lines(text))
     except UnicodeDecodeError as error:
         raise _bad_file(gettext("Must be CSV in UTF-8, or XLSX.")) from error
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), strict=True)
+    finally:
+        if not stream.closed:
+            text.detach()  # who opened the stream closes it
+
+
+def _text_lines(text: TextIO) -> Iterator[str]:
+    for number in itertools.count(1):
+        line = text.readline(LONGEST_LINE + 1)
+        if len(line) > LONGEST_LINE:
+            words = gettext("Line %(line)d has more than %(limit)d characters.")
+            raise _bad_file(words % {"line": number, "limit": LONGEST_LINE})
+        if not line:
+            return
+        yield line
+
+
+def _parse_csv(lines: Iterator[str]) -> Iterator[Row]:
+    header, blank = "", 0
+    for header in lines:
+        if header.strip():
+            break
+        blank += 1
+    reader = csv.reader(
+        itertools.chain(itertools.repeat("\n", blank), [header], lines), delimiter=_delimiter(header), strict=True
+    )
     while True:
         number = reader.line_num + 1
         try:
@@ -107,13 +160,12 @@ def _read_csv(content: bytes) -> Iterator[tuple[int, list[str]]]:
         yield number, [cell.strip() for cell in cells]
 
 
-def _delimiter(text: str) -> str:
+def _delimiter(header: str) -> str:
     """Spreadsheets of half the world write CSV with semicolons: the header tells."""
-    header = text.lstrip().partition("\n")[0]
     return ";" if ";" in header and "," not in header else ","
 
 
-def _read_xlsx(content: bytes) -> Iterator[tuple[int, list[str]]]:
+def _read_xlsx(content: bytes) -> Iterator[Row]:
     from openpyxl import load_workbook
 
     _check_archive(content)
@@ -136,7 +188,10 @@ def _check_archive(content: bytes) -> None:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             parts = archive.infolist()
             if sum(part.file_size for part in parts) > LARGEST_UNPACKED:
-                raise TooLarge(LARGEST_UNPACKED)
+                words = gettext(
+                    "Unpacks to more than %(limit)d bytes, the most that is taken. Nothing has been imported."
+                )
+                raise TooLarge(LARGEST_UNPACKED, words)
             for part in parts:
                 if part.filename.endswith((".xml", ".rels")):
                     with archive.open(part) as stream:
@@ -162,7 +217,8 @@ def _text(cell: Any) -> str:
 
 
 def _too_many_rows() -> Invalid:
-    return _bad_file(gettext("Must have at most 100000 rows."))
+    words = gettext("Must have at most %(limit)d rows; the command import_sensors takes a CSV file of any size.")
+    return _bad_file(words % {"limit": MOST_ROWS})
 
 
 def _bad_file(rule: str) -> Invalid:

@@ -5,6 +5,7 @@ from django.core.management import CommandError, call_command
 
 from config.records.models import ChangeRecord
 from sensors.models import Sensor
+from tests.sensors.services.test_sheets import xlsx
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
@@ -44,6 +45,32 @@ class TestImportSensorsCommand:
         told = capsys.readouterr().err.splitlines()
         assert [line.split(":")[0] for line in told] == ["line 2", "line 3"]
         assert not Sensor.objects.exists()
+
+    def test_counts_the_bad_lines_that_it_does_not_name(
+        self, file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("sensors.services.file_imports.BAD_LINES_NAMED", 2)
+        file.write_text("id,address\n" + "a-b,Here\n" * 5)
+        with pytest.raises(CommandError, match="5 lines are bad"):
+            call_command("import_sensors", str(file))
+        assert len(capsys.readouterr().err.splitlines()) == 2
+
+    def test_takes_a_file_of_any_size(
+        self, file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("sensors.services.sheets.MOST_ROWS", 1)
+        monkeypatch.setattr("sensors.services.sheets.LARGEST_FILE", 10)
+        call_command("import_sensors", str(file))
+        assert capsys.readouterr().out == "2 created, 0 changed, 0 unchanged\n"
+
+    def test_names_the_limits_of_a_workbook(self, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        file.write_bytes(xlsx(["id", "address"], ["a", "Here"], ["b", "Here"]))
+        monkeypatch.setattr("sensors.services.sheets.MOST_ROWS", 1)
+        with pytest.raises(CommandError, match="at most 1 rows"):
+            call_command("import_sensors", str(file))
+        monkeypatch.setattr("sensors.services.sheets.LARGEST_FILE", 10)
+        with pytest.raises(CommandError, match="Larger than 10 bytes"):
+            call_command("import_sensors", str(file))
 
     @pytest.mark.parametrize(("content", "word"), [(None, "No such file"), (b"\xff", "UTF-8")])
     def test_a_file_that_cannot_be_read_is_one_line(self, tmp_path: Path, content: bytes | None, word: str) -> None:

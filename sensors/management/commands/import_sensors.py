@@ -1,5 +1,8 @@
+import io
 import sys
 from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -8,13 +11,18 @@ from django.core.management.base import BaseCommand, CommandError
 from config.common.correlation import correlated
 from config.common.errors import ApplicationError
 from sensors.errors import BadLines
-from sensors.services.imports import import_sensors, plan_import
+from sensors.services.file_imports import BAD_LINES_NAMED, check_file, import_file
+from sensors.services.imports import ImportReport
+from sensors.services.sheets import MOST_ROWS
 
 BAR = 40
 
 
 class Command(BaseCommand):
-    help = "Import sensors from a CSV or XLSX file, all or nothing. Every bad line is named."
+    help = (
+        "Import sensors from a CSV file of any size, or from XLSX of at most 10 MB and "
+        f"{MOST_ROWS:,} rows, all or nothing. The first {BAD_LINES_NAMED} bad lines are named, the others counted."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path, help="columns: id, address, notes, active, heartbeat_timeout, clients")
@@ -22,32 +30,52 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            content = options["file"].read_bytes()
+            stream = options["file"].open("rb")
         except OSError as error:
             raise CommandError(f"{options['file']}: {error.strerror}") from error
         try:
-            with correlated():
-                report = self._import(content, dry_run=options["dry_run"])
+            with stream, correlated(), self._lines_of_their_own():
+                report = self._import(stream, dry_run=options["dry_run"])
         except BadLines as error:
             for fault in error.faults:
                 self.stderr.write(f"line {fault.line}: {fault.field}: {fault.rule}")
-            raise CommandError(error.message) from error
+            raise CommandError(_words(error)) from error
         except ApplicationError as error:
-            rules = [rule for rules in error.data.get("fields", {}).values() for rule in rules]
-            raise CommandError(" ".join([error.message, *rules])) from error
+            raise CommandError(_words(error)) from error
         self.stdout.write(f"{report.created} created, {report.changed} changed, {report.unchanged} unchanged")
 
-    def _import(self, content: bytes, *, dry_run: bool) -> Any:
-        if not dry_run:
-            return import_sensors(content=content, actor="command:import_sensors", progress=self._show)
-        plan = plan_import(content)
-        if plan.faults:
-            raise BadLines(plan.faults)
-        return plan.report()
+    def _import(self, stream: io.BufferedReader, *, dry_run: bool) -> ImportReport:
+        if dry_run:
+            return check_file(stream, checked=self._show_checked)
+        return import_file(
+            stream, actor="command:import_sensors", checked=self._show_checked, progress=self._show_written
+        )
 
-    def _show(self, done: int, total: int) -> None:
+    def _show_checked(self, rows: int) -> None:
+        """Count where somebody watches: how many rows there are, nobody knows before the last."""
+        self._draw(f"{rows} rows checked")
+
+    def _show_written(self, done: int, total: int) -> None:
         """Draw a bar where somebody watches."""
+        filled = BAR * done // total
+        self._draw(f"[{'#' * filled}{'.' * (BAR - filled)}] {done}/{total} rows written")
+
+    def _draw(self, words: str) -> None:
         if sys.stderr.isatty():
-            filled = BAR * done // total
-            self.stderr.write(f"\r[{'#' * filled}{'.' * (BAR - filled)}] {done}/{total}", ending="")
-            self.stderr.write("\n" if done == total else "", ending="")
+            self.stderr.write(f"\r{words}", ending="")
+            self._is_drawing = True
+
+    @contextmanager
+    def _lines_of_their_own(self) -> Iterator[None]:
+        """End the line of the bar before anything else is written, also when it stops half-way."""
+        self._is_drawing = False
+        try:
+            yield
+        finally:
+            if self._is_drawing:
+                self.stderr.write("\n", ending="")
+
+
+def _words(error: ApplicationError) -> str:
+    rules = [rule for rules in error.data.get("fields", {}).values() for rule in rules]
+    return " ".join([error.message, *rules])

@@ -88,6 +88,7 @@ class TestBodyLimit:
         caller = Caller(*[b"x" * 1024] * 20_000, transfer_encoding="chunked")
         await caller.call(limited(reading))
         assert (caller.status, caller.error["code"], caller.headers[b"connection"]) == (413, "too_large", b"close")
+        assert "Larger than 10 bytes" in caller.error["message"]
         assert caller.read < 9_000_000, "a little is read on, so that the caller gets to see the answer"
 
     async def test_tells_the_app_that_its_caller_is_gone(self) -> None:

@@ -57,8 +57,13 @@ class TestPreview:
 
     @pytest.mark.parametrize(
         ("content", "word"),
-        [(b"\xff", "UTF-8"), (b"colour\nred\n", "“colour”"), (b"x" * (LARGEST_FILE + 1), "larger")],
-        ids=["not UTF-8", "wrong column", "too large"],
+        [
+            (b"\xff", "UTF-8"),
+            (b"colour\nred\n", "“colour”"),
+            (b"x" * (LARGEST_FILE + 1), "10485760 bytes"),
+            (b"id\n" + b"a\n" * 100_001, "100000 rows"),
+        ],
+        ids=["not UTF-8", "wrong column", "too large", "too many"],
     )
     def test_says_why_a_file_is_refused(self, browser: Browser, content: bytes, word: str) -> None:
         assert word in told(browser, upload(browser, content))

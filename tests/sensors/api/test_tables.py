@@ -12,7 +12,7 @@ from django.test import Client as Browser
 
 from config.records.services.keys import create_key
 from sensors.models import Client, Sensor
-from sensors.services.sheets import LARGEST_FILE
+from sensors.services.sheets import LARGEST_FILE, MOST_ROWS
 from tests.sensors.api.callers import Caller, of_client, service
 from tests.sensors.registry import link, make_client, make_sensor
 from tests.sensors.services.test_sheets import xlsx
@@ -72,6 +72,12 @@ class TestImport:
     def test_what_is_no_table_is_an_error(self, desk: Caller, content: bytes, kind: str, status: int) -> None:
         answer = desk.send_file("/sensors/import/", content, kind)
         assert (answer.status_code, set(answer.json())) == (status, {"code", "message", "data"})
+
+    def test_a_refusal_names_its_limit(self, desk: Caller) -> None:
+        too_large = desk.send_file("/sensors/import/", b"x" * (LARGEST_FILE + 1))
+        assert "10485760 bytes" in too_large.json()["message"]
+        too_many = desk.send_file("/sensors/import/", b"id\n" + b"a\n" * (MOST_ROWS + 1))
+        assert "100000 rows" in too_many.json()["data"]["fields"]["file"][0]
 
     def test_a_repeat_with_the_same_idempotency_key_is_one_call(self, desk: Caller) -> None:
         first = desk.send_file("/sensors/import/", TABLE, **{"Idempotency-Key": "one"})

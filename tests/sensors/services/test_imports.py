@@ -121,6 +121,10 @@ class TestBadLines:
         assert (bad["line"], bad["field"], bool(bad["rule"])) == (3, field, True)
         assert not Sensor.objects.exists()
 
+    def test_a_line_that_ends_before_the_id_is_one(self) -> None:
+        plan = plan_import(b"address,id\nHere\n")
+        assert [(fault.line, fault.field) for fault in plan.faults] == [(2, "id")]
+
     def test_every_one_is_named_in_the_order_of_the_file(self) -> None:
         plan = plan_import(table("a-b,,,perhaps,,", "good,Here,,,,", "b,,,,,", "c-d,,,,,"))
         assert [(fault.line, fault.field) for fault in plan.faults] == [

@@ -1,5 +1,7 @@
 import io
+import tracemalloc
 import zipfile
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 from openpyxl import Workbook
 
 from config.common.errors import Invalid, TooLarge
-from sensors.services.sheets import LARGEST_FILE, MOST_ROWS, protect, read_sheet, reveal
+from sensors.services.sheets import LARGEST_FILE, LONGEST_LINE, MOST_ROWS, protect, read_sheet, reveal, stream_sheet
 
 HEADER = b"id,address\r\n"
 
@@ -80,16 +82,78 @@ class TestReadSheet:
         content = HEADER + row * (LARGEST_FILE // len(row) - 1)
         content += b"," + b"x" * (LARGEST_FILE - len(content) - 1)
         assert len(read_sheet(content)) == LARGEST_FILE // len(row)
-        with pytest.raises(TooLarge):
+        with pytest.raises(TooLarge, match="10485760 bytes"):
             read_sheet(content + b"x")
 
     def test_empty_rows_are_not_read_for_ever(self) -> None:
         assert "100000 rows" in refusal(HEADER + b"\n" * 3_000_000)
 
 
+class Generated(io.RawIOBase):
+    """A file that is made while it is read."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        piece = next(self._pieces, b"")
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+
+def rows_of_csv(rows: int) -> io.BufferedReader:
+    def pieces() -> Iterator[bytes]:
+        yield HEADER
+        for n in range(rows):
+            yield b"s%d,x\r\n" % n
+
+    return io.BufferedReader(Generated(pieces()))
+
+
+class TestStreamSheet:
+    def test_reads_what_read_sheet_reads(self) -> None:
+        for content in (b'\n\nid;address\r\n\na;"two\r\nlines"\nb;x', xlsx(["id", "address"], ["a", "x"])):
+            assert list(stream_sheet(io.BufferedReader(io.BytesIO(content)))) == read_sheet(content)
+
+    def test_takes_more_rows_than_a_call(self) -> None:
+        assert sum(1 for _ in stream_sheet(rows_of_csv(MOST_ROWS + 1))) == MOST_ROWS + 1
+
+    def test_memory_does_not_grow_with_the_rows(self) -> None:
+        def peak(rows: int) -> int:
+            tracemalloc.start()
+            try:
+                for _ in stream_sheet(rows_of_csv(rows)):
+                    pass
+                return tracemalloc.get_traced_memory()[1]
+            finally:
+                tracemalloc.stop()
+
+        peak(10)
+        assert peak(20_000) < peak(1000) + 50_000
+
+    def test_a_line_without_an_end_is_not_read_whole(self) -> None:
+        endless: io.BufferedReader = io.BufferedReader(Generated(iter([HEADER, *[b"x" * 8000] * 1000])))
+        with pytest.raises(Invalid) as error:
+            list(stream_sheet(endless))
+        assert error.value.data["fields"]["file"] == [f"Line 2 has more than {LONGEST_LINE} characters."]
+
+    def test_a_workbook_keeps_its_limits_and_they_are_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        content = xlsx(["id"], ["a"], ["b"])
+        monkeypatch.setattr("sensors.services.sheets.MOST_ROWS", 1)
+        with pytest.raises(Invalid) as error:
+            list(stream_sheet(io.BufferedReader(io.BytesIO(content))))
+        assert "at most 1 rows" in error.value.data["fields"]["file"][0]
+        monkeypatch.setattr("sensors.services.sheets.LARGEST_FILE", 100)
+        with pytest.raises(TooLarge, match="100 bytes"):
+            list(stream_sheet(io.BufferedReader(io.BytesIO(content))))
+
+
 class TestHostileWorkbook:
     def test_an_archive_that_unpacks_to_too_much_is_refused_unopened(self) -> None:
-        with pytest.raises(TooLarge):
+        with pytest.raises(TooLarge, match="209715200 bytes"):
             read_sheet(self.tampered("xl/bomb.xml", b" " * (201 * 1_048_576)))
 
     def test_a_document_type_is_refused(self) -> None:

@@ -1,0 +1,100 @@
+"""Import a file of any size, all or nothing: read once, line by line, checked and written in parts.
+
+The check puts the lines into a staging database on disk. Only when every line is good are they written, in one
+transaction: memory does not grow with the file. While it runs, the sensors that change are locked, and with SQLite
+every other writer waits.
+"""
+
+import io
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby, islice
+
+from django.db import IntegrityError, connection, transaction
+
+from config.common.sql import load, run_for_rows
+from sensors.errors import BadLines, LineFault, RegistryMoved
+from sensors.services.imports import ImportReport, lock_changes, plan_lines
+from sensors.services.sheets import Line, stream_sheet
+from sensors.services.staging import Staging, open_staging
+from sensors.services.writing import write_changes
+
+PART = 5000
+BAD_LINES_NAMED = 100
+"""How many bad lines are named; the others are counted."""
+
+
+def check_file(stream: io.BufferedReader, *, checked: Callable[[int], None] = lambda rows: None) -> ImportReport:
+    """Say what an import of this file would do; changes nothing."""
+    with open_staging() as staging:
+        return _check(stream, staging, checked)
+
+
+def import_file(
+    stream: io.BufferedReader,
+    *,
+    actor: str,
+    checked: Callable[[int], None] = lambda rows: None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> ImportReport:
+    """Do it, in one transaction; a single bad line, or somebody else who registers the same, leaves all as it was."""
+    with open_staging() as staging:
+        planned = _check(stream, staging, checked)
+        try:
+            with transaction.atomic():
+                return _write(staging, planned, actor=actor, progress=progress)
+        except IntegrityError as error:
+            raise RegistryMoved from error
+
+
+def _check(stream: io.BufferedReader, staging: Staging, checked: Callable[[int], None]) -> ImportReport:
+    report, faults, rows, bad = ImportReport(0, 0, 0), list[LineFault](), 0, 0
+    for part in _parts(stream_sheet(stream)):
+        plan = plan_lines(part, staging.add(part))
+        for _, of_line in groupby(plan.faults, key=lambda fault: fault.line):
+            if bad < BAD_LINES_NAMED:
+                faults += of_line
+            bad += 1
+        staging.set_edits((line.id, line.edits) for line in plan.lines if line.is_change)
+        report += plan.report()
+        rows += len(part)
+        checked(rows)
+    if bad:
+        raise BadLines(faults, bad=bad)
+    return report
+
+
+def _write(
+    staging: Staging, planned: ImportReport, *, actor: str, progress: Callable[[int, int], None]
+) -> ImportReport:
+    total = planned.created + planned.changed
+    created = written = done = 0
+    _lock_states(staging)
+    for part in staging.parts(PART):
+        changes = lock_changes(part)
+        written += write_changes(changes, actor=actor)
+        created += sum(change.held is None for change in changes)
+        done += len(part)
+        progress(done, total)
+    return ImportReport(created, written - created, total + planned.unchanged - written)
+
+
+def _lock_states(staging: Staging) -> None:
+    """Lock what will change in one statement, in the order in which the ingest locks.
+
+    Part by part it would be the order of the parts, which need not be that of the database's collation: then an import
+    and the ingest, or two imports, could wait for each other in a circle.
+    """
+    if connection.vendor != "postgresql":
+        return  # SQLite has one writer
+    with connection.cursor() as cursor:
+        cursor.execute(load("sensors", "create_import_ids.postgresql"))
+        for part in staging.parts(PART):
+            run_for_rows("sensors", "insert_import_ids", [(sensor_id,) for sensor_id, _ in part])
+        cursor.execute(load("sensors", "lock_import_states.postgresql"))
+        cursor.execute(load("sensors", "drop_import_ids.postgresql"))
+
+
+def _parts(lines: Iterable[Line]) -> Iterator[list[Line]]:
+    rest = iter(lines)
+    while part := list(islice(rest, PART)):
+        yield part

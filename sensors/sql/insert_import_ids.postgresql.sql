@@ -1,0 +1,2 @@
+INSERT INTO sensors_importid (id)
+SELECT unnest(%b::text[])
