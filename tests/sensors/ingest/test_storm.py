@@ -40,6 +40,7 @@ class TestWatchRejectedOnce:
 
     def test_those_that_share_the_row_of_the_rest_are_counted(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("sensors.ingest.rejected.MOST_SENSORS", 3)
+        monkeypatch.setattr(storm, "A_MINUTE", 4)
         refuse(50, sensors=50)
         for code in (Code.BAD_DATA, Code.BAD_TIME, Code.BAD_SHAPE):
             record_rejections([Rejection(n, code, "no", f"t{n}") for n in range(9)], now=timezone.now())
