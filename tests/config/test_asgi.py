@@ -45,7 +45,7 @@ class TestBodyLimit:
         assert head[0].startswith("HTTP/1.1 413")
         assert {"connection: close", "content-type: application/json"} <= set(head)
         assert any(line.startswith("x-correlation-id: ") for line in head)
-        assert json.loads(body) == {"code": "too_large", "message": _any_text(body), "data": {}}
+        assert json.loads(body) == {"code": "too_large", "message": _any_text(body), "data": {"limit": 1024**2}}
         assert sent < 16 * 1024**2, "what has left us is a megabyte, and what the system's buffers hold"
         assert server.memory_mb() - memory < 20
         assert list(server.temporary.iterdir()) == []
