@@ -54,11 +54,13 @@ def property_text(value: str | bytes | None) -> str:
 
     They are escaped, not replaced: two ids that differ stay different, and neither is taken for the other's repeat.
     """
+    if not value:
+        return ""
     if type(value) is str and value.isprintable():
         return value
     if isinstance(value, bytes):
         value = value.decode("utf-8", "backslashreplace")
-    return clean_text((value or "").replace("\x00", r"\x00"))
+    return clean_text(value.replace("\x00", r"\x00"))
 
 
 def properties_of(kept: dict[str, str | int]) -> BasicProperties:

@@ -39,7 +39,7 @@ from sensors.history.queue import QUEUE as HISTORY
 from sensors.history.queue import declare_history_queue, encode_batch
 from sensors.ingest.apply import Applied, apply_signals
 from sensors.ingest.progress import Progress
-from sensors.ingest.signals import Code, Origin, Rejection, Signal, milliseconds, read_signals
+from sensors.ingest.signals import Code, Origin, Rejection, Signal, read_signals
 from sensors.ingest.topology import QUEUE, declare, declare_presence, probe_sent_at
 
 PREFETCH_BATCHES = 3
@@ -292,7 +292,7 @@ def _unusable(item: Signal | Rejection, error: Exception) -> Rejection:
 def _origin(message_id: str | bytes | None, correlation_id: str | bytes | None, timestamp: int | None) -> Origin:
     chain = property_text(correlation_id)
     return Origin(
-        received_at=milliseconds(clock.time()),
+        received_at=clock.time_in_milliseconds(),
         message_id=property_text(message_id) or None,
         timestamp=timestamp,
         correlation_id=chain if PATTERN.fullmatch(chain) else "",

@@ -61,6 +61,7 @@ class TestClock:
         assert first.look_and_correct() == second.look_and_correct() == NOON + timedelta(seconds=1)
         assert first.ahead == second.ahead == world.new_clock().look().ahead == HOUR
         assert first.time() == world.database
+        assert first.time_in_milliseconds() == milliseconds(world.database)
 
     def test_goes_along_when_the_database_is_set_forward(self, world: World) -> None:
         clock = world.new_clock()
