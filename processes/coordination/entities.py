@@ -84,7 +84,8 @@ SENSOR_LINK = Entity(
     order=2,
     is_undone=False,
 )
-ENTITIES = (DUMMY_ITEM, DUMMY_NODE, SENSOR, CLIENT, SENSOR_LINK, *plugin_entities())
+_OWN = (DUMMY_ITEM, DUMMY_NODE, SENSOR, CLIENT, SENSOR_LINK)
+ENTITIES = (*_OWN, *plugin_entities(_OWN))
 """In the order of registration, those of plugins last: the numbers of the types follow from it."""
 BY_NAME = {entity.name: entity for entity in ENTITIES}
 BY_PATH = {entity.path: entity for entity in ENTITIES if entity.path}

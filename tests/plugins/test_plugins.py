@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
+from processes.coordination.entities import ENTITIES
 from processes.coordination.plugin_entities import plugin_entities
 from tests.faults.product import ROOT, Product
 
@@ -91,6 +92,7 @@ class TestEntity:
             (('path="doors"', 'path="sensors"'), "entity Door of doors: its path must be its own"),
             (('"Door"', '"ReaderDoor"'), "entity ReaderDoor of doors: its name must be its own"),
             (('refers="Sensor"', 'refers="Lock"'), "column sensor refers to Lock"),
+            (('refers="Sensor"', 'refers="SensorLink"'), "column sensor refers to SensorLink"),
             (("models.CharField, max_length=50", "models.DurationField"), "a DurationField is not one of"),
         ],
     )
@@ -101,7 +103,7 @@ class TestEntity:
         exec(code_of(ENTITY).replace(*slip), declared)
         monkeypatch.setattr(f"{plugin_entities.__module__}.find_declared", lambda name: [("doors", declared[name])])
         with pytest.raises(ImproperlyConfigured, match=f"PLUGINS: .*{told}"):
-            list(plugin_entities())
+            list(plugin_entities([entity for entity in ENTITIES if not entity.app]))
 
 
 class TestHandlers:

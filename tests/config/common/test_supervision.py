@@ -49,12 +49,20 @@ class TestSetbacks:
         assert reports == [("x", "ValueError: a\ufffdb", 2), ("x", "ValueError: a\ufffdb", 3)]
 
     def test_a_reporter_that_fails_fails_alone(self) -> None:
-        before = supervision._reporter
-        report_failures(lambda *report: 1 / 0)  # type: ignore[arg-type]
-        setbacks = Setbacks("x", patience=1)
-        setbacks.note(error := ValueError())
-        setbacks.report(error)
-        report_failures(before)
+        before, asked = supervision._reporter, []
+
+        def fail(*report: object) -> None:
+            asked.append(report)
+            raise ZeroDivisionError
+
+        report_failures(fail)
+        try:
+            setbacks = Setbacks("x", patience=1)
+            setbacks.note(error := ValueError())
+            setbacks.report(error)
+        finally:
+            report_failures(before)
+        assert len(asked) == 1
 
 
 class TestSupervisedThread:
