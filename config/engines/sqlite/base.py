@@ -5,6 +5,9 @@ lock queues the threads of this process; other processes still meet SQLite's own
 `atomic` block begins IMMEDIATE (see the settings), so each is a write transaction from its first statement.
 
 SQLite's own LIKE folds the case of A to Z alone; here it folds that of every letter, as on PostgreSQL.
+
+Times are text, and text is compared. The present is written with milliseconds; Django writes a time that it computed
+with microseconds, and `.123000` would be after `.123`: what is due at once would be due a millisecond later.
 """
 
 import re
@@ -14,8 +17,10 @@ from functools import lru_cache
 from typing import Any
 
 from django.db.backends.sqlite3 import base
+from django.db.backends.sqlite3._functions import _sqlite_format_dtdelta  # type: ignore[import-untyped]
 from django.db.utils import OperationalError
 
+_WHOLE_MILLISECONDS = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}000")
 _locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
 
@@ -28,6 +33,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         connection = super().get_new_connection(conn_params)
         for arguments in (2, 3):  # without and with ESCAPE
             connection.create_function("like", arguments, _like, deterministic=True)
+        connection.create_function("django_format_dtdelta", 3, _compute_time, deterministic=True)
         return connection
 
     def _start_transaction_under_autocommit(self) -> None:
@@ -61,6 +67,14 @@ class DatabaseWrapper(base.DatabaseWrapper):
         lock, self._write_lock = self._write_lock, None
         if lock is not None:
             lock.release()
+
+
+def _compute_time(connector: Any, left: Any, right: Any) -> Any:
+    """Add or subtract as Django does, and write whole milliseconds as the present is written."""
+    computed = _sqlite_format_dtdelta(connector, left, right)
+    if isinstance(computed, str) and _WHOLE_MILLISECONDS.fullmatch(computed):
+        return computed[:-3]
+    return computed
 
 
 def _like(pattern: Any, text: Any, escape: str = "") -> bool | None:

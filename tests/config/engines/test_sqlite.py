@@ -1,5 +1,9 @@
+from datetime import timedelta
+
 import pytest
 from django.db import connection
+from django.db.models import DateTimeField, ExpressionWrapper, F
+from django.db.models.functions import Now
 
 from sensors.models import Client
 from tests.sensors.registry import make_client
@@ -25,3 +29,11 @@ def test_like_is_that_of_sql(expression: str, outcome: int | None) -> None:
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {expression}".replace("%", "%%"), [])
         assert cursor.fetchone()[0] == outcome
+
+
+def test_a_time_that_was_computed_is_not_after_the_present_it_was_computed_from() -> None:
+    """Within one statement the present stands still: what is due in no time is due at once."""
+    make_client("x")
+    due = Client.objects.annotate(now=Now(), due=ExpressionWrapper(Now() + timedelta(0), DateTimeField()))
+    assert due.filter(due__lte=F("now")).exists()
+    assert not due.filter(due__lt=F("now")).exists()
