@@ -1,12 +1,20 @@
-"""Lists by keyset: a cursor names the last row seen, so pages cost the same at any depth and inserts shift nothing."""
+"""Lists by keyset: a cursor names the last row seen, so pages cost the same at any depth and inserts shift nothing.
+
+A page is bounded in rows by its caller and in bytes by `PAGE_BYTES`: it ends early where its rows are large, and `next`
+leads on behind the last row that it holds.
+"""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from itertools import islice
+from typing import Any, Generic, TypeAlias, TypeVar
 
+import msgspec
 from django.core.signing import BadSignature, Signer
-from django.db.models import Field, Model, Q, QuerySet
+from django.db import connections, transaction
+from django.db.models import BinaryField, Field, JSONField, Model, Q, QuerySet, TextField
 from django.utils.translation import gettext
 from rest_framework.request import Request
 from rest_framework.utils.urls import replace_query_param
@@ -14,8 +22,19 @@ from rest_framework.utils.urls import replace_query_param
 from config.common.errors import Invalid
 
 DEFAULT_LIMIT, LARGEST_LIMIT = 100, 1000
+PAGE_BYTES = 4_194_304
+"""What the rows of one page weigh at most. A single row is never too heavy: there is no empty page that leads on."""
+CHUNK = 20
+"""How many rows are in memory beyond a page, where rows may be large."""
 
 RowT = TypeVar("RowT")
+Weigh: TypeAlias = Callable[[Sequence[RowT]], Sequence[int]]
+"""How many bytes each of these rows costs."""
+
+
+_UNBOUNDED = (TextField, JSONField, BinaryField)
+# Whatever no JSON can hold, as the bookkeeping of a model, weighs nothing.
+_encoder = msgspec.json.Encoder(enc_hook=lambda _: None)
 
 
 @dataclass(frozen=True)
@@ -40,10 +59,18 @@ class _Column:
         return row[self.name] if isinstance(row, dict) else getattr(row, self.field.attname)
 
 
-def page(request: Request, rows: "QuerySet[Any, RowT]", *, order: Sequence[str]) -> Page[RowT]:
+def page(
+    request: Request,
+    rows: "QuerySet[Any, RowT]",
+    *,
+    order: Sequence[str],
+    weigh: Weigh[RowT] | None = None,
+    most_bytes: int = PAGE_BYTES,
+) -> Page[RowT]:
     """Read one page in one query, ordered by columns that are never null; the primary key breaks ties.
 
-    Rows may be objects or dictionaries; `values()` must include the columns of the order and the primary key.
+    Rows may be objects or dictionaries; `values()` must include the columns of the order and the primary key. A row
+    weighs what its own columns do, unless `weigh` knows what else is shown with it.
     """
     columns = _columns(rows.model, order)
     kind = f"{rows.model._meta.label}:{','.join(order)}"
@@ -52,11 +79,66 @@ def page(request: Request, rows: "QuerySet[Any, RowT]", *, order: Sequence[str])
     if seen is not None:
         rows = rows.filter(_after(columns, seen))
     names = [f"-{column.name}" if column.descending else column.name for column in columns]
-    found = list(rows.order_by(*names)[: limit + 1])
-    if len(found) <= limit:
+    asked = rows.order_by(*names)[: limit + 1]
+    if weigh is None and not _may_be_large(rows):
+        read = list(asked)
+        found, more = read[:limit], len(read) > limit
+    else:
+        with closing(stream(asked)) as streamed:
+            found, more = take_page(streamed, limit=limit, weigh=weigh or weigh_rows, most_bytes=most_bytes)
+    if not more:
         return Page(found, None)
-    last = [column.of(found[limit - 1]) for column in columns]
-    return Page(found[:limit], next_address(request, kind, last))
+    return Page(found, next_address(request, kind, [column.of(found[-1]) for column in columns]))
+
+
+def take_page(
+    rows: Iterable[RowT], *, limit: int, weigh: Weigh[RowT], most_bytes: int = PAGE_BYTES
+) -> tuple[list[RowT], bool]:
+    """Take rows until there are enough or they weigh too much, but at least one; say whether any are left.
+
+    Rows are asked for in small parts, and not beyond the part in which the page ends.
+    """
+    found: list[RowT] = []
+    used = 0
+    for part in _parts(rows):
+        for row, weight in zip(part, weigh(part), strict=True):
+            used += weight
+            if len(found) == limit or (found and used > most_bytes):
+                return found, True
+            found.append(row)
+    return found, False
+
+
+def stream(rows: "QuerySet[Any, RowT]") -> Generator[RowT, None, None]:
+    """Read the rows of a query a part at a time, to be closed where not all are wanted: the others are not sent.
+
+    On PostgreSQL in a transaction: a cursor outside of one is filled with the whole result before its first row.
+    """
+    connection = connections[rows.db]
+    needs_transaction = connection.vendor == "postgresql" and not connection.in_atomic_block
+    with transaction.atomic(using=rows.db) if needs_transaction else nullcontext():
+        yield from rows.iterator(chunk_size=CHUNK)
+
+
+def weigh_rows(rows: Sequence[Any]) -> list[int]:
+    """Weigh rows by the JSON of their own columns, whatever is shown of them."""
+    return [len(_encoder.encode(row if isinstance(row, dict) else vars(row))) for row in rows]
+
+
+def _parts(rows: Iterable[RowT]) -> Iterator[list[RowT]]:
+    left = iter(rows)
+    while part := list(islice(left, CHUNK)):
+        yield part
+
+
+def _may_be_large(rows: "QuerySet[Any, Any]") -> bool:
+    """Tell whether a row has a column without a length of its own."""
+    fields = [field for field in rows.model._meta.concrete_fields if isinstance(field, _UNBOUNDED)]
+    chosen: Sequence[str] | None = rows.query.values_select or None
+    if chosen is not None:
+        return any(field.name in chosen or field.attname in chosen for field in fields)
+    names, is_deferred = rows.query.deferred_loading
+    return any((field.name in names) != is_deferred for field in fields)
 
 
 def read_limit(request: Request) -> int:

@@ -4,11 +4,12 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from django.contrib.auth.models import Group, Permission
 from django.contrib.contenttypes.models import ContentType
+from django.db import connection
 from rest_framework.request import Request
 from rest_framework.test import APIRequestFactory
 
 from config.common.errors import Invalid
-from config.common.pages import page
+from config.common.pages import CHUNK, PAGE_BYTES, page, take_page
 from config.records.models import AccessKey, ChangeRecord
 
 pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
@@ -119,3 +120,64 @@ class TestParameters:
         address = page(asking(limit=1), rows, order=[order]).next
         assert address is not None
         return parse_qs(urlsplit(address).query)["cursor"][0]
+
+
+def change(number: int, size: int) -> ChangeRecord:
+    return ChangeRecord(kind="k", object_id=str(number), action="created", after={"text": "x" * size}, actor="a")
+
+
+class TestBytesOfAPage:
+    """Rows of this list hold JSON without a length of its own."""
+
+    LARGE = PAGE_BYTES // 4
+
+    def pages(self, **query: Any) -> list[list[str]]:
+        rows = ChangeRecord.objects.all()
+        found = page(asking(**query), rows, order=["pk"])
+        seen = [[row.object_id for row in found.results]]
+        while found.next is not None:
+            found = page(following(found.next), rows, order=["pk"])
+            seen.append([row.object_id for row in found.results])
+        return seen
+
+    def test_a_page_ends_where_its_bytes_are_used_up_and_next_leads_on(self) -> None:
+        ChangeRecord.objects.bulk_create(change(number, self.LARGE) for number in range(7))
+        assert self.pages(limit=1000) == [["0", "1", "2"], ["3", "4", "5"], ["6"]]
+
+    def test_a_row_that_is_too_large_by_itself_is_a_page(self) -> None:
+        sizes = [10, PAGE_BYTES + 1, 10, PAGE_BYTES + 1]
+        ChangeRecord.objects.bulk_create(change(number, size) for number, size in enumerate(sizes))
+        assert self.pages() == [["0"], ["1"], ["2"], ["3"]]
+
+    def test_small_rows_are_bounded_by_the_limit_alone(self) -> None:
+        ChangeRecord.objects.bulk_create(change(number, 10) for number in range(CHUNK * 3))
+        assert [len(each) for each in self.pages(limit=CHUNK * 2)] == [CHUNK * 2, CHUNK]
+
+    def test_costs_one_query(self, django_assert_num_queries: Any) -> None:
+        ChangeRecord.objects.bulk_create(change(number, 10) for number in range(CHUNK * 3))
+        with django_assert_num_queries(1):
+            page(asking(), ChangeRecord.objects.all(), order=["pk"])
+
+    def test_dictionaries_are_weighed_too(self) -> None:
+        ChangeRecord.objects.bulk_create(change(number, self.LARGE) for number in range(5))
+        heavy = page(asking(), ChangeRecord.objects.values("id", "after"), order=["pk"])
+        light = page(asking(), ChangeRecord.objects.values("id", "actor"), order=["pk"])
+        assert [len(heavy.results), len(light.results)] == [3, 5]
+
+    def test_no_more_rows_are_read_than_the_part_that_the_page_ends_in(self) -> None:
+        read: list[int] = []
+
+        def rows() -> Any:
+            for number in range(1000):
+                read.append(number)
+                yield number
+
+        found, more = take_page(rows(), limit=1000, weigh=lambda part: [100] * len(part), most_bytes=100 * (CHUNK + 1))
+        assert [len(found), more, len(read)] == [CHUNK + 1, True, 2 * CHUNK]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_page_of_large_rows_leaves_no_transaction_open() -> None:
+    ChangeRecord.objects.bulk_create(change(number, PAGE_BYTES // 2) for number in range(3))
+    found = page(asking(), ChangeRecord.objects.all(), order=["pk"])
+    assert [len(found.results), connection.in_atomic_block] == [1, False]
