@@ -80,12 +80,9 @@ def page(
         rows = rows.filter(_after(columns, seen))
     names = [f"-{column.name}" if column.descending else column.name for column in columns]
     asked = rows.order_by(*names)[: limit + 1]
-    if weigh is None and not _may_be_large(rows):
-        read = list(asked)
-        found, more = read[:limit], len(read) > limit
-    else:
-        with closing(stream(asked)) as streamed:
-            found, more = take_page(streamed, limit=limit, weigh=weigh or weigh_rows, most_bytes=most_bytes)
+    # A few kilobytes a row are read at once, which costs one trip; what has no length of its own is not.
+    with closing(stream(asked)) if weigh or not _has_lengths(rows) else nullcontext(asked) as read:
+        found, more = take_page(read, limit=limit, weigh=weigh or weigh_rows, most_bytes=most_bytes)
     if not more:
         return Page(found, None)
     return Page(found, next_address(request, kind, [column.of(found[-1]) for column in columns]))
@@ -122,7 +119,7 @@ def stream(rows: "QuerySet[Any, RowT]") -> Generator[RowT, None, None]:
 
 def weigh_rows(rows: Sequence[Any]) -> list[int]:
     """Weigh rows by the JSON of their own columns, whatever is shown of them."""
-    return [len(_encoder.encode(row if isinstance(row, dict) else vars(row))) for row in rows]
+    return [len(_encoder.encode(vars(row) if isinstance(row, Model) else row)) for row in rows]
 
 
 def _parts(rows: Iterable[RowT]) -> Iterator[list[RowT]]:
@@ -131,14 +128,15 @@ def _parts(rows: Iterable[RowT]) -> Iterator[list[RowT]]:
         yield part
 
 
-def _may_be_large(rows: "QuerySet[Any, Any]") -> bool:
-    """Tell whether a row has a column without a length of its own."""
+def _has_lengths(rows: "QuerySet[Any, Any]") -> bool:
+    """Tell whether every column that is read has a length of its own."""
     fields = [field for field in rows.model._meta.concrete_fields if isinstance(field, _UNBOUNDED)]
+    fields = [field for field in fields if field.max_length is None]
     chosen: Sequence[str] | None = rows.query.values_select or None
     if chosen is not None:
-        return any(field.name in chosen or field.attname in chosen for field in fields)
+        return not any(field.name in chosen or field.attname in chosen for field in fields)
     names, is_deferred = rows.query.deferred_loading
-    return any((field.name in names) != is_deferred for field in fields)
+    return all((field.name in names) == is_deferred for field in fields)
 
 
 def read_limit(request: Request) -> int:
