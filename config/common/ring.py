@@ -82,6 +82,8 @@ class _Bell:
         self._has_some.set()
 
     def _run(self) -> None:
+        # Started again after a failure: what was left then must not wait for the next ring.
+        self._has_some.set()
         while True:
             self._has_some.wait()
             self._has_some.clear()

@@ -159,6 +159,8 @@ class _Refusals:
         self._thread.start()
 
     def _run(self) -> None:
+        # Started again after a failure: what was counted then must not wait for the next refusal.
+        self._has_some.set()
         while True:
             self._has_some.wait()
             time.sleep(PAUSE_SECONDS)
