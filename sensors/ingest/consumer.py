@@ -1,7 +1,9 @@
 """Consume signals from RabbitMQ: gather a batch, commit it, pass it on to history, acknowledge it. In that order.
 
 A message is acknowledged only after its signals are committed and their batch is confirmed on its way to history, so a
-crash anywhere repeats the batch, and the fold makes a repeat harmless. A batch that fails for its data is halved until
+crash anywhere repeats the batch, and the fold makes a repeat harmless. History is written to over a connection of its
+own: a confirmation on this one would lie behind all that the broker has pushed, which would be read into memory for it.
+A batch that fails for its data is halved until
 the culprit is alone, which is kept as rejected. What comes a second time was in the hands of somebody who failed, or
 died: it is counted before it is read (`notifications.services.poison`), and parked in the end. While the database is
 away the messages go back to the queue and the connection is kept alive; nothing is held for longer than a batch takes.
@@ -32,20 +34,22 @@ from config.common.failures import is_database_away
 from config.common.text import clean_text
 from config.engines.amqp import connect
 from config.engines.amqp_messages import AmqpMessage, property_text, read_message
+from config.engines.publisher import Publisher, Sent
 from notifications.services.poison import handle_redelivered
 from sensors.heartbeat.clock import clock
 from sensors.heartbeat.hearing import drop_consumers, record_progress, register_consumer, resume_consumer
 from sensors.history.queue import QUEUE as HISTORY
 from sensors.history.queue import declare_history_queue, encode_batch
 from sensors.ingest.apply import Applied, apply_signals
+from sensors.ingest.prefetch import Prefetch
 from sensors.ingest.progress import Progress
 from sensors.ingest.signals import Code, Origin, Rejection, Signal, read_signals
 from sensors.ingest.topology import QUEUE, declare, declare_presence, probe_sent_at
 
-PREFETCH_BATCHES = 3
 HELD_BATCHES = 3
 STALL_SECONDS = 1.0
 DATABASE_PAUSE = 1.0
+CONFIRMED_WITHIN = 15.0
 BYTES_OF_A_SIGNAL = 100
 
 SIGNALS = Counter("postern_signals", "Signals consumed from RabbitMQ", ["outcome"])
@@ -64,15 +68,18 @@ class Batch:
     """With this batch all is committed that was handed out before."""
     last_tag: int = 0
     begun: float = 0.0
+    messages: int = 0
     size: int = 0
-    """In signals; of what is not read yet, about."""
+    """In signals; of what is large for its signals, or not read yet, about."""
 
-    def add(self, tag: int, items: list[Signal | Rejection], probe: datetime | None) -> None:
+    def add(self, tag: int, items: list[Signal | Rejection], body: bytes) -> None:
         self._take(tag)
         self.items += items
-        self.size += len(items)
-        if probe is not None:
-            self.probes.append(probe)
+        self.size += max(len(items), len(body) // BYTES_OF_A_SIGNAL)
+
+    def add_probe(self, tag: int, probe: datetime) -> None:
+        self._take(tag)
+        self.probes.append(probe)
 
     def add_redelivered(self, message: AmqpMessage) -> None:
         self._take(message.tag)
@@ -83,6 +90,7 @@ class Batch:
         if not self.last_tag:
             self.begun = time.monotonic()
         self.last_tag = tag
+        self.messages += 1
 
 
 class Consumer:
@@ -98,6 +106,8 @@ class Consumer:
         self._should_stop = should_stop
         self._batch = Batch()
         self._committing: tuple[Batch, Future[Applied]] | None = None
+        self._passing: tuple[Batch, Applied, Sent] | None = None
+        self._history = Publisher()
 
     def run(self) -> None:
         self._connection = connect()
@@ -107,6 +117,7 @@ class Consumer:
                 while not self._should_stop():
                     self._turn()
                 self._finish_commit()
+                self._finish_passing()
                 self._give_back()
                 self._committer.submit(drop_consumers, [self.name]).result()
             finally:
@@ -118,10 +129,8 @@ class Consumer:
         declare(self._channel)
         declare_presence(self._channel, self.name)
         self._progress = Progress(self._channel, clock.now)
-        self._history = self._connection.channel()
-        declare_history_queue(self._history)
-        self._history.confirm_delivery()
-        self._channel.basic_qos(prefetch_count=PREFETCH_BATCHES * settings.INGEST_BATCH)
+        declare_history_queue(self._channel)
+        self._prefetch = Prefetch(self._channel)
         self._await_database()
         self._committer.submit(register_consumer, self.name).result()
         self._subscribe()
@@ -139,6 +148,8 @@ class Consumer:
             self._connection.process_data_events(time_limit=settings.INGEST_SECONDS / 2)
             # All that had come before the answer is in the batch now.
             self._batch.proven = self._progress.take() or self._batch.proven
+        if self._passing is not None and self._passing[2].outcome.done():
+            self._finish_passing()
         if self._committing is not None and not self._committing[1].done():
             return
         try:
@@ -153,6 +164,7 @@ class Consumer:
         if self._is_ripe():
             self._begin_commit()
         if committed is not None and applied is not None:
+            self._finish_passing()
             self._pass_on(committed[0], applied)
 
     def _is_ripe(self) -> bool:
@@ -165,16 +177,19 @@ class Consumer:
         self, channel: BlockingChannel, method: Basic.Deliver, properties: BasicProperties, body: bytes
     ) -> None:
         probe = probe_sent_at(properties, body)
-        if probe is None and method.redelivered:
+        if probe is not None:
+            self._batch.add_probe(method.delivery_tag, probe)
+        elif method.redelivered:
             # Not even read here: reading may be what the one before died of.
             self._batch.add_redelivered(read_message(QUEUE, method, properties, body))
-            return
-        origin = _origin(properties.message_id, properties.correlation_id, properties.timestamp)
-        items = [] if probe is not None else read_signals(body, origin)[0]
-        self._batch.add(method.delivery_tag, items, probe)
+        else:
+            origin = _origin(properties.message_id, properties.correlation_id, properties.timestamp)
+            self._batch.add(method.delivery_tag, read_signals(body, origin)[0], body)
 
     def _begin_commit(self) -> None:
         batch, self._batch = self._batch, Batch()
+        if batch.size:
+            self._prefetch.adapt(messages=batch.messages, size=batch.size)
         mark = partial(record_progress, self.name, batch.proven, batch.probes)
         committed = self._committer.submit(commit_batch, batch, also=mark)
         committed.add_done_callback(lambda _: self._wake())
@@ -189,14 +204,35 @@ class Consumer:
         """Wait for the batch that is being committed, and pass it on."""
         if self._committing is not None:
             (batch, committed), self._committing = self._committing, None
+            self._finish_passing()
             self._pass_on(batch, committed.result())
 
     def _pass_on(self, batch: Batch, applied: Applied) -> None:
-        """Give a committed batch to history, then acknowledge it."""
-        if applied.accepted:
-            self._history.basic_publish(
-                "", HISTORY, encode_batch(applied.accepted), BasicProperties(delivery_mode=2), mandatory=True
-            )
+        """Give a committed batch to history; it is acknowledged when that is confirmed."""
+        if not applied.accepted:
+            self._acknowledge(batch, applied)
+            return
+        sent = self._history.send(
+            encode_batch(applied.accepted),
+            exchange="",
+            routing_key=HISTORY,
+            properties=BasicProperties(delivery_mode=2),
+        )
+        self._passing = (batch, applied, sent)
+        sent.outcome.add_done_callback(lambda _: self._wake())
+
+    def _finish_passing(self) -> None:
+        """Wait until history has the batch that was passed on, and acknowledge it; raise `NotPublished` if it has not.
+
+        One after the other: an acknowledgement covers all that came before.
+        """
+        if self._passing is not None:
+            batch, applied, sent = self._passing
+            sent.await_confirmation(CONFIRMED_WITHIN)
+            self._passing = None
+            self._acknowledge(batch, applied)
+
+    def _acknowledge(self, batch: Batch, applied: Applied) -> None:
         if batch.last_tag:
             self._channel.basic_ack(batch.last_tag, multiple=True)
         SIGNALS.labels("accepted").inc(len(applied.accepted))
@@ -205,6 +241,7 @@ class Consumer:
     def _wait_for_database(self) -> None:
         """Take nothing more, give back what is held, keep the connection alive, and go on when the database is back."""
         log.warning("ingest.database_away", consumer=self.name)
+        self._finish_passing()
         self._give_back()
         self._await_database()
         if not self._should_stop():
@@ -222,6 +259,7 @@ class Consumer:
 
     def _close(self) -> None:
         connection: BlockingConnection = self._connection
+        self._history.close()
         try:
             connection.close()
         except pika.exceptions.AMQPError as error:

@@ -7,6 +7,7 @@ import structlog
 from django.core.management.base import BaseCommand
 
 from config.common.daemon import Daemon, run_until_signalled
+from config.engines.publisher import NotPublished
 from sensors.ingest.consumer import Consumer
 
 log = structlog.get_logger(__name__)
@@ -30,6 +31,6 @@ class IngestDaemon(Daemon):
         log.info("ingest.started", consumer=name)
         try:
             Consumer(name, should_stop=self._stopping.is_set).run()
-        except pika.exceptions.AMQPError as error:
+        except (pika.exceptions.AMQPError, NotPublished) as error:
             log.warning("ingest.disconnected", consumer=name, error=repr(error))
         return False

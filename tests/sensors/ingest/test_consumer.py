@@ -9,13 +9,15 @@ from django.db import DataError, OperationalError
 from django.utils import timezone
 
 from config.common import batches
+from config.engines.publisher import NotPublished, Publisher, Sent
 from notifications.models import Event
 from sensors.heartbeat.clock import clock
 from sensors.heartbeat.hearing import listen_once, watermark
 from sensors.heartbeat.sweep import sweep_once
 from sensors.history.queue import QUEUE as HISTORY
 from sensors.ingest import apply, consumer
-from sensors.ingest.consumer import Consumer, apply_or_halve
+from sensors.ingest.apply import Applied
+from sensors.ingest.consumer import Batch, Consumer, apply_or_halve
 from sensors.ingest.publishing import publish_probe
 from sensors.ingest.signals import Rejection, Signal
 from sensors.ingest.topology import declare_presence
@@ -225,5 +227,70 @@ def test_a_consumer_asked_to_stop_gives_back_what_it_holds(broker: Broker) -> No
     for n in range(50):
         broker.send({"sensor_id": "0xA", "data": 1, "id": str(n), "at": now_text()})
     Consumer("brief", should_stop=iter([False, True, True]).__next__).run()
-    consume(lambda: broker.waiting(HISTORY) >= 1 and broker.waiting() == 0)
-    assert {signal.id for signal in broker.history()} == {str(n) for n in range(50)}
+    taken: list[Signal] = []
+    consume(lambda: taken.extend(broker.history()) or len(taken) >= 50)
+    assert {signal.id for signal in taken} == {str(n) for n in range(50)}
+
+
+class Counted(Consumer):
+    """A consumer that looks, before each commit, how many messages the broker has handed to it."""
+
+    def __init__(self, broker: Broker, sent: int) -> None:
+        self.broker, self.sent, self.acknowledged, self.most_held = broker, sent, 0, 0
+        super().__init__("counted", should_stop=lambda: self.acknowledged >= sent)
+
+    def _begin_commit(self) -> None:
+        time.sleep(0.02)  # the broker hands out all that it may
+        self.most_held = max(self.most_held, self.sent - self.broker.waiting() - self.acknowledged)
+        super()._begin_commit()
+
+    def _acknowledge(self, batch: Batch, applied: Applied) -> None:
+        super()._acknowledge(batch, applied)
+        self.acknowledged += batch.messages
+
+
+class TestPrefetch:
+    """The broker counts messages; what is handed to one consumer is bounded in signals all the same."""
+
+    @pytest.fixture(autouse=True)
+    def _small_batches(self, settings: Any) -> None:
+        settings.INGEST_BATCH = 10
+        make_sensor()
+
+    def run(self, broker: Broker, message: list[dict[str, Any]], count: int) -> Counted:
+        broker.send_all([message] * count)
+        assert eventually(lambda: broker.waiting() == count)
+        counted = Counted(broker, count)
+        counted.run()
+        return counted
+
+    def test_of_lists_fewer_messages_are_under_way(self, broker: Broker) -> None:
+        lists = self.run(broker, [{"sensor_id": "0xA", "data": 1}] * 10, 40)
+        assert lists.most_held <= 5, "three batches are three lists; one limit is on its way while another holds"
+        assert len(broker.history()) == 400
+
+    def test_of_single_signals_whole_batches_are(self, broker: Broker) -> None:
+        assert self.run(broker, [{"sensor_id": "0xA", "data": 1}], 100).most_held >= 20
+
+    def test_a_large_message_counts_by_its_bytes(self, broker: Broker) -> None:
+        large = [{"sensor_id": "0xA", "data": 1, "note": "x" * 1000}]
+        assert self.run(broker, large, 40).most_held <= 5
+
+
+class Refusing(Publisher):
+    """A way to history on which nothing arrives."""
+
+    def send(self, body: bytes, **options: Any) -> Sent:
+        sent = Sent("", "", body, None)
+        sent.fail(NotPublished("refused"))
+        return sent
+
+
+def test_what_history_has_not_confirmed_stays_in_the_queue(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_sensor()
+    broker.send({"sensor_id": "0xA", "data": 1})
+    monkeypatch.setattr(consumer, "Publisher", Refusing)
+    with pytest.raises(NotPublished):
+        consume(lambda: False)
+    assert Event.objects.count() == 1
+    assert eventually(lambda: broker.waiting() == 1)
