@@ -14,7 +14,7 @@ from config.records.services.upkeep import delete_in_batches
 from notifications.errors import NotSentAgain, ParkedMessageDecided, ParkedMessageNotFound
 from notifications.models import MessageFailure, ParkedMessage
 from notifications.services.alerts import heal
-from notifications.services.poison import FORGOTTEN_AFTER, PARKED, queue_subject
+from notifications.services.poison import FORGOTTEN_AFTER, FULL, PARKED, has_room, queue_subject
 
 PUBLISHED_WITHIN = 3.0
 
@@ -80,3 +80,5 @@ def _decide(parked: ParkedMessage, status: ParkedMessage.Status, actor: str, rea
             raise ParkedMessageDecided
         if not open_rows.exists():
             heal(PARKED, queue_subject(parked.queue))
+        if has_room(parked.queue):
+            heal(FULL, queue_subject(parked.queue))

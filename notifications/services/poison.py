@@ -4,6 +4,10 @@ The flag `redelivered` says that a message was in somebody's hands before; how o
 such a message writes down that it takes it up, handles it, and deletes the count. What was begun and not finished is
 handled alone the next time, so that a crash tells which message it was; the count outlives the process, and all
 consumers of a queue share it.
+
+What is parked and not decided upon is bounded. Past the bound nothing more is taken out of the line: the message goes
+back and its queue stands still, with an alert, until staff have decided. So many failures for no known reason are most
+likely our own fault, and to throw accepted messages away for it, or to fill the disk with them, would be the worse one.
 """
 
 import time
@@ -14,23 +18,30 @@ from typing import TypeVar
 
 import structlog
 from django.db import DatabaseError, InterfaceError, transaction
-from django.db.models import F, QuerySet
-from django.db.models.functions import Now
+from django.db.models import Count, F, QuerySet, Sum
+from django.db.models.functions import Coalesce, Length, Now
 from django.utils.translation import gettext_noop
 from prometheus_client import Counter
 
 from config.common.text import clean_error, clean_text
 from config.engines.amqp_messages import AmqpMessage
 from notifications.models import MessageFailure, ParkedMessage
-from notifications.services.alerts import raise_alert
+from notifications.services.alerts import heal, raise_alert
 
 LIMIT = 5
 """So many tries; then the message is parked."""
 PAUSE = 0.1
 LONGEST_PAUSE = 30.0
 FORGOTTEN_AFTER = timedelta(days=1)
+MOST_PARKED, MOST_PARKED_BYTES = 1000, 64 << 20
+"""Undecided, of one queue. Checked before a message is parked: the last one may be larger than what was left."""
+MOST_PARKED_IN_ALL, MOST_PARKED_BYTES_IN_ALL = 4000, 256 << 20
 PARKED = "amqp.parked"
+FULL = "amqp.parking_full"
 TITLE = gettext_noop("Messages of the queue %(queue)s failed again and again and are parked: %(count)s")
+FULL_TITLE = gettext_noop(
+    "The queue %(queue)s stands still: %(count)s parked messages wait for a decision, and no more can be parked"
+)
 DIED = "The process ended in the middle of it each time."
 
 PARKED_MESSAGES = Counter("postern_amqp_parked", "Messages parked after failing again and again", ["queue"])
@@ -42,6 +53,10 @@ _in_a_row: Tally[str] = Tally()
 
 class EngineAway(Exception):
     """What the handling needs is away: nothing is wrong with the message, and it counts for nothing."""
+
+
+class ParkingFull(EngineAway):
+    """No more messages can be parked before staff have decided upon some: the queue stands still until then."""
 
 
 def handle_redelivered(
@@ -107,7 +122,12 @@ def is_hopeless(failures: int) -> bool:
 
 
 def park(message: AmqpMessage, failures: int) -> None:
-    """Put a message aside for staff to decide about, and tell them."""
+    """Put a message aside for staff to decide about, and tell them.
+
+    Raise `ParkingFull` after a pause where too many wait for a decision: the message belongs back into its queue.
+    """
+    if not has_room(message.queue):
+        _stand_still(message)
     with transaction.atomic():
         row = _rows([message]).first()
         ParkedMessage.objects.create(
@@ -118,6 +138,7 @@ def park(message: AmqpMessage, failures: int) -> None:
             error=(row.error if row is not None else "") or DIED,
         )
         _rows([message]).delete()
+        heal(FULL, queue_subject(message.queue))
         raise_parked_alert(message.queue)
     PARKED_MESSAGES.labels(message.queue).inc()
     log.error("amqp.parked", queue=message.queue, size=len(message.body))
@@ -128,12 +149,43 @@ def park(message: AmqpMessage, failures: int) -> None:
 
 
 def raise_parked_alert(queue: str) -> None:
-    count = ParkedMessage.objects.filter(queue=queue, status=ParkedMessage.Status.PARKED).count()
-    raise_alert(PARKED, queue_subject(queue), TITLE, {"queue": queue, "count": count})
+    raise_alert(
+        PARKED, queue_subject(queue), TITLE, {"queue": queue, "count": _undecided().filter(queue=queue).count()}
+    )
+
+
+def has_room(queue: str) -> bool:
+    """Return whether one more may be parked; consumers that ask at the same moment may each park one."""
+    rows, size = _measure(_undecided().filter(queue=queue))
+    all_rows, all_size = _measure(_undecided())
+    return (
+        rows < MOST_PARKED
+        and size < MOST_PARKED_BYTES
+        and all_rows < MOST_PARKED_IN_ALL
+        and all_size < MOST_PARKED_BYTES_IN_ALL
+    )
 
 
 def queue_subject(queue: str) -> str:
     return clean_text(f"queue/{queue}", 120)
+
+
+def _stand_still(message: AmqpMessage) -> None:
+    put_down([message])  # it is as hopeless the next time, and the count need not grow
+    count = _undecided().count()
+    raise_alert(FULL, queue_subject(message.queue), FULL_TITLE, {"queue": message.queue, "count": count})
+    log.error("amqp.parking_full", queue=message.queue, parked=count)
+    time.sleep(LONGEST_PAUSE)
+    raise ParkingFull
+
+
+def _undecided() -> QuerySet[ParkedMessage]:
+    return ParkedMessage.objects.filter(status=ParkedMessage.Status.PARKED)
+
+
+def _measure(rows: QuerySet[ParkedMessage]) -> tuple[int, int]:
+    found = rows.aggregate(rows=Count("pk"), size=Coalesce(Sum(Length("body")), 0))
+    return found["rows"], found["size"]
 
 
 def _handle_alone(
@@ -142,7 +194,10 @@ def _handle_alone(
     while True:
         failures = take_up([message])[message.digest]
         if is_hopeless(failures):
-            park(message, failures)
+            try:
+                park(message, failures)
+            except ParkingFull as full:
+                raise away from full
             return []
         try:
             result = handle([message])

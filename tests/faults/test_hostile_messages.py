@@ -1,19 +1,23 @@
 """No message stops a consumer: after everything that may lie in a queue, a good one is still handled."""
 
 import json
+import os
+import signal as signal_module
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
 import pika
 import pytest
-from django.db import DataError
+from django.db import DataError, connections
 from pika.adapters.blocking_connection import BlockingChannel
 from pika.spec import BasicProperties
 
 from config.records.models import LogEntry
 from notifications.models import Alert, Event, ParkedMessage
+from notifications.services.poison import DIED, LIMIT
 from processes.coordination.bus import amqp
 from processes.coordination.bus.amqp import AmqpBus
 from processes.coordination.coordinator.role import Coordinator
@@ -38,6 +42,7 @@ from sensors.ingest.topology import declare as declare_signals
 from sensors.models import RejectedSignal, SensorState
 from tests.conftest import ServerAddresses
 from tests.faults.hostile import BODIES, PROPERTIES, RawProperties, encode_properties
+from tests.faults.patience import eventually
 from tests.processes.coordination.cast import DATABASES
 from tests.sensors.amqp import consume
 from tests.sensors.history.past import signal
@@ -190,6 +195,49 @@ def test_signals_that_fail_for_no_known_reason_are_parked_and_the_line_goes_on(
     assert bytes(parked.body) == json.dumps(GOOD).encode()
     assert Alert.objects.get().subject == f"queue/{SIGNALS}"
     assert SensorState.objects.get().last_id == "b"
+
+
+def test_a_message_that_kills_its_consumer_each_time_is_parked_and_the_line_goes_on(
+    channel: BlockingChannel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed for good, in a process of its own: nothing is left to run but the broker and the database."""
+    make_sensor()
+    real = apply_signals
+
+    def die(items: list[Any], **options: Any) -> Any:
+        if any(getattr(item, "id", "") == "bad" for item in items):
+            os.kill(os.getpid(), signal_module.SIGKILL)
+        return real(items, **options)
+
+    monkeypatch.setattr(consumer, "apply_signals", die)
+    queue = Queue(channel, SIGNALS)
+    for name in (b"a", b"bad", b"b"):
+        queue.send(json.dumps(GOOD).encode(), encode_properties(message_id=name, timestamp=int(time.time())))
+    deaths = 0
+    while _run_apart(lambda: consume(lambda: SensorState.objects.filter(last_id="b").exists(), seconds=60)) != 0:
+        deaths += 1
+        assert deaths <= LIMIT + 1, "it goes on for ever"
+    assert deaths == LIMIT + 1, "the first of them nobody had counted"
+    parked = ParkedMessage.objects.get()
+    assert (parked.properties["message_id"], parked.error) == ("bad", DIED)
+    assert eventually(lambda: queue.waiting == 0)
+    assert Alert.objects.get().subject == f"queue/{SIGNALS}"
+
+
+def _run_apart(run: Callable[[], None]) -> int:
+    """Run in a process of its own; return its exit code, which is negative where a signal has ended it."""
+    connections.close_all()  # the child must not close what it has inherited
+    child = os.fork()
+    if not child:
+        try:
+            run()
+            os._exit(0)
+        except BaseException:  # noqa: BLE001  (whatever it is, the child must not go on with the tests)
+            traceback.print_exc()
+            os._exit(1)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert code in (0, -signal_module.SIGKILL)
+    return code
 
 
 def test_history_that_fails_for_no_known_reason_is_parked_and_the_line_goes_on(

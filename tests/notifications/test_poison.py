@@ -5,6 +5,7 @@ import pytest
 from config.engines.amqp_messages import AmqpMessage
 from notifications.models import Alert, MessageFailure, ParkedMessage
 from notifications.services import poison
+from notifications.services.parked import discard_parked
 from notifications.services.poison import LIMIT, EngineAway, handle_redelivered, take_up
 
 pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
@@ -101,3 +102,70 @@ class TestHandleRedelivered:
         slept.clear()
         handle(Handler(), b"bad")
         assert not any(slept)
+
+
+class TestBound:
+    """What is parked and undecided is bounded; past the bound the message stays in its queue, and staff are told."""
+
+    @pytest.fixture(autouse=True)
+    def _small(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(poison, "MOST_PARKED", 2)
+        monkeypatch.setattr(poison, "MOST_PARKED_BYTES", 100)
+        monkeypatch.setattr(poison, "MOST_PARKED_IN_ALL", 3)
+        monkeypatch.setattr(poison, "MOST_PARKED_BYTES_IN_ALL", 150)
+
+    def fill(self, *sizes: int, queue: str = "q") -> None:
+        for size in sizes:
+            ParkedMessage.objects.create(queue=queue, body=b"x" * size, failures=5)
+
+    def is_full(self) -> bool:
+        """Try a message that fails again and again; return whether its queue stands still."""
+        parked = ParkedMessage.objects.count()
+        try:
+            handle(Handler(), b"bad")
+        except EngineAway:
+            assert ParkedMessage.objects.count() == parked
+            return True
+        assert ParkedMessage.objects.count() == parked + 1
+        return False
+
+    def test_one_past_the_messages_of_a_queue(self) -> None:
+        self.fill(1)
+        assert not self.is_full()
+        assert self.is_full()
+
+    def test_past_the_bytes_of_a_queue(self) -> None:
+        self.fill(99)
+        assert not self.is_full()
+        ParkedMessage.objects.all().delete()
+        self.fill(100)
+        assert self.is_full()
+
+    def test_one_past_the_messages_of_all_queues(self) -> None:
+        self.fill(1, 1, queue="other")
+        assert not self.is_full()
+        assert self.is_full()
+
+    def test_past_the_bytes_of_all_queues(self) -> None:
+        self.fill(150, queue="other")
+        assert self.is_full()
+
+    def test_what_is_decided_counts_no_longer_and_the_queue_goes_on(self) -> None:
+        self.fill(1, 1)
+        assert self.is_full()
+        assert self.is_full(), "for as long as nobody decides"
+        alert = Alert.objects.get(kind="amqp.parking_full")
+        assert (alert.subject, alert.detail) == ("queue/q", {"queue": "q", "count": 2})
+        discard_parked(message_id=ParkedMessage.objects.earliest("id").pk, actor="olga", reason="known")
+        alert.refresh_from_db()
+        assert alert.status == "resolved"
+        assert not self.is_full()
+
+    def test_others_of_the_batch_are_handled(self) -> None:
+        self.fill(1, 1)
+        handler = Handler()
+        with pytest.raises(EngineAway):
+            handle(handler, b"a", b"bad", b"b")
+        assert [b"a"] in handler.calls
+        count = MessageFailure.objects.get(digest=message(b"bad").digest)
+        assert count.failures == LIMIT, "it is as hopeless the next time"
