@@ -303,6 +303,7 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_NAME_OVERRIDES": {
         "Bit": [(0, 0), (1, 1)],
+        "MessageStatus": "messaging.models.Message.Status",
         "MessageResult": "processes.exchange.models.ProcessMessage.Result",
         "SessionStatus": "notifications.models.RepeatSession.Status",
         "WorkflowKind": [("bpmn", "bpmn"), ("cmmn", "cmmn")],

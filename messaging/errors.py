@@ -53,6 +53,10 @@ class NotWaiting(Conflict):
     """Only a message that waits for a database can be set aside; end the process that holds it first."""
 
 
+class AlreadySetAside(Conflict):
+    """This message is set aside already."""
+
+
 class NotSetAside(Conflict):
     """This message is not set aside."""
 

@@ -14,6 +14,8 @@ from messaging.models.parties import PARTY_ID
 
 Id = Annotated[str, msgspec.Meta(pattern=rf"^{PARTY_ID}\Z")]
 Error = Annotated[str, msgspec.Meta(max_length=10_000)]
+REASON_LENGTH = 200
+"""Of why a person decided something by hand, in characters: it stands in the log and in receipts."""
 BodyT = TypeVar("BodyT", bound=msgspec.Struct)
 
 _PLACE = re.compile(r" - at `(.*)`$")
@@ -42,10 +44,14 @@ def read_body(text: bytes, shape: type[BodyT]) -> BodyT:
     _check_text(text)
     if b"\\u0000" in text:
         decode(text)  # tells the escape of NUL, which no database keeps, from an escaped backslash
-    version = _decode(text or b"{}", _Versioned).version
+    require_version(_decode(text or b"{}", _Versioned).version)
+    return _decode(text, shape)
+
+
+def require_version(version: Any) -> None:
+    """Refuse a body of another version before anything else in it is looked at."""
     if version != VERSION or type(version) is not int:
         raise UnsupportedVersion(supported=[VERSION])
-    return _decode(text, shape)
 
 
 def check_payload(payload: bytes) -> None:

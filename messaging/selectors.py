@@ -39,6 +39,14 @@ def get_receipt(*, enterprise_id: str, public_id: str, device_id: str = "", data
     )
 
 
+def get_message(*, enterprise_id: str, public_id: str) -> Message:
+    """Return a message of an enterprise, within which its id is unique."""
+    message = Message.objects.filter(enterprise=enterprise_id, public_id=public_id).first()
+    if message is None:
+        raise MessageNotFound
+    return message
+
+
 def read_code(text: str) -> int | str | None:
     """Return a code as it was given: the ERP's are numbers, ours are words."""
     if not text:

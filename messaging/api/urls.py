@@ -1,6 +1,6 @@
 from django.urls import path
 
-from messaging.api import messages, parties
+from messaging.api import messages, operations, parties
 
 urlpatterns = [
     path("enterprises/", parties.EnterprisesView.as_view()),
@@ -16,4 +16,6 @@ urlpatterns = [
     path("messages/", messages.MessagesView.as_view()),
     path("messages/<str:message_id>/confirm/", messages.ConfirmView.as_view()),
     path("messages/<str:message_id>/receipt/", messages.ReceiptView.as_view()),
+    path("messages/<str:message_id>/set-aside/", operations.SetAsideView.as_view()),
+    path("messages/<str:message_id>/bring-back/", operations.BringBackView.as_view()),
 ]

@@ -74,10 +74,10 @@ class Message(models.Model):
     settled_at = models.DateTimeField(_("settled"), null=True)
     updated_at = models.DateTimeField(_("updated"), db_default=Now())
     setbacks = models.PositiveSmallIntegerField(_("setbacks running"), default=0)
-    """How often running it was left out or deadlocked, or the ERP fell silent with it."""
+    """How often running it was left out or deadlocked, or the ERP fell silent with it or rolled it back."""
     is_postponed = models.BooleanField(_("after the others"), default=False)
     isolation = models.PositiveSmallIntegerField(_("isolation"), default=0, db_default=0)
-    """How often the ERP fell silent since then: each time the list with it is half as long, until it is alone."""
+    """How often the ERP failed with it since then: each time the list with it is half as long, until it is alone."""
     set_aside_at = models.DateTimeField(_("set aside"), null=True)
     """Since when staff keep it from being offered; its receipt says why."""
 

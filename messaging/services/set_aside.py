@@ -10,7 +10,7 @@ from django.utils.translation import gettext, gettext_noop
 from config.records.models import ChangeRecord, LogEntry
 from config.records.services.changes import record_change
 from config.records.services.log import write_entry
-from messaging.errors import MessageNotFound, NotSetAside, NotWaiting
+from messaging.errors import AlreadySetAside, MessageNotFound, NotSetAside, NotWaiting
 from messaging.models import ExchangeDatabase, Message
 from messaging.naming import subject_of
 from messaging.services.requeueing import KIND
@@ -26,6 +26,8 @@ def set_aside_message(*, message_id: int, reason: str, actor: str) -> None:
     """Keep a waiting message from being offered; its receipt goes on saying that it waits, and says why."""
     with transaction.atomic():
         message = _lock(message_id)
+        if message.set_aside_at is not None:
+            raise AlreadySetAside
         if not can_be_set_aside(message):
             raise NotWaiting
         said = gettext("Set aside by staff: %(reason)s") % {"reason": reason}

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from processes.exchange.api import processes
+from processes.exchange.api import operations, processes
 
 urlpatterns = [
     path("exchange/processes/", processes.ProcessesView.as_view()),
@@ -12,4 +12,5 @@ urlpatterns = [
     path("exchange/processes/<uuid:process_id>/interrupt/", processes.InterruptView.as_view()),
     path("exchange/processes/<uuid:process_id>/abandon/", processes.AbandonView.as_view()),
     path("exchange/processes/<uuid:process_id>/resolve/", processes.ResolveView.as_view()),
+    path("exchange/processes/<uuid:process_id>/end/", operations.EndView.as_view()),
 ]

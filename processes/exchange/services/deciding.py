@@ -41,7 +41,7 @@ def roll_back_process(*, database: ExchangeDatabase, process_id: UUID, error_tex
     """API_5: the ERP could not commit."""
 
     def back(process: ExchangeProcess) -> None:
-        roll_back(process, at=at, how="API_5", error_text=error_text)
+        roll_back(process, at=at, how="API_5", error_text=error_text, is_setback=True)
 
     return _decide(Call.ROLL_BACK, process_id, database, back)
 
@@ -61,7 +61,7 @@ def abandon_process(*, database: ExchangeDatabase, process_id: UUID, text: str, 
 
     def stop(process: ExchangeProcess) -> None:
         if process.status == ExchangeProcess.Status.READY_TO_COMMIT:
-            roll_back(process, at=at, how="abandon", error_text=text)
+            roll_back(process, at=at, how="abandon", error_text=text, is_setback=True)
         else:
             status, template = ExchangeProcess.Status.INTERRUPTED, gettext_noop("Abandoned by the ERP: %(text)s")
             give_up(process, status, at=at, template=template, text=text)
@@ -80,19 +80,21 @@ def end_undelivered(*, process_id: UUID, fence: int, was_silent: bool, at: datet
         give_up(process, status, at=at, template=text, was_silent=was_silent)
 
 
-def resolve_process(
-    *, process_id: UUID, committed: bool, at: datetime, database: ExchangeDatabase | None = None, how: str = "API_7"
-) -> bool:
-    """API_7, and the operator's two buttons: what became of the transaction is known after all."""
-    if committed:
-        call, settle = Call.RESOLVE_COMMITTED, commit
-    else:
-        call, settle = Call.RESOLVE_NOT_COMMITTED, roll_back
-    return _decide(call, process_id, database, lambda process: settle(process, at=at, how=how))
+def resolve_process(*, database: ExchangeDatabase, process_id: UUID, committed: bool, at: datetime) -> bool:
+    """API_7: what became of the transaction is known after all."""
+
+    def settle(process: ExchangeProcess) -> None:
+        if committed:
+            commit(process, at=at, how="API_7")
+        else:
+            roll_back(process, at=at, how="API_7", is_setback=True)
+
+    call = Call.RESOLVE_COMMITTED if committed else Call.RESOLVE_NOT_COMMITTED
+    return _decide(call, process_id, database, settle)
 
 
 def _decide(
-    call: Call, process_id: UUID, database: ExchangeDatabase | None, settle: Callable[[ExchangeProcess], None]
+    call: Call, process_id: UUID, database: ExchangeDatabase, settle: Callable[[ExchangeProcess], None]
 ) -> bool:
     """Settle the process if the call finds it waiting for that; return whether the ERP hears OK."""
     with transaction.atomic():

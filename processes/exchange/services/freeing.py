@@ -52,34 +52,40 @@ def give_back(messages: QuerySet[Message], *, error_text: str = "") -> None:
 
 def give_back_after_setback(messages: QuerySet[Message]) -> None:
     """Offer messages again that were left out or deadlocked; at the fifth time running they stand behind the others."""
-    _set_back(messages)
+    keys = _keys(messages)
+    Message.objects.filter(pk__in=keys).update(status=Status.WAITING, process=None, updated_at=Now())
+    _count_setback(keys)
 
 
-def give_back_after_silence(messages: QuerySet[Message]) -> None:
-    """Offer messages again with which the ERP fell silent: one of them may be what it dies of.
+def give_back_after_failure(messages: QuerySet[Message], *, error_text: str = "") -> None:
+    """Offer messages again with which the ERP fell silent or rolled back: one of them may be why.
 
     From the fifth time running they stand behind the others, and each time in a list half as long: whichever it is
     will soon be alone, behind those that it held up.
     """
+    keys = _keys(messages)
+    give_back(Message.objects.filter(pk__in=keys), error_text=error_text)
     isolation = Case(
         When(OVERDUE, then=_one_more("isolation", MOST_ISOLATION)), default=F("isolation"), output_field=INT
     )
-    _set_back(messages, isolation=isolation, error_text="", error_code="")
+    _count_setback(keys, isolation=isolation)
 
 
-def _set_back(messages: QuerySet[Message], **changes: Any) -> None:
-    keys = list(messages.values_list("pk", flat=True))
+def _keys(messages: QuerySet[Message]) -> list[int]:
+    """Name the messages before they are given back: afterwards no process finds them."""
+    return list(messages.values_list("pk", flat=True))
+
+
+def _count_setback(keys: list[int], **changes: Any) -> None:
     Message.objects.filter(pk__in=keys).update(
-        status=Status.WAITING,
-        process=None,
         setbacks=_one_more("setbacks", MOST_SETBACKS),
         is_postponed=Case(When(OVERDUE, then=Value(True)), default=F("is_postponed")),
-        updated_at=Now(),
         **changes,
     )
     for message in Message.objects.filter(pk__in=keys, setbacks__gte=PATIENCE):
         title = gettext_noop(
-            "Message %(message)s to %(database)s was left out, deadlocked or never answered %(times)s times running"
+            "Message %(message)s to %(database)s was left out, deadlocked, rolled back or never answered"
+            " %(times)s times running"
         )
         detail = {"message": message.public_id, "database": message.database_id, "times": message.setbacks}
         raise_alert(SETBACKS, subject_of(message), title, detail)

@@ -22,8 +22,8 @@ from processes.exchange.services.freeing import (
     Result,
     Status,
     give_back,
+    give_back_after_failure,
     give_back_after_setback,
-    give_back_after_silence,
     heal_setbacks,
     replies_of,
     requests_of,
@@ -57,9 +57,17 @@ def commit(process: ExchangeProcess, *, at: datetime, how: str) -> None:
     ring(MOVES)
 
 
-def roll_back(process: ExchangeProcess, *, at: datetime, how: str, error_text: str = "") -> None:
-    """The ERP has not committed: offer the messages again and take the replies back."""
-    give_back(requests_of(process), error_text=error_text)
+def roll_back(
+    process: ExchangeProcess, *, at: datetime, how: str, error_text: str = "", is_setback: bool = False
+) -> None:
+    """The ERP has not committed: offer the messages again and take the replies back.
+
+    Where the ERP itself says so one of them may be why, so it is a setback for all of them.
+    """
+    if is_setback:
+        give_back_after_failure(requests_of(process), error_text=error_text)
+    else:
+        give_back(requests_of(process), error_text=error_text)
     _take_back(list(replies_of(process).select_for_update()))
     _close_doubt(process)
     process.ended_at = at
@@ -98,7 +106,7 @@ def give_up(
     Where the ERP fell silent one of them may be why, so it is a setback for all of them.
     """
     if was_silent:
-        give_back_after_silence(requests_of(process))
+        give_back_after_failure(requests_of(process))
     else:
         give_back(requests_of(process))
     process.ended_at = at

@@ -7,7 +7,7 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from config.records.models import ChangeRecord, LogEntry
-from messaging.errors import MessageNotFound, NotSetAside, NotWaiting
+from messaging.errors import AlreadySetAside, MessageNotFound, NotSetAside, NotWaiting
 from messaging.models import Message
 from messaging.services.set_aside import bring_back_message, set_aside_message
 from notifications.models import Event
@@ -71,7 +71,7 @@ class TestSetAside:
     def test_not_twice_and_no_unknown_one(self, scene: Scene) -> None:
         scene.send()
         set_aside()
-        with pytest.raises(NotWaiting):
+        with pytest.raises(AlreadySetAside):
             set_aside()
         with pytest.raises(MessageNotFound):
             set_aside_message(message_id=0, reason="x", actor="staff:olga")

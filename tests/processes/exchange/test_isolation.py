@@ -1,12 +1,15 @@
-"""Messages with which the ERP falls silent: told, offered after the others, and in lists that get shorter."""
+"""Messages with which the ERP falls silent or rolls back: told, offered last, and in lists that get shorter."""
+
+from uuid import UUID
 
 import pytest
 from django.db.models import Max
 
 from messaging.models import Message
 from processes.exchange.services.freeing import MOST_ISOLATION, MOST_SETBACKS, PATIENCE
+from processes.exchange.services.operating import resolve_by_operator
 from tests.processes.exchange.scene import Answer, Scene, move_files
-from tests.processes.exchange.states import alerts, let_time_pass
+from tests.processes.exchange.states import alerts, bring_to, let_time_pass
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
@@ -82,3 +85,69 @@ class TestTimeOut:
         assert time_out(scene, 2) == ["m1"]
         most = Message.objects.aggregate(a=Max("setbacks"), b=Max("isolation"))
         assert most == {"a": MOST_SETBACKS, "b": MOST_ISOLATION}
+
+
+def roll_back(scene: Scene, call: str = "rollback", **fields: object) -> list[str]:
+    """Let the ERP prepare whatever it is offered, and then say that it could not commit; return the list."""
+    answer = scene.start()
+    messages = taken(answer)
+    assert scene.prepare(answer["process_id"], dict.fromkeys(messages, "PROCESSED")) == "OK"
+    assert scene.step(answer["process_id"], call, **fields) == "OK"
+    move_files()
+    return messages
+
+
+class TestRollBack:
+    @pytest.mark.parametrize(
+        ("call", "fields"),
+        [("rollback", {"error_text": "no"}), ("abandon", {"text": "no"}), ("resolve", {"committed": False})],
+    )
+    def test_fifth_running_is_told_and_the_message_offered_last(
+        self, scene: Scene, call: str, fields: dict[str, object]
+    ) -> None:
+        scene.send("m1")
+        for _ in range(PATIENCE - 1):
+            roll_back(scene, call, **fields)
+        assert alerts("message.setbacks") == []
+        roll_back(scene, call, **fields)
+        assert alerts("message.setbacks") == ["message/acme/m1"]
+        scene.send("m2")
+        assert taken(scene.start()) == ["m2"], "nothing is offered together with it"
+
+    def test_from_doubt_too(self, scene: Scene) -> None:
+        process = scene.ready()
+        let_time_pass(process)
+        assert scene.step(process, "rollback", error_text="no") == "OK"
+        move_files()
+        assert Message.objects.get().setbacks == 1
+        assert scene.files("Messages") == ["m1"]
+
+    def test_the_receipt_keeps_the_error_text(self, scene: Scene) -> None:
+        scene.send("m1")
+        for _ in range(PATIENCE + 1):
+            roll_back(scene, error_text="no space")
+        receipt = scene.receipt()
+        assert (receipt["status"], receipt["error_text"]) == ("waiting", "no space")
+
+    def test_whoever_was_offered_with_it_is_soon_through(self, scene: Scene) -> None:
+        for number in range(8):
+            scene.send(f"m{number}")
+        for _ in range(14):
+            answer = scene.start()
+            messages = taken(answer)
+            assert scene.prepare(answer["process_id"], dict.fromkeys(messages, "PROCESSED")) == "OK"
+            fields = {"error_text": "bad"} if "m3" in messages else {}
+            assert scene.step(answer["process_id"], "rollback" if fields else "commit", **fields) == "OK"
+            move_files()
+        waiting = Message.objects.filter(status="waiting").values_list("public_id", flat=True)
+        assert list(waiting) == ["m3"]
+
+    def test_an_operators_word_is_no_setback(self, scene: Scene) -> None:
+        process = scene.ready()
+        let_time_pass(process)
+        resolve_by_operator(process_id=UUID(process), committed=False, reason="seen", actor="staff:olga")
+        assert Message.objects.get().setbacks == 0
+
+    def test_nor_is_our_own_disk(self, scene: Scene) -> None:
+        bring_to(scene, "NEVER_READY")
+        assert Message.objects.get().setbacks == 0

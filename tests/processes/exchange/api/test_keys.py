@@ -36,7 +36,12 @@ READS: list[tuple[str, str, Any]] = [
     ("GET", "/exchange/processes/PROCESS/", None),
 ]
 RECEIPT = ("GET", "/messages/m1/receipt/", None)
-ALL = [*DEVICE_CALLS, *DATABASE_CALLS, *READS, RECEIPT]
+DECISIONS: list[tuple[str, str, Any]] = [
+    ("POST", "/messages/m1/set-aside/", {"enterprise": "acme", "reason": "r"}),
+    ("POST", "/messages/m1/bring-back/", {"enterprise": "acme", "reason": "r"}),
+    ("POST", "/exchange/processes/PROCESS/end/", {"reason": "r"}),
+]
+ALL = [*DECISIONS, *DEVICE_CALLS, *DATABASE_CALLS, *READS, RECEIPT]
 
 
 def call(scene: Scene, case: tuple[str, str, Any], key: str, process: str = "") -> int:
@@ -82,6 +87,20 @@ class TestKinds:
     @pytest.mark.parametrize(("scope", "status"), [("operations", 200), ("parties:read", 403), ("history:read", 403)])
     def test_operations_read_processes(self, scene: Scene, case: tuple[str, str, Any], scope: str, status: int) -> None:
         assert call(scene, case, service_key(scope), bring_to(scene, "STARTED")) == status
+
+    @pytest.mark.parametrize("case", DECISIONS)
+    def test_operations_alone_decide(self, scene: Scene, case: tuple[str, str, Any]) -> None:
+        process = bring_to(scene, "STARTED")
+        others = [service_key("parties:write", "parties:read", "history:read", "coordination"), *scene.keys.values()]
+        assert {call(scene, case, key, process) for key in others} == {403}
+        assert scene.process(process)["status"] == "STARTED"
+        assert call(scene, case, service_key("operations"), process) in (200, 409)
+
+    @pytest.mark.parametrize(("group", "status"), [("operator", 200), ("viewer", 403)])
+    def test_staff_end_processes_by_their_permission(self, scene: Scene, group: str, status: int) -> None:
+        path = f"/api/v1/exchange/processes/{bring_to(scene, 'STARTED')}/end/"
+        body = {"version": 1, "reason": "gone"}
+        assert signed_in(group).post(path, body, content_type="application/json").status_code == status
 
     @pytest.mark.parametrize(("group", "status"), [("operator", 200), ("viewer", 403)])
     def test_staff_read_processes_by_their_permission(self, scene: Scene, group: str, status: int) -> None:

@@ -1,0 +1,110 @@
+"""`/messages/{id}/set-aside/`, `/bring-back/`: what operators decide about a message that waits for a database."""
+
+from typing import Any, ClassVar, Protocol
+
+from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import OpenApiExample, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from config.common.fields import MomentField
+from config.common.serializers import StrictSerializer
+from config.records.authentication import actor_of
+from config.records.frame import ApiView
+from config.records.scopes import Scope
+from messaging.files.envelope import VERSION
+from messaging.models import Message
+from messaging.protocol import REASON_LENGTH, require_version
+from messaging.selectors import get_message
+from messaging.services.set_aside import bring_back_message, set_aside_message
+
+SET_ASIDE_EXAMPLE = OpenApiExample(
+    "the ERP dies of it",
+    value={"version": 1, "enterprise": "acme", "reason": "the ERP dies of it"},
+    request_only=True,
+)
+
+
+class ReasonSerializer(StrictSerializer):
+    """A decision by hand, and why; in the version of all bodies of messaging and exchange."""
+
+    version = serializers.IntegerField()
+    reason = serializers.CharField(max_length=REASON_LENGTH, help_text=_("stays in the log and in the change log"))
+
+    def to_internal_value(self, data: Any) -> Any:
+        require_version(data.get("version") if isinstance(data, dict) else None)
+        return super().to_internal_value(data)
+
+
+class MessageReasonSerializer(ReasonSerializer):
+    enterprise = serializers.CharField(max_length=36, help_text=_("message ids are unique within an enterprise"))
+
+
+class WaitingMessageSerializer(serializers.Serializer[Any]):
+    version = serializers.IntegerField()
+    id = serializers.CharField()
+    enterprise = serializers.CharField()
+    database = serializers.CharField()
+    status = serializers.ChoiceField(Message.Status.choices)
+    set_aside_at = MomentField(allow_null=True)
+
+
+class _Decide(Protocol):
+    def __call__(self, *, message_id: int, reason: str, actor: str) -> None: ...
+
+
+class _DecisionView(ApiView):
+    scopes = {"POST": Scope.OPERATIONS}
+    decide: ClassVar[_Decide]
+
+    def answer(self, request: Request, message_id: str) -> Response:
+        asked = MessageReasonSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        named = {"enterprise_id": asked.validated_data["enterprise"], "public_id": message_id}
+        message = get_message(**named)
+        type(self).decide(message_id=message.pk, reason=asked.validated_data["reason"], actor=actor_of(request))
+        return Response(_present(get_message(**named)))
+
+
+class SetAsideView(_DecisionView):
+    decide = staticmethod(set_aside_message)
+
+    @extend_schema(
+        operation_id="messages_set_aside",
+        tags=["messages"],
+        request=MessageReasonSerializer,
+        responses=WaitingMessageSerializer,
+        examples=[SET_ASIDE_EXAMPLE],
+    )
+    def post(self, request: Request, message_id: str) -> Response:
+        """Keep a waiting message from being offered until it is brought back; its receipt says why.
+
+        409 `not_waiting` where a process holds it or it has ended, `already_set_aside` the second time.
+        """
+        return self.answer(request, message_id)
+
+
+class BringBackView(_DecisionView):
+    decide = staticmethod(bring_back_message)
+
+    @extend_schema(
+        operation_id="messages_bring_back",
+        tags=["messages"],
+        request=MessageReasonSerializer,
+        responses=WaitingMessageSerializer,
+    )
+    def post(self, request: Request, message_id: str) -> Response:
+        """Offer a message again that was set aside, in its old place by time; otherwise 409 `not_set_aside`."""
+        return self.answer(request, message_id)
+
+
+def _present(message: Message) -> dict[str, Any]:
+    return {
+        "version": VERSION,
+        "id": message.public_id,
+        "enterprise": message.enterprise_id,
+        "database": message.database_id,
+        "status": message.status,
+        "set_aside_at": message.set_aside_at,
+    }
