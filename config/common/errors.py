@@ -72,6 +72,11 @@ class DatabaseAway(ApplicationError):
     retry_after = 5
 
 
+class OutcomeUnknown(DatabaseAway):
+    """The database was lost while it committed: it is not known whether this call has taken effect.
+    Repeat it a little later with the same id or Idempotency-Key: it has one effect then."""
+
+
 class DiskFull(ApplicationError):
     """The disk is full; nothing has changed. Tell the operator, then repeat the call."""
 

@@ -27,11 +27,15 @@ from config.common.errors import (
     Invalid,
     NotFound,
     NotPermitted,
+    OutcomeUnknown,
     TooLarge,
 )
 
 WHOLE_BODY = "body"
 """Stands in `data.fields` for a rule that no single field breaks."""
+
+OUTCOME_UNKNOWN = "outcome_is_unknown"
+"""The mark that an engine puts on the driver's error when it lost its database in the middle of a commit."""
 
 _DISK_FULL = "53100"
 _LIMIT_EXCEEDED = "54"  # a class of states: a value is too long for an index, a text too deep for a column
@@ -118,6 +122,8 @@ def _of_django(error: BaseException) -> ApplicationError | None:
 
 def _of_database(error: BaseException) -> ApplicationError | None:
     state, sqlite_code = driver_codes(error)
+    if getattr(error.__cause__ or error, OUTCOME_UNKNOWN, False):
+        return OutcomeUnknown()
     if state == _DISK_FULL or sqlite_code == sqlite3.SQLITE_FULL:
         return DiskFull()
     if isinstance(error, IntegrityError):

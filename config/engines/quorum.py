@@ -18,6 +18,8 @@ from psycopg.abc import PQGen
 from psycopg.errors import Diagnostic, ReadOnlySqlTransaction
 from psycopg_pool import ConnectionPool
 
+from config.common.failures import OUTCOME_UNKNOWN
+
 log = structlog.get_logger(__name__)
 
 ValueT = TypeVar("ValueT")
@@ -85,6 +87,15 @@ class QuorumConnection(psycopg.Connection[Any]):
         if query == "" and not self.closed and self._has_nothing_to_read():
             return self.cursor()
         return super().execute(query, params, **options)
+
+    def commit(self) -> None:
+        """Commit; where the answer is lost, say that nobody knows. What the server refuses has not happened."""
+        try:
+            super().commit()
+        except psycopg.OperationalError as error:
+            if not self._is_new and _is_lost(error):
+                setattr(error, OUTCOME_UNKNOWN, True)
+            raise
 
     def wait(self, gen: PQGen[ValueT], interval: float = _INTERVAL, timeout: float | None = None) -> ValueT:
         """Judge every answer of the server, to a commit as to any statement that commits by itself."""
@@ -170,6 +181,11 @@ class QuorumConnection(psycopg.Connection[Any]):
         if pool is not None and self._opened_at >= _drained_at.get(pool, 0.0):
             _drained_at[pool] = time.monotonic()
             pool.drain()
+
+
+def _is_lost(error: psycopg.OperationalError) -> bool:
+    """Say whether the session ended: no answer at all, a broken connection (08) or an intervention (57P)."""
+    return error.sqlstate is None or error.sqlstate.startswith(("08", "57P"))
 
 
 def _note(cancelled_waits: list[Diagnostic], notice: Diagnostic) -> None:

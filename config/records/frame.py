@@ -15,11 +15,12 @@ from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 
 from config.common.errors import Invalid
+from config.common.failures import WHOLE_BODY
 from config.common.rates import configured_rates, seconds_to_wait
 from config.records.idempotency import answer_once
 from config.records.models import AccessKey
 from config.records.refusals import note_answer
-from config.records.schema import query_names
+from config.records.schema import declared
 from config.records.scopes import Scope
 
 
@@ -61,16 +62,27 @@ class ApiView(APIView):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
-        self._refuse_unknown_parameters(request)
+        if request.method in self.allowed_methods:
+            self._refuse_undeclared(request)
         if request.method == "POST" and self.idempotent and hasattr(self, "post"):
             setattr(self, "post", partial(self._post_once, self.post))  # noqa: B010 (a handler of this request alone)
 
-    def _refuse_unknown_parameters(self, request: Request) -> None:
-        """Name a query parameter that the call does not have: a mistyped filter would answer with everything."""
-        if request.query_params and request.method in self.allowed_methods:
-            unknown = sorted(request.query_params.keys() - query_names(self) - {api_settings.URL_FORMAT_OVERRIDE})
+    def _refuse_undeclared(self, request: Request) -> None:
+        """Name a query parameter that the call does not have, or a field where it has no body.
+
+        A mistyped filter would answer with everything, and a caller who sends a reason would believe that it is kept.
+        An empty object is no body: some clients send one with every `POST`. Nor is an empty form, which others send;
+        what is no JSON is not read at all.
+        """
+        if request.query_params:
+            unknown = sorted(request.query_params.keys() - declared(self).query - {api_settings.URL_FORMAT_OVERRIDE})
             if unknown:
                 raise Invalid({name: [gettext("There is no such parameter.")] for name in unknown})
+        if declared(self).has_body or request.content_type.partition(";")[0].strip() != "application/json":
+            return
+        if request._request.body and request.data not in ({}, None):
+            names = sorted(request.data) if isinstance(request.data, dict) else [WHOLE_BODY]
+            raise Invalid({name: [gettext("This call has no body.")] for name in names})
 
     def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
         answer = super().finalize_response(request, response, *args, **kwargs)

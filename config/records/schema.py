@@ -1,6 +1,6 @@
 """What the OpenAPI document says of every call: the shape of an error, the correlation id, the idempotency key."""
 
-from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -40,7 +40,8 @@ _CORRELATION_ID = {
     "schema": {"type": "string", "pattern": "^[A-Za-z0-9._-]{8,64}$"},
 }
 _REFUSAL = {
-    "description": "Refused or failed; nothing has changed.",
+    "description": "Refused or failed; nothing has changed, unless the code is `outcome_unknown` (503): then repeat "
+    "the call with the same id or `Idempotency-Key`.",
     "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
 }
 
@@ -68,25 +69,37 @@ class FrameSchema(AutoSchema):
         return [*declared, IDEMPOTENCY_KEY] if once else declared
 
 
-def query_names(view: "APIView") -> frozenset[str]:
-    """Return the query parameters that the document declares for the call that a view is answering."""
+@dataclass(frozen=True)
+class Declared:
+    """What the document says of a call, as far as the frame holds callers to it."""
+
+    query: frozenset[str]
+    """The names of its query parameters."""
+    has_body: bool
+    """Whether it reads a body; what a DELETE carries means nothing in HTTP, and is left alone."""
+
+
+def declared(view: "APIView") -> Declared:
+    """Return what the document declares for the call that a view is answering."""
     method = "GET" if view.request.method == "HEAD" else str(view.request.method)
-    known = _query_names.get((type(view), method))
+    known = _known.get((type(view), method))
     if known is None:
-        known = _query_names[type(view), method] = frozenset(_declared(view, method))
+        known = _known[type(view), method] = _declared(view, method)
     return known
 
 
-_query_names: "dict[tuple[type[APIView], str], frozenset[str]]" = {}
+_known: "dict[tuple[type[APIView], str], Declared]" = {}
 
 
-def _declared(view: "APIView", method: str) -> Iterator[str]:
+def _declared(view: "APIView", method: str) -> Declared:
     schema = getattr(getattr(view, method.lower(), None), "kwargs", {}).get("schema")
-    if schema is not None:
-        described = schema()
-        described.view, described.method = view, method
-        for parameter in described.get_override_parameters():
-            yield from _names(parameter)
+    if schema is None:
+        return Declared(query=frozenset(), has_body=True)
+    described = schema()
+    described.view, described.method = view, method
+    names = (name for parameter in described.get_override_parameters() for name in _names(parameter))
+    has_body = method in ("GET", "DELETE") or described.get_request_serializer() is not None
+    return Declared(query=frozenset(names), has_body=has_body)
 
 
 def _names(parameter: Any) -> list[str]:

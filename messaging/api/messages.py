@@ -65,6 +65,10 @@ class MessagesSerializer(serializers.Serializer[Any]):
     messages = MessageSerializer(many=True)
 
 
+class ConfirmSerializer(serializers.Serializer[Any]):
+    version = serializers.IntegerField(min_value=1, max_value=1, required=False, help_text=_("required in a body"))
+
+
 class FetchQuery(serializers.Serializer[Any]):
     limit = serializers.IntegerField(min_value=1, max_value=1000, default=100)
     max_mb = serializers.FloatField(min_value=1, max_value=1024, required=False)
@@ -121,7 +125,7 @@ class ConfirmView(ApiView):
     key_kinds = {"POST": DEVICE}
     idempotent = False
 
-    @extend_schema(operation_id="messages_confirm", tags=["messages"], request=None, responses={204: None})
+    @extend_schema(operation_id="messages_confirm", tags=["messages"], request=ConfirmSerializer, responses={204: None})
     def post(self, request: Request, message_id: str) -> Response:
         """Say that the device has kept a message: it goes to Log and is not offered again."""
         if request._request.body:

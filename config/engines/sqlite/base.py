@@ -11,6 +11,7 @@ with microseconds, and `.123000` would be after `.123`: what is due at once woul
 """
 
 import re
+import sqlite3
 import threading
 from collections import defaultdict
 from functools import lru_cache
@@ -19,6 +20,8 @@ from typing import Any
 from django.db.backends.sqlite3 import base
 from django.db.backends.sqlite3._functions import _sqlite_format_dtdelta  # type: ignore[import-untyped]
 from django.db.utils import OperationalError
+
+from config.common.failures import OUTCOME_UNKNOWN, driver_codes
 
 _WHOLE_MILLISECONDS = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}000")
 _locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
@@ -48,7 +51,13 @@ class DatabaseWrapper(base.DatabaseWrapper):
             raise
 
     def _commit(self) -> None:
-        super()._commit()  # type: ignore[misc]
+        try:
+            super()._commit()  # type: ignore[misc]
+        except OperationalError as error:
+            if driver_codes(error)[1] == sqlite3.SQLITE_IOERR:
+                # The end of the transaction may be in the log all the same, and be found there after a crash.
+                setattr(error.__cause__, OUTCOME_UNKNOWN, True)
+            raise
         self._release_write_lock()
 
     def _rollback(self) -> None:

@@ -10,7 +10,7 @@ from psycopg_pool import PoolTimeout
 from rest_framework.exceptions import ParseError, Throttled, ValidationError
 
 from config.common.errors import DatabaseAway, NotFound
-from config.common.failures import find_failure
+from config.common.failures import OUTCOME_UNKNOWN, find_failure
 
 
 def from_driver(error: Exception, cause: Exception) -> Exception:
@@ -57,6 +57,18 @@ class TestFindFailure:
         failure = find_failure(error)
         assert failure is not None
         assert (failure.status, failure.code) == (status, code)
+
+    def test_nothing_has_changed_is_said_only_where_it_is_known(self) -> None:
+        lost = psycopg.OperationalError("server closed the connection unexpectedly")
+        before = find_failure(from_driver(OperationalError(), lost))
+        setattr(lost, OUTCOME_UNKNOWN, True)
+        after = find_failure(from_driver(OperationalError(), lost))
+        assert before is not None
+        assert after is not None
+        assert [(each.status, each.code, "nothing has changed" in each.message) for each in (before, after)] == [
+            (503, "database_away", True),
+            (503, "outcome_unknown", False),
+        ]
 
     @pytest.mark.parametrize(
         "error", [ZeroDivisionError(), OverflowError(), InternalError(), from_sqlite(sqlite3.SQLITE_ERROR)]

@@ -7,8 +7,10 @@ from typing import Any
 import psycopg
 import pytest
 from django.db import connection as product_connection
+from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import ConnectionPool
 
+from config.common.failures import OUTCOME_UNKNOWN
 from config.engines import postgresql, quorum
 from config.engines.quorum import NotConfirmed, QuorumConnection
 from tests.faults.patience import eventually
@@ -207,3 +209,23 @@ class TestExecute:
         line.close()
         with pytest.raises(psycopg.OperationalError):
             ConnectionPool.check_connection(line)
+
+
+class TestOutcome:
+    def test_a_commit_that_is_lost_is_marked_as_unknown(self, servers: Any) -> None:
+        session = QuorumConnection.connect(**conninfo_to_dict(servers.database))
+        session.execute("SELECT 1")
+        with psycopg.connect(servers.database) as other:
+            other.execute("SELECT pg_terminate_backend(%s)", [session.info.backend_pid])
+        with pytest.raises(psycopg.OperationalError) as caught:
+            session.commit()
+        assert getattr(caught.value, OUTCOME_UNKNOWN)
+
+    def test_one_that_the_server_refuses_is_known(self, servers: Any) -> None:
+        session = QuorumConnection.connect(**conninfo_to_dict(servers.database))
+        session.execute("CREATE TEMP TABLE a (n int UNIQUE DEFERRABLE INITIALLY DEFERRED)")
+        session.execute("INSERT INTO a VALUES (1), (1)")
+        with pytest.raises(psycopg.IntegrityError) as caught:
+            session.commit()
+        session.close()
+        assert not hasattr(caught.value, OUTCOME_UNKNOWN)

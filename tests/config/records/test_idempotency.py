@@ -1,10 +1,15 @@
 import json
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
+import psycopg
 import pytest
 from django.contrib.auth.models import Group
+from django.db import OperationalError, connection
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.test import Client
 from django.utils import timezone
 
@@ -37,12 +42,45 @@ def made(name: str = "one") -> int:
     return Group.objects.filter(name=name).count()
 
 
+@contextmanager
+def cut_at_the_commit(*, is_committed: bool) -> Iterator[None]:
+    """Let the next commit end without an answer of the database, which has got it or not."""
+    if connection.vendor == "sqlite":
+        cut: tuple[Any, str, Any] = (BaseDatabaseWrapper, "_commit", getattr(BaseDatabaseWrapper, "_commit"))  # noqa: B009
+        error: Exception = sqlite3.OperationalError("disk I/O error")
+        error.sqlite_errorcode = sqlite3.SQLITE_IOERR_FSYNC  # type: ignore[attr-defined]
+    else:
+        cut = (psycopg.Connection, "commit", psycopg.Connection.commit)
+        error = psycopg.OperationalError("server closed the connection unexpectedly")
+
+    def commit(connection: Any) -> None:
+        patch.setattr(*cut)
+        (cut[2] if is_committed else type(connection).rollback)(connection)
+        if isinstance(connection, BaseDatabaseWrapper):
+            raise OperationalError(*error.args) from error
+        raise error
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(*cut[:2], commit)
+        yield
+
+
 class TestRepeat:
     def test_gets_the_first_answer_and_has_no_effect(self, caller: Caller) -> None:
         first, second = caller.post("order-1"), caller.post("order-1")
         assert (first.status_code, second.status_code, made()) == (201, 201, 1)
         assert first.content == second.content
         assert first.headers["Content-Type"] == second.headers["Content-Type"] == "application/json"
+
+    @pytest.mark.django_db(transaction=True)
+    @pytest.mark.parametrize("is_committed", [True, False])
+    def test_after_an_unknown_outcome_there_is_one_effect(self, caller: Caller, is_committed: bool) -> None:
+        with cut_at_the_commit(is_committed=is_committed):
+            lost = caller.post("order-1")
+        assert (lost.status_code, lost.json()["code"], lost.headers["Retry-After"]) == (503, "outcome_unknown", "5")
+        assert "not known" in lost.json()["message"]
+        assert made() == int(is_committed)
+        assert (caller.post("order-1").status_code, made()) == (201, 1)
 
     def test_may_write_the_same_values_differently(self, caller: Caller) -> None:
         caller.post("order-1", b'{"name": "one", "order": [1]}')

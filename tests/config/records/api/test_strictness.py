@@ -92,6 +92,31 @@ def test_the_document_is_read_once_for_a_call(monkeypatch: pytest.MonkeyPatch) -
     assert call("GET", "/sensors/?connection=lost").status_code == 200
 
 
+def bodiless() -> Iterator[tuple[str, str]]:
+    document = SchemaGenerator().get_schema(public=True)  # type: ignore[no-untyped-call]
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            if method in ("post", "put", "patch") and "requestBody" not in operation:
+                yield method.upper(), path.removeprefix("/api/v1")
+
+
+BODILESS = list(bodiless())
+
+
+@pytest.mark.parametrize(("method", "path"), BODILESS, ids=[f"{method} {path}" for method, path in BODILESS])
+def test_a_field_for_a_call_without_a_body_is_named(method: str, path: str) -> None:
+    call = Callers()
+    for body, field in (({"reason": "why"}, "reason"), (["why"], "body")):
+        answer = call(method, fill(path), body)
+        assert (answer.status_code, list(answer.json()["data"].get("fields", {}))) == (400, [field]), answer.content
+    assert call(method, fill(path), {}).status_code != 400
+    assert call(method, fill(path)).status_code != 400
+
+
+def test_there_are_calls_without_a_body() -> None:
+    assert len(BODILESS) > 10
+
+
 def views(patterns: list[URLPattern | URLResolver]) -> Iterator[type[ApiView]]:
     for pattern in patterns:
         if isinstance(pattern, URLResolver):
