@@ -195,12 +195,17 @@ def _let_committing_wait(message: Message, at: datetime) -> None:
     if not is_known and rows.update(verdict=Verdict.REFUSED, reason=reason, answered_at=at):
         detail = {"reader": message.role, "event": message.event, "reason": read(reason)}
         title = gettext_noop("Reader %(reader)s cannot apply change set %(event)s: %(reason)s")
-        let_wait(message.event, title, detail, at=at)
+        tell_of_waiting(message.event, title, detail)
+        let_wait(message.event, at=at)
 
 
-def let_wait(event: int, title: str, detail: dict[str, object], *, at: datetime) -> None:
-    """Tell staff of an event that cannot go on and cannot be cancelled; it is tried again, and gives way to others."""
-    raise_alert(WAITS, f"coordination/{event}", title, {"event": event, **detail})
+def tell_of_waiting(event: int, title: str, detail: dict[str, object]) -> None:
+    """Tell staff of an event that cannot go on and cannot be cancelled, until it is committed."""
+    raise_alert(WAITS, subject_of_waiting(event), title, detail)
+
+
+def let_wait(event: int, *, at: datetime) -> None:
+    """Let an event that cannot go on give way to others; it is tried again."""
     WriterEvent.objects.filter(pk=event).update(is_waiting=True, again_at=at + AGAIN, steps=note(at, "waits"))
     hold_rows([event])
 
@@ -245,7 +250,19 @@ def _move(messages: Iterable[Message], standings: Standings, at: datetime) -> No
 
 
 def _heal_waiting(events: list[int]) -> None:
-    subjects = among([f"coordination/{event}" for event in events])
-    waiting = Alert.objects.filter(kind=WAITS, subject__in=subjects).exclude(status=Alert.Status.RESOLVED)
-    for subject in waiting.values_list("subject", flat=True):
-        heal(WAITS, subject)
+    for event in open_waits(events):
+        heal(WAITS, subject_of_waiting(event))
+
+
+def open_waits(events: Collection[int]) -> list[int]:
+    """Return those of the events that staff have been told of, and which still wait."""
+    by_subject = {subject_of_waiting(event): event for event in events}
+    if not by_subject:
+        return []
+    waiting = Alert.objects.filter(kind=WAITS, subject__in=among(list(by_subject)))
+    subjects = waiting.exclude(status=Alert.Status.RESOLVED).values_list("subject", flat=True)
+    return [by_subject[subject] for subject in subjects]
+
+
+def subject_of_waiting(event: int) -> str:
+    return f"coordination/{event}"

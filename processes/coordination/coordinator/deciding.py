@@ -13,7 +13,7 @@ from django.utils.translation import gettext_noop
 
 from config.common.sql import among_numbers
 from notifications.services.alerts import raise_alert
-from processes.coordination.coordinator.answers import SILENT, let_wait, subject_of_reader
+from processes.coordination.coordinator.answers import SILENT, let_wait, open_waits, subject_of_reader, tell_of_waiting
 from processes.coordination.coordinator.standings import Verdict
 from processes.coordination.models import CoordinatorState, Progress, RoleLife, WriterEvent, WriterEventReader
 from processes.coordination.reasons import read, write
@@ -23,6 +23,7 @@ from processes.coordination.steps import AGAIN, take, those
 
 REFUSED = "coordination.refused"
 REFUSES = gettext_noop("Reader %(reader)s refuses change set %(event)s: %(reason)s")
+LETS_WAIT = gettext_noop("Change set %(event)s waits: reader %(reader)s refuses it: %(reason)s")
 NO_ANSWER = gettext_noop("Reader %(reader)s has not answered about change set %(event)s in time")
 MOST = 500
 
@@ -38,8 +39,9 @@ def decide(*, at: datetime) -> bool:
         writer_event__in=set(events).difference(agreed), verdict=Verdict.REFUSED
     )
     refused = {row.writer_event_id: row for row in refusals.select_related("writer_event").order_by("-pk")}
+    told = open_waits(refused)
     for refusal in sorted(refused.values(), key=lambda row: row.writer_event.position):
-        _refuse(refusal.writer_event, refusal, at=at)
+        _refuse(refusal.writer_event, refusal, is_told=refusal.writer_event_id in told, at=at)
     return bool(committing)
 
 
@@ -56,11 +58,11 @@ def meet_deadlines(state: CoordinatorState, *, at: datetime) -> None:
             continue
         for row in silent:
             _warn_of_silence(event, row)
-        names = ", ".join(row.name for row in silent)
         if event.is_undone:
+            names = ", ".join(row.name for row in silent)
             _cancel(event, write(NO_ANSWER, reader=names, event=event.pk), at=at)
         else:
-            let_wait(event.pk, NO_ANSWER, {"reader": names}, at=at)
+            let_wait(event.pk, at=at)  # staff have been told of the silent reader, once for all that wait for it
 
 
 def ask_again(events: Collection[int], *, at: datetime) -> list[int]:
@@ -96,11 +98,13 @@ def _verdicts(events: list[int]) -> dict[int, set[str]]:
     return verdicts
 
 
-def _refuse(event: WriterEvent, refusal: WriterEventReader, *, at: datetime) -> None:
+def _refuse(event: WriterEvent, refusal: WriterEventReader, *, is_told: bool, at: datetime) -> None:
     detail = {"reader": refusal.name, "event": event.pk, "reason": read(refusal.reason)}
     if not event.is_undone:
+        if not is_told:  # it may have waited for a silent reader before
+            tell_of_waiting(event.pk, LETS_WAIT, detail)
         if not event.is_waiting:
-            let_wait(event.pk, REFUSES, detail, at=at)
+            let_wait(event.pk, at=at)
         # Decided for now: else a thousand of them would be all that is ever looked at.
         WriterEvent.objects.filter(pk=event.pk).update(is_published=True)
         return

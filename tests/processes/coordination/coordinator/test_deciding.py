@@ -194,14 +194,27 @@ class TestRegistry:
         cast.rest_without_reader()
         asked_again_at = WriterEvent.objects.get().again_at
         cast.coordinator.run_once()
-        alert = open_alert(WAITS)
+        alert = open_alert(SILENT)
         assert alert is not None
-        assert alert.count == 1
+        assert (alert.subject, alert.count, open_alert(WAITS)) == ("reader/main", 1, None), "one fact is told once"
         event_row = WriterEvent.objects.get()
         assert (event_row.status, event_row.again_at) == (EventStatus.ACTIVATED, asked_again_at)
         cast.settle()
         assert statuses(event) == [EventStatus.COMMITTED] * 3
         assert (open_alert(WAITS), open_alert(SILENT)) == (None, None)
+
+    def test_past_its_deadline_and_then_refused_is_told_of(self, cast: Cast) -> None:
+        have_sensor_already()
+        event = register()
+        cast.rest_without_reader()
+        pass_deadline()
+        cast.rest_without_reader()
+        for _ in range(3):
+            let_time_pass()
+            cast.rest()
+        alert = open_alert(WAITS)
+        assert alert is not None
+        assert (alert.subject, alert.count, open_alert(SILENT)) == (f"coordination/{event}", 1, None)
 
     def test_is_never_cancelled_however_long_it_waits(self, cast: Cast) -> None:
         event = self._refused(cast)
