@@ -1,6 +1,7 @@
 """The one family of errors that callers see: a code, a status, data; the docstring is the message."""
 
 import re
+import socket
 from typing import Any, ClassVar
 
 from django.utils.translation import gettext
@@ -99,7 +100,7 @@ class VolumeAway(ApplicationError):
     def __init__(self, title: str, **detail: Any) -> None:
         """Take the words of the alert, a source text of `gettext`; callers are not told how our folders are called."""
         super().__init__()
-        self.title, self.detail = title, detail
+        self.title, self.detail = title, {"node": socket.gethostname(), **detail}
 
     @property
     def words(self) -> str:

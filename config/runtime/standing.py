@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from notifications.models import Alert
 from notifications.services.alerts import heal, raise_alert
@@ -13,6 +14,7 @@ from notifications.services.alerts import heal, raise_alert
 REPEAT_SECONDS = 60.0
 ABANDONED = timedelta(minutes=3)
 """Who has seen the fact itself closes its alert at once; others only when nobody repeats it any more."""
+UNREPEATED = gettext_noop("whoever saw it has not said so for three minutes")
 
 
 class StandingAlerts:
@@ -36,8 +38,12 @@ class StandingAlerts:
         raise_alert(self._kind, subject, title, detail)
         self._told_at[subject] = now
 
-    def close(self, subject: str, note: str, alert: Alert | None) -> None:
-        """Close the alert of what is over."""
+    def close(self, subject: str, note: str, alert: Alert | None, *, is_own: bool = False) -> None:
+        """Close the alert of what is over; `is_own` says that nobody but this node can see its subject."""
         was_told = self._told_at.pop(subject, None) is not None
-        if alert is not None and (was_told or alert.last_at < timezone.now() - ABANDONED):
+        if alert is None:
+            return
+        if was_told or is_own:
             heal(self._kind, subject, note)
+        elif alert.last_at < timezone.now() - ABANDONED:
+            heal(self._kind, subject, UNREPEATED)

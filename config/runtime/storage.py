@@ -1,7 +1,8 @@
 """The disks that the product writes to: alerts when the volume of the messages is away, when a disk is full, read-only,
 failing or silent, and before that when little room is left. They close by themselves.
 
-Each node looks at what it has mounted itself, so its name is part of the subject.
+Each node looks at what it has mounted itself, so its name is part of the subject: the scheduler, and every web server
+and worker, which may run on nodes of their own.
 """
 
 import errno
@@ -9,6 +10,7 @@ import os
 import socket
 import threading
 import time
+import uuid
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,10 +21,11 @@ import structlog
 from django.conf import settings
 from django.utils.translation import gettext_noop
 
+from config.common.daemon import Daemon
 from config.common.errors import ApplicationError, VolumeAway
 from config.runtime.standing import StandingAlerts
 from messaging.files.places import root
-from messaging.files.volume import NO_MARKER, check_volume, read_marker
+from messaging.files.volume import NO_MARKER, check_marker, read_marker
 
 VOLUME, FAILED, LOW = "storage.volume", "storage.failed", "storage.low"
 CANNOT_WRITE = gettext_noop("The disk of %(path)s on %(node)s cannot be written: %(reason)s (errno %(errno)s)")
@@ -32,6 +35,7 @@ OVER = {
     FAILED: gettext_noop("the disk can be written again"),
     LOW: gettext_noop("there is room again"),
 }
+EVERY_SECONDS = 10.0
 PATIENCE_SECONDS = 30.0
 GLANCE_SECONDS = 1.0
 LOW_SHARE = 0.05
@@ -93,11 +97,15 @@ class StorageWatch:
         self._node = node or socket.gethostname()
         self._alerts = {kind: StandingAlerts(kind, clock) for kind in OVER}
         self._low: frozenset[str] = frozenset()
+        self._marker: uuid.UUID | VolumeAway | OSError | None = None
+        """What the examiner has found in place of the marker, or the error."""
         self._examiner = Examiner(self._examine, patience=PATIENCE_SECONDS, node=self._node)
 
     def look_once(self) -> bool:
         """Look at the disks and raise or close their alerts. There is never more to do at once."""
-        findings = self._look_for_volume() + self._examiner.findings()
+        findings = self._examiner.findings()
+        if not any(finding.detail.get("errno") == errno.ETIMEDOUT for finding in findings):
+            findings += self._judge_volume()
         self._low = frozenset(finding.subject for finding in findings if finding.kind == LOW)
         for finding in findings:
             # Where the database itself is on a full disk, this line is all that can be written.
@@ -108,15 +116,25 @@ class StorageWatch:
             for subject, finding in found.items():
                 alerts.keep_up(subject, finding.title, finding.detail, is_known=subject in known)
             for subject in known.keys() - found.keys():
-                alerts.close(subject, OVER[kind], known[subject])
+                alerts.close(subject, OVER[kind], known[subject], is_own=self._is_own(subject))
         return False
 
+    def _is_own(self, subject: str) -> bool:
+        return subject.split("/")[1] == self._node
+
     def _examine(self) -> list[Finding]:
+        """Touch the disks, which may take for ever; the database is asked elsewhere."""
+        try:
+            self._marker = read_marker()
+        except (VolumeAway, OSError) as error:
+            self._marker = error
         return examine(disks(self._node), self._node, low=self._low)
 
-    def _look_for_volume(self) -> list[Finding]:
+    def _judge_volume(self) -> list[Finding]:
         try:
-            check_volume()
+            if isinstance(self._marker, Exception):
+                raise self._marker
+            check_marker(self._marker)
         except VolumeAway as away:
             return [Finding(VOLUME, f"volume/{self._node}", away.title, {**away.detail, "node": self._node})]
         except (OSError, ApplicationError) as error:
@@ -211,3 +229,8 @@ def glance_at_storage() -> list[Finding]:
 
 def look_at_storage() -> bool:
     return _watch.look_once()
+
+
+def storage_daemon() -> Daemon:
+    """Look at the disks from a process without a scheduler, which may have the node to itself."""
+    return Daemon(look_at_storage, EVERY_SECONDS, "storage")

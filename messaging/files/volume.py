@@ -23,16 +23,21 @@ MARKER = ".volume"
 SAMPLE = 100
 """So many of the oldest and of the newest messages are looked for before a folder without a marker is adopted."""
 NO_MARKER = gettext_noop(
-    "The volume of the message files is away: there is no marker in %(path)s. Mount it; nothing is given up meanwhile"
+    "The volume of the message files is away: there is no marker in %(path)s on %(node)s. Mount it;"
+    " nothing is given up meanwhile"
 )
-OTHER_MARKER = gettext_noop("The volume in %(path)s is not that of the message files of this database")
+OTHER_MARKER = gettext_noop("The volume in %(path)s on %(node)s is not that of the message files of this database")
 NO_FILES = gettext_noop(
-    "The folder %(path)s has no marker, and none of the files of the messages: mount the volume, or adopt the folder"
+    "The folder %(path)s on %(node)s has no marker, and none of the files of the messages: mount the volume, or adopt"
+    " the folder"
 )
 NO_FOLDER = gettext_noop(
-    "The message folder %(path)s is missing: bring it back, or make an empty one if its files are lost for good"
+    "The message folder %(path)s is missing on %(node)s: bring it back, or make an empty one if its files are lost for"
+    " good"
 )
-UNREADABLE = gettext_noop("The volume of the message files cannot be read: %(path)s: %(reason)s (errno %(errno)s)")
+UNREADABLE = gettext_noop(
+    "The volume of the message files cannot be read: %(path)s on %(node)s: %(reason)s (errno %(errno)s)"
+)
 # These say that a process has used up something of its own, and nothing of the volume.
 _SCARCE = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 
@@ -42,7 +47,11 @@ _known: dict[Path, uuid.UUID] = {}
 
 def check_volume() -> None:
     """Raise `VolumeAway` unless the marker is that of the volume that the database knows."""
-    marker = read_marker()
+    check_marker(read_marker())
+
+
+def check_marker(marker: uuid.UUID | None) -> None:
+    """The same of a marker that has been read."""
     if marker is None or marker != _known.get(root()):
         _known[root()] = _recognise(marker)
 

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 APPS = ("config", "messaging", "notifications", "processes", "sensors")
 SAID_ELSEWHERE = {
     ("config.runtime.standing", "keep_up"),
-    ("config.runtime.storage", "_look_for_volume"),
+    ("config.runtime.storage", "_judge_volume"),
     ("config.runtime.storage", "examine_without_writing"),
 }
 """These pass on words that others have made: a `Finding` of the storage, or the error `VolumeAway`."""

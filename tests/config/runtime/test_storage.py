@@ -1,13 +1,16 @@
 import errno
 import os
 import threading
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from config.records.models import LogEntry
 from config.runtime import storage
+from config.runtime.standing import ABANDONED
 from config.runtime.storage import Disk, Examiner, StorageWatch, disks, examine, examine_without_writing
 from messaging.files.volume import check_volume
 from notifications.models import Alert
@@ -81,6 +84,35 @@ class TestLookOnce:
             StorageWatch(node="n1").look_once()
         StorageWatch(node="n2").look_once()
         assert list(open_alerts()) == ["storage.volume"]
+
+    def test_the_alert_names_node_and_path(self, place: Path) -> None:
+        with unmounted():
+            StorageWatch(node="web-2").look_once()
+        assert f"{place / 'messages'} on web-2" in open_alerts()["storage.volume"]
+
+    def test_the_node_itself_closes_it_after_its_restart_too(self) -> None:
+        with unmounted():
+            StorageWatch(node="n1").look_once()
+        StorageWatch(node="n1").look_once()
+        assert Alert.objects.get().resolution == "the volume is there again"
+
+    def test_that_of_a_node_that_is_gone_is_closed_with_what_is_true(self) -> None:
+        with unmounted():
+            StorageWatch(node="n1").look_once()
+        Alert.objects.update(last_at=timezone.now() - ABANDONED - timedelta(seconds=1))
+        StorageWatch(node="n2").look_once()
+        assert Alert.objects.get().resolution == "whoever saw it has not said so for three minutes"
+
+    def test_volume_that_does_not_answer_holds_up_no_alert(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        answer = threading.Event()
+        monkeypatch.setattr(storage, "read_marker", lambda: answer.wait(30) and None)
+        monkeypatch.setattr(storage, "PATIENCE_SECONDS", 0.05)
+        watch = StorageWatch(node="n1")
+        try:
+            watch.look_once()
+        finally:
+            answer.set()
+        assert f"errno {errno.ETIMEDOUT}" in open_alerts()["storage.failed"]
 
 
 class TestExamine:

@@ -49,7 +49,7 @@ class TestCheckVolume:
         leave(place)
         with pytest.raises(VolumeAway) as away:
             check_volume()
-        assert away.value.detail == {"path": str(place)}
+        assert away.value.detail["path"] == str(place)
 
     def test_is_away_when_another_volume_is_there(self, place: Path) -> None:
         (place / MARKER).write_text(f"{uuid.uuid4()}\n")
@@ -125,7 +125,7 @@ class TestWhatLooksMissing:
         shutil.rmtree(place / "erp")
         with pytest.raises(VolumeAway) as away:
             put_in_place(row())
-        assert away.value.detail == {"path": str(place / "erp")}
+        assert away.value.detail["path"] == str(place / "erp")
 
     def test_is_believed_with_it(self, place: Path) -> None:
         with pytest.raises(FileMissing):

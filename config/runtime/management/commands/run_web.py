@@ -3,6 +3,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from config.runtime.storage import storage_daemon
 from config.runtime.web import PortTaken, listen, serve
 
 
@@ -15,4 +16,9 @@ class Command(BaseCommand):
             listener = listen(settings.ENV.bind_address, settings.ENV.port)
         except PortTaken as taken:
             raise CommandError(str(taken)) from taken
-        serve(listener)
+        storage = storage_daemon()
+        storage.start()
+        try:
+            serve(listener)
+        finally:
+            storage.stop()
