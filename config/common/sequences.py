@@ -21,11 +21,27 @@ PER_SECOND = 1000
 """No table gives more numbers than that for long: those given after this moment are greater than any given before."""
 
 
+def given_numbers() -> dict[str, int]:
+    """Return the highest number that each of the tables has given."""
+    tables = _tables()
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute(
+                "SELECT sequencename, last_value FROM pg_sequences"
+                " WHERE schemaname = current_schema() AND sequencename = ANY(%s)",
+                [[f"{table}_id_seq" for table in tables]],
+            )
+        else:
+            cursor.execute("SELECT name || '_id_seq', seq FROM sqlite_sequence")
+        found = {name.removesuffix("_id_seq"): number or 0 for name, number in cursor.fetchall()}
+    return {table: found.get(table, 0) for table in tables}
+
+
 @transaction.atomic
 def skip_given_numbers(*, at: datetime) -> None:
     """Give numbers from now on that nobody has seen, however old the copy was and however often it is restored."""
     least = int((at - SINCE).total_seconds() * PER_SECOND)
-    tables = [apps.get_model(label)._meta.db_table for label in SHOWN]
+    tables = _tables()
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute(
@@ -39,3 +55,7 @@ def skip_given_numbers(*, at: datetime) -> None:
             cursor.execute("UPDATE sqlite_sequence SET seq = max(seq, %s) WHERE name = %s", [least, table])
             if not cursor.rowcount:
                 cursor.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (%s, %s)", [table, least])
+
+
+def _tables() -> list[str]:
+    return [apps.get_model(label)._meta.db_table for label in SHOWN]

@@ -15,6 +15,7 @@ from django.db import OperationalError, connection
 
 from config.common.errors import ApplicationError, VolumeAway
 from config.engines import postgresql
+from config.runtime.restored import notice_restore
 from config.runtime.static import collect_static
 from config.runtime.upkeep import load_schedule, run_when_prepared
 from messaging.files.volume import check_volume
@@ -45,16 +46,21 @@ def prepare(say: Say) -> str | None:
         with _alone_on_the_database(say):
             call_command("migrate", interactive=False, verbosity=0)
             _prepare_readers(say)
-            _mark_volume(say)
+            _look_at_volume(say)
             load_schedule()
             run_when_prepared()
             return _ensure_admin()
 
 
-def _mark_volume(say: Say) -> None:
+def _look_at_volume(say: Say) -> None:
     """Adopt the folder of the messages, or see that it is the one; without it the rest of the product starts."""
     try:
         check_volume()
+        if notice_restore():
+            say(
+                "The database was restored: its numbers go on past those that it had given before."
+                " Run `manage.py reindex_messages --after-restore`."
+            )
     except VolumeAway as away:
         say(away.words)
     except ApplicationError as error:
