@@ -82,14 +82,6 @@ def _die_with_the_worker(**_: Any) -> None:
     die_with_parent(os.getppid())
 
 
-@signals.worker_process_init.connect
-def _look_at_the_disks(**_: Any) -> None:
-    """Look here, not in the parent, which forks again when one of these ends."""
-    from config.runtime.storage import storage_daemon  # needs the apps, which need this module
-
-    storage_daemon().start()
-
-
 @signals.worker_process_shutdown.connect
 def _end_what_is_under_way(**_: Any) -> None:
     stop_work(WORK_GRACE_SECONDS)

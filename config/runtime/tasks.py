@@ -1,12 +1,14 @@
 """What Celery workers run: each task is a line."""
 
 import time
+from typing import Any
 
-from celery import shared_task
+from celery import shared_task, signals
 
 from config.common.ring import TASK, ring
 from config.common.work import get_work
 from config.runtime import upkeep
+from config.runtime.storage import storage_daemon
 
 LONGEST_SECONDS = 60.0
 
@@ -25,3 +27,9 @@ def run_work(name: str) -> None:
 @shared_task(name=upkeep.TASK)
 def run_upkeep(name: str) -> None:
     upkeep.run(name)
+
+
+@signals.worker_process_init.connect
+def _look_at_the_disks(**_: Any) -> None:
+    """Look here, not in the worker's first process, which forks again when one of these ends."""
+    storage_daemon().start()
