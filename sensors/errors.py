@@ -3,7 +3,7 @@ from dataclasses import asdict, dataclass
 
 from django.utils.translation import ngettext
 
-from config.common.errors import ApplicationError, Conflict, NotFound
+from config.common.errors import ApplicationError, Conflict, Invalid, NotFound
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,16 @@ class SensorExists(Conflict):
 
 class RegistryMoved(Conflict):
     """Somebody else registered the same sensors at this moment; nothing has been done. Repeat it."""
+
+
+class BadFile(Invalid):
+    """The file cannot be read."""
+
+    code = "invalid"
+
+    def __init__(self, rule: str, limit: int | None = None) -> None:
+        """Take the rule that the file breaks, and the limit that stands in it."""
+        super().__init__({"file": [rule if limit is None else rule % {"limit": limit}]})
 
 
 class BadLines(ApplicationError):

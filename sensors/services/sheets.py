@@ -1,36 +1,33 @@
 """Tables of sensors as files: CSV and XLSX are read into lines of text, and cells made safe for spreadsheets.
 
-Read by `csv` and `openpyxl` alone: an import library would build a model object and a report row for every line, and
-the rules here (all or nothing, every bad line named, bounded in rows, bytes and unpacked size) would still be ours.
+Read by `csv` and by a reader of our own: an import library would build a model object and a report row for every line,
+and the rules here (all or nothing, every bad line named, bounded in rows, bytes and unpacked size) would still be ours.
 """
 
 import csv
 import io
 import itertools
 import re
-import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, TextIO, TypeAlias
+from typing import TextIO
 
 from django.utils.translation import gettext
 
-from config.common.errors import Invalid, TooLarge
+from config.common.errors import TooLarge
+from sensors.errors import BadFile
+from sensors.services.workbook import read_workbook
+from sensors.services.workbook_parts import Row
 
 COLUMNS = ("id", "address", "notes", "active", "heartbeat_timeout", "clients")
 LARGEST_FILE = 10 * 1_048_576
-LARGEST_UNPACKED = 20 * LARGEST_FILE
 MOST_ROWS = 100_000
-MOST_COLUMNS = 50
 LONGEST_LINE = 1_048_576
 """Characters of a line of CSV, so that a file without line ends is not read whole."""
 
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _ESCAPED = re.compile(r"'+[=+\-@\t\r]")
 _ARCHIVE = b"PK\x03\x04"
-
-Row: TypeAlias = tuple[int, list[str]]
-"""A line's place in the file, and its cells."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +48,7 @@ def read_sheet(content: bytes) -> list[Line]:
     """Read the lines of a CSV or XLSX file; what cannot be read at all is an error that says why."""
     if len(content) > LARGEST_FILE:
         raise TooLarge(LARGEST_FILE)
-    rows = _read_xlsx(content) if content.startswith(_ARCHIVE) else _read_csv(io.BytesIO(content))
+    rows = read_workbook(content) if content.startswith(_ARCHIVE) else _read_csv(io.BytesIO(content))
     lines: list[Line] = []
     for line in _read_lines(_limited(rows)):
         if len(lines) == MOST_ROWS:
@@ -85,7 +82,7 @@ def _read_lines(rows: Iterable[Row]) -> Iterator[Line]:
     filled = ((number, cells) for number, cells in rows if any(cells))
     header = next(filled, None)
     if header is None:
-        raise _bad_file(gettext("Must have a first line that names the columns."))
+        raise BadFile(gettext("Must have a first line that names the columns."))
     columns = _read_header(header[1])
     for number, cells in filled:
         named = {name: reveal(cell).strip() for name, cell in zip(columns, cells, strict=False) if name}
@@ -107,12 +104,12 @@ def _read_header(cells: list[str]) -> list[str]:
     unknown = sorted({name for name in columns if name and name not in COLUMNS})
     if unknown:
         known = ", ".join(COLUMNS)
-        raise _bad_file(
+        raise BadFile(
             gettext("Has no use for the column “%(name)s”; there are: %(known)s.")
             % {"name": unknown[0][:100], "known": known}
         )
     if "id" not in columns or len(set(filter(None, columns))) < len(list(filter(None, columns))):
-        raise _bad_file(gettext("Must name the column “id” in its first line, and no column twice."))
+        raise BadFile(gettext("Must name the column “id” in its first line, and no column twice."))
     return columns
 
 
@@ -122,7 +119,7 @@ def _read_csv(stream: io.BufferedReader | io.BytesIO) -> Iterator[Row]:
     try:
         yield from _parse_csv(_text_lines(text))
     except UnicodeDecodeError as error:
-        raise _bad_file(gettext("Must be CSV in UTF-8, or XLSX.")) from error
+        raise BadFile(gettext("Must be CSV in UTF-8, or XLSX.")) from error
     finally:
         if not stream.closed:
             text.detach()  # who opened the stream closes it
@@ -133,7 +130,7 @@ def _text_lines(text: TextIO) -> Iterator[str]:
         line = text.readline(LONGEST_LINE + 1)
         if len(line) > LONGEST_LINE:
             words = gettext("Line %(line)d has more than %(limit)d characters.")
-            raise _bad_file(words % {"line": number, "limit": LONGEST_LINE})
+            raise BadFile(words % {"line": number, "limit": LONGEST_LINE})
         if not line:
             return
         yield line
@@ -156,7 +153,7 @@ def _parse_csv(lines: Iterator[str]) -> Iterator[Row]:
             return
         except csv.Error as error:
             words = gettext("Line %(line)d is not CSV: %(error)s.") % {"line": number, "error": error}
-            raise _bad_file(words) from error
+            raise BadFile(words) from error
         yield number, [cell.strip() for cell in cells]
 
 
@@ -165,61 +162,6 @@ def _delimiter(header: str) -> str:
     return ";" if ";" in header and "," not in header else ","
 
 
-def _read_xlsx(content: bytes) -> Iterator[Row]:
-    from openpyxl import load_workbook
-
-    _check_archive(content)
-    try:
-        book = load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
-        sheet = book.worksheets[0]
-        sheet.reset_dimensions()
-        rows: Iterable[tuple[Any, ...]] = sheet.iter_rows(max_col=MOST_COLUMNS, values_only=True)
-        for number, cells in enumerate(rows, start=1):
-            yield number, [_text(cell) for cell in cells]
-    except Invalid:
-        raise
-    except Exception as error:  # noqa: BLE001 (whatever the library stumbles over, it is the file)
-        raise _bad_file(gettext("Cannot be read as XLSX.")) from error
-
-
-def _check_archive(content: bytes) -> None:
-    """Refuse what would unpack to more than is reasonable, and XML that declares entities."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            parts = archive.infolist()
-            if sum(part.file_size for part in parts) > LARGEST_UNPACKED:
-                words = gettext(
-                    "Unpacks to more than %(limit)d bytes, the most that is taken. Nothing has been imported."
-                )
-                raise TooLarge(LARGEST_UNPACKED, words)
-            for part in parts:
-                if part.filename.endswith((".xml", ".rels")):
-                    with archive.open(part) as stream:
-                        _check_part(stream.read(1024))
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError) as error:
-        raise _bad_file(gettext("Cannot be read as XLSX.")) from error
-
-
-def _check_part(head: bytes) -> None:
-    if b"<!" in head.replace(b"\0", b"").replace(b"<!--", b""):
-        raise _bad_file(gettext("Must not declare a document type."))
-
-
-def _text(cell: Any) -> str:
-    """Write a cell as CSV would have it."""
-    if cell is None:
-        return ""
-    if isinstance(cell, bool):
-        return "true" if cell else "false"
-    if isinstance(cell, float) and cell.is_integer():
-        return str(int(cell))
-    return str(cell).strip()
-
-
-def _too_many_rows() -> Invalid:
+def _too_many_rows() -> BadFile:
     words = gettext("Must have at most %(limit)d rows; the command import_sensors takes a CSV file of any size.")
-    return _bad_file(words % {"limit": MOST_ROWS})
-
-
-def _bad_file(rule: str) -> Invalid:
-    return Invalid({"file": [rule]})
+    return BadFile(words, MOST_ROWS)
