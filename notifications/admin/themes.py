@@ -1,19 +1,22 @@
 from dataclasses import dataclass
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.defaultfilters import filesizeformat
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from unfold.paginator import InfinitePaginator
 
-from config.records.admin.pages import actor_of, page_of, recent_changes
+from config.common.errors import ApplicationError
+from config.records.admin.pages import actor_of, badge, explain, page_of, recent_changes
 from config.records.admin.theme import ModelAdmin, display
 from config.records.models import ChangeRecord
 from config.records.permissions import has_scope
@@ -24,7 +27,7 @@ from notifications.admin.theme_form import ThemeForm, named
 from notifications.models import RepeatSession, Theme
 from notifications.models.session import OWN_THEMES_FROM
 from notifications.sessions.load import MOST_COUNTED, count_by_theme
-from notifications.sessions.themes import KIND, create_theme, update_theme
+from notifications.sessions.themes import KIND, create_theme, delete_theme, update_theme
 
 Status = RepeatSession.Status
 SHOWN = (Status.SAVED, Status.ACTIVE, Status.EXHAUSTED)
@@ -43,6 +46,8 @@ class Count:
 @dataclass(frozen=True)
 class ThemePage:
     counts: list[Count]
+    unreachable: SafeString
+    """What is wrong with who repeats them; empty while all is well."""
     is_own: bool
     """The product's own: who repeats its sessions is not for staff to choose."""
     changes: list[ChangeRecord] | None
@@ -71,7 +76,8 @@ class ThemeAdmin(ModelAdmin[Theme]):
     def repeater(self, theme: Theme) -> SafeString:
         text = theme.handler or theme.url
         own = gettext("the product's own") if is_own(theme) else ""
-        return format_html('<div class="pst-session">{} <span class="pst-quiet">{}</span></div>', text, own)
+        words = '<div class="pst-session">{} <span class="pst-quiet">{}</span> {}</div>'
+        return format_html(words, text, own, say_unreachable(theme, getattr(theme, "numbers", {})))
 
     @display(description=_("sessions"))
     def sessions(self, theme: Theme) -> SafeString | str:
@@ -99,8 +105,24 @@ class ThemeAdmin(ModelAdmin[Theme]):
         return super().has_change_permission(request, obj) or has_scope(request.user, Scope.SESSIONS)
 
     def has_delete_permission(self, request: HttpRequest, obj: Theme | None = None) -> bool:
-        """Sessions and their callers know a theme by its number: it stays."""
-        return False
+        """One at a time, from its page; the product's own stay."""
+        return obj is not None and not is_own(obj) and self.has_change_permission(request, obj)
+
+    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> tuple[Any, ...]:
+        """List the theme alone: where there are sessions the service refuses, and there may be a million of them."""
+        return [str(theme) for theme in objs], {}, set(), []
+
+    def delete_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        try:
+            return super().delete_view(request, object_id, extra_context)
+        except ApplicationError as error:
+            messages.error(request, explain(error))
+            return HttpResponseRedirect(reverse("admin:notifications_theme_change", args=[object_id]))
+
+    def delete_model(self, request: HttpRequest, obj: Theme) -> None:
+        delete_theme(number=obj.pk, actor=actor_of(request))
 
     def get_readonly_fields(self, request: HttpRequest, obj: Theme | None = None) -> tuple[str, ...]:
         if obj is None:
@@ -167,11 +189,23 @@ class ThemeAdmin(ModelAdmin[Theme]):
 
 def build_theme_page(request: HttpRequest, theme: Theme) -> ThemePage:
     may_see = request.user.has_perm("records.view_changerecord")
+    numbers = count_by_theme([theme.pk]).get(theme.pk, {})
     return ThemePage(
-        counts=counts_of(theme, count_by_theme([theme.pk]).get(theme.pk, {})),
+        counts=counts_of(theme, numbers),
+        unreachable=say_unreachable(theme, numbers),
         is_own=is_own(theme),
         changes=recent_changes(request, KIND, str(theme.pk)) if may_see else None,
     )
+
+
+def say_unreachable(theme: Theme, numbers: dict[str, int]) -> SafeString:
+    """Say how many sessions wait for one that does not answer, and since when."""
+    if theme.opened_at is None:
+        return SafeString("")
+    count = count_words(numbers.get(Status.SAVED.value, 0), MOST_COUNTED)
+    since = date_format(timezone.localtime(theme.opened_at), "DATETIME_FORMAT")
+    words = gettext("waiting: %(count)s, since %(since)s") % {"count": count, "since": since}
+    return format_html("{} <small>{}</small>", badge(gettext("does not answer"), "danger"), words)
 
 
 def counts_of(theme: Theme, numbers: dict[str, int]) -> list[Count]:

@@ -35,6 +35,10 @@ class Theme(models.Model):
     """What signs the calls of the URL, encrypted; after a rotation the old one signs too."""
     old_secret = models.BinaryField(null=True)
     old_secret_until = models.DateTimeField(null=True)
+    failures = models.PositiveIntegerField(default=0, editable=False)
+    """Repeats in a row that ended without an answer."""
+    opened_at = models.DateTimeField(null=True, editable=False)
+    """Since when its breaker is open: its sessions are repeated one at a time."""
 
     class Meta:
         verbose_name = _("theme")
@@ -112,6 +116,12 @@ class RepeatSession(models.Model):
         indexes = [
             # The scheduler finds the nearest repeat time, and claims what is due: by time, then by order of saving.
             models.Index(name="session_to_repeat", fields=["due_at", "save_number"], condition=Q(status="saved")),
+            # The same theme by theme, while one of them is slow or does not answer.
+            models.Index(
+                name="session_theme_to_repeat",
+                fields=["theme", "due_at", "save_number"],
+                condition=Q(status="saved"),
+            ),
             # It finds the sessions whose caller or worker has fallen silent. Lists of active sessions read it too.
             models.Index(name="session_to_lapse", fields=["due_at"], condition=Q(status="active")),
             # Lists of what needs a person; whether a theme has any left.

@@ -49,6 +49,8 @@ class Look:
 
     repeat: float | None
     lapse: float | None
+    is_any_open: bool = False
+    """Whether the breaker of some theme is open."""
 
     @property
     def nearest(self) -> float | None:
@@ -59,19 +61,41 @@ def look() -> Look:
     """Find the nearest times, in one query over two indexes."""
     with connection.cursor() as cursor:
         cursor.execute(sql.load_for_engine("notifications", "nearest_session"))
-        repeat, lapse = cursor.fetchone()
-    return Look(_seconds(repeat), _seconds(lapse))
+        repeat, lapse, is_any_open = cursor.fetchone()
+    return Look(_seconds(repeat), _seconds(lapse), bool(is_any_open))
 
 
-def claim_due(limit: int) -> list[Claim]:
-    """Claim up to so many of the saved sessions whose time has come, with their records.
+@dataclass(frozen=True)
+class ThemeLook:
+    """In how many seconds the nearest session of a theme is due; None if none is saved."""
+
+    number: int
+    is_open: bool
+    repeat: float | None
+
+    @property
+    def is_due(self) -> bool:
+        return self.repeat is not None and self.repeat <= 0
+
+
+def look_by_theme() -> list[ThemeLook]:
+    """Find the nearest time of each theme, the nearest first."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql.load_for_engine("notifications", "nearest_by_theme"))
+        rows = cursor.fetchall()
+    return [ThemeLook(number, bool(is_open), _seconds(repeat)) for number, is_open, repeat in rows]
+
+
+def claim_due(limit: int, theme: int | None = None) -> list[Claim]:
+    """Claim up to so many of the saved sessions whose time has come, of all themes or of one, with their records.
 
     In one transaction: a claim whose records cannot be read would count as the death of a worker.
     """
     claimed_at = lease_clock()
+    saved = RepeatSession.objects.filter(status=RepeatSession.Status.SAVED)
     with transaction.atomic():
         rows = claim(
-            RepeatSession.objects.filter(status=RepeatSession.Status.SAVED),
+            saved if theme is None else saved.filter(theme=theme),
             limit=limit,
             lease=LEASE,
             fence="change",

@@ -5,7 +5,7 @@ its event in the same transaction.
 """
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -19,6 +19,7 @@ from prometheus_client import Counter
 from config.common.leases import LeaseLost, finish
 from config.common.sql import among_numbers, fetch_for_rows
 from notifications.models import RepeatSession, SessionRecord, SessionStep
+from notifications.sessions.breaker import find_news, update_breakers
 from notifications.sessions.claims import Claim, claim_lapsed
 from notifications.sessions.exhaustion import hold_theme, tell_exhausted
 from notifications.sessions.lifecycle import saved
@@ -52,6 +53,8 @@ class Outcome:
     result: Result
     detail: str = ""
     verdicts: Sequence[Verdict] = field(default_factory=tuple)
+    is_answer: bool | None = None
+    """Whether the handler had an answer, be it a refusal; None where nobody asked it to the end."""
 
 
 def record_outcomes(outcomes: Sequence[Outcome]) -> set[int]:
@@ -60,9 +63,12 @@ def record_outcomes(outcomes: Sequence[Outcome]) -> set[int]:
     others = sorted(
         (each for each in outcomes if each.result is not Result.SUCCEEDED), key=lambda each: each.claim.row.pk
     )
+    news = find_news(outcomes)
     # Together or not at all: what is written again after a failure would find itself deleted and be taken for late.
-    with transaction.atomic() if succeeded and others else nullcontext():
-        written = _delete(succeeded) | (_save_again(others) if others else set())
+    with transaction.atomic() if news or (succeeded and others) else nullcontext():
+        written = _delete(succeeded) | (_save_again(others, news) if others else set())
+        if news:
+            update_breakers([each for each in outcomes if each.claim.row.pk in written], news)
     for outcome in outcomes:
         is_late = outcome.claim.row.pk not in written
         REPEATS.labels("late" if is_late else outcome.result.value).inc()
@@ -111,15 +117,18 @@ class _Next:
     delay: float | None = None
 
 
-def _save_again(outcomes: Sequence[Outcome]) -> set[int]:
-    """Write what is not over yet, in order of id, and then, theme by theme, what has reached its limit."""
+def _save_again(outcomes: Sequence[Outcome], news: Collection[int]) -> set[int]:
+    """Write what is not over yet, in order of id, and then, theme by theme, what has reached its limit.
+
+    The themes with news are locked too, all in one order: two that record at once never wait in a circle.
+    """
     with transaction.atomic():
         nexts = [_next(each) for each in outcomes]
         written = (_save_together if connection.vendor == "postgresql" else _save_each)(outcomes, nexts)
         kept = [each for each in outcomes if each.claim.row.pk in written]
         write_steps([step for each in kept for step in _steps(each)])
         exhausted = [each for each in kept if _is_last(each)]
-        for number in sorted({each.claim.theme.pk for each in exhausted}):
+        for number in sorted({each.claim.theme.pk for each in exhausted}.union(news)):
             hold_theme(number)
         for each in exhausted:
             each.claim.row.repeats += 1

@@ -4,15 +4,15 @@ A turn looks for the nearest time and claims as many sessions as there are free 
 claims ahead, so that many are claimed, and written when they have ended, by a few statements; what has waited for a
 worker for a second is given back. The keeper writes outcomes, renews leases and gives up handlers that are silent for
 longer than their theme's timeout: such a thread is left alone and replaced, and what it may still write runs into the
-fence.
+fence. A repeat that is slow is set aside, so that the workers are there for the others; how many a theme may have is
+the matter of `ThemeSlots`.
 """
 
 import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 import structlog
@@ -24,10 +24,13 @@ from config.common.correlation import correlated
 from config.common.leases import LeaseLost
 from config.common.supervision import SupervisedThread
 from config.common.text import clean_error
-from notifications.sessions.claims import LEASE, Claim, claim_due, look
+from notifications.sessions.breaker import close_idle
+from notifications.sessions.claims import LEASE, Claim, Look, claim_due, look, look_by_theme
+from notifications.sessions.connections import close_connections, release_connections
+from notifications.sessions.in_hand import Ended, InHand
 from notifications.sessions.order import LOOK_SECONDS
 from notifications.sessions.outcomes import Outcome, Result, record_outcomes, settle_lapsed_once
-from notifications.sessions.repeating import Repeat
+from notifications.sessions.slots import SLOW_SECONDS, ThemeSlots
 
 AHEAD_SECONDS = 0.05
 """Claim ahead what the workers do in this time."""
@@ -36,10 +39,10 @@ MOST_AHEAD = 64
 LONGEST_WAIT = 1.0
 GATHER_SECONDS = 0.003
 RENEW_SECONDS = LEASE.total_seconds() / 3
-SLACK_SECONDS = 0.5
-"""A webhook has its own time-out, which comes first."""
 RETRY_SECONDS = 1.0
 CONTENDED_SECONDS = 0.05
+FULL_SECONDS = 0.5
+"""How soon to look again while a theme has used up its slots: nobody says when one is free."""
 
 log = structlog.get_logger(__name__)
 
@@ -67,30 +70,16 @@ def _own() -> "Repeater":
     return _repeaters[os.getpid()]
 
 
-@dataclass
-class _Ended:
-    outcome: Outcome
-    is_written: threading.Event = field(default_factory=threading.Event)
-    stood: bool = False
-
-
-class _InHand(Repeat):
-    def __init__(self, claim: Claim) -> None:
-        super().__init__(claim)
-        self.renewed = self.claimed = time.monotonic()
-        self.is_settled = False
-        self.is_abandoned = False
-
-
 class Repeater:
     def __init__(self, workers: int) -> None:
         self._workers = workers
         self._lock = threading.Lock()
         self._has_work = threading.Condition(self._lock)
         self._has_room = threading.Condition(self._lock)
-        self._waiting: deque[_InHand] = deque()
-        self._running: dict[int, _InHand] = {}
-        self._ended: list[_Ended] = []
+        self._waiting: deque[InHand] = deque()
+        self._running: dict[int, InHand] = {}
+        self._slots = ThemeSlots(workers)
+        self._ended: list[Ended] = []
         self._threads = self._idle = 0
         self._keeper = SupervisedThread("sessions-keeper", self._keep)
         self._news = threading.Event()
@@ -106,15 +95,37 @@ class Repeater:
         if room == 0:
             return not self._is_stopping
         seen = look()
-        nearest = LOOK_SECONDS if seen.nearest is None else seen.nearest
         found = seen.lapse is not None and seen.lapse <= 0 and settle_lapsed_once()
-        if seen.repeat is not None and seen.repeat <= 0:
-            claims = claim_due(room)
-            self._take(claims)
-            found = found or bool(claims)
+        with self._lock:
+            is_full = bool(self._slots.full())
+        if is_full or seen.is_any_open:
+            seen, claims = self._claim_by_theme(room, seen.lapse)
+        else:
+            claims = claim_due(room) if seen.repeat is not None and seen.repeat <= 0 else []
+        self._take(claims)
+        nearest = LOOK_SECONDS if seen.nearest is None else seen.nearest
         # What is due and yet cannot be claimed is being written by someone else.
         self._rest = max(nearest + 0.001, CONTENDED_SECONDS if nearest <= 0 else 0.0)
-        return found
+        return found or bool(claims)
+
+    def _claim_by_theme(self, room: int, lapse: float | None) -> tuple[Look, list[Claim]]:
+        """Claim for each theme what its slots allow; what lies behind a theme that has none left is reached too."""
+        claims, times, is_any_full = list[Claim](), list[float](), False
+        for seen in look_by_theme():
+            if seen.repeat is None:
+                if seen.is_open:
+                    close_idle(seen.number)
+                continue
+            with self._lock:
+                free = self._slots.free(seen.number, is_open=seen.is_open)
+            if not free:
+                is_any_full = True
+                continue
+            times.append(seen.repeat)
+            if seen.is_due and len(claims) < room:
+                claims += claim_due(min(free, room - len(claims)), seen.number)
+        times += [FULL_SECONDS] if is_any_full else []
+        return Look(min(times, default=None), lapse), claims
 
     def rest(self) -> float:
         return self._rest
@@ -126,14 +137,14 @@ class Repeater:
 
     def _room(self) -> int:
         """Claim one for each free worker; while repeats are quick many, once half of the last ones are done."""
-        in_hand = len(self._waiting) + len(self._running) + len(self._ended)
+        in_hand = len(self._waiting) + len(self._running) - self._slots.slow + len(self._ended)
         ahead = self._workers * self._ahead()
         room = max(ahead - in_hand, 0)
         return room if ahead == self._workers or room * 2 >= ahead else 0
 
     def _ahead(self) -> int:
         now = time.monotonic()
-        if any(now - each.touched > AHEAD_SECONDS for each in self._running.values()):
+        if any(now - each.touched > AHEAD_SECONDS for each in self._running.values() if not each.is_slow):
             return 1
         return max(1, min(MOST_AHEAD, int(AHEAD_SECONDS / max(self._pace, 1e-6))))
 
@@ -142,7 +153,7 @@ class Repeater:
             record_outcomes([Outcome(claim, Result.UNTRIED) for claim in claims])
             return
         with self._lock:
-            self._waiting.extend(map(_InHand, claims))
+            self._waiting.extend(map(InHand, claims))
             self._low_water = len(self._waiting) // 2
             if self._waiting:
                 self._keeper.start()
@@ -166,40 +177,55 @@ class Repeater:
                 self._settle(repeat, Outcome(repeat.claim, Result.FAILED, repr(error)), wait=False)
             finally:
                 goes_on = self._free(repeat, time.monotonic() - began)
-            _release_connections()
+            release_connections()
             if not goes_on:
                 break
-        _close_connections()
+        close_connections()
 
-    def _next(self) -> _InHand | None:
+    def _next(self) -> InHand | None:
         if not self._waiting:
             # Others may need the connection while this thread has nothing to do.
-            _close_connections()
+            close_connections()
         with self._lock:
-            self._has_work.wait_for(lambda: self._waiting or self._is_stopping)
+            self._has_work.wait_for(lambda: self._is_stopping or self._find_startable() is not None)
             self._idle -= 1
-            if self._is_stopping:
+            repeat = None if self._is_stopping else self._find_startable()
+            if repeat is None:
                 self._threads -= 1
                 return None
-            repeat = self._waiting.popleft()
+            self._waiting.remove(repeat)
+            self._slots.take(repeat.claim.theme)
             self._running[repeat.claim.row.pk] = repeat
+            repeat.began = time.monotonic()
             return repeat
 
-    def _free(self, repeat: _InHand, seconds: float) -> bool:
+    def _find_startable(self) -> InHand | None:
+        """Find the first that waits and whose theme has a slot."""
+        return next((each for each in self._waiting if self._slots.has_room(each.claim.theme)), None)
+
+    def _free(self, repeat: InHand, seconds: float) -> bool:
         """Return whether the thread goes on; one that was given up has been replaced."""
         with self._lock:
-            self._pace += (seconds - self._pace) / 16
+            if not repeat.is_slow:
+                self._pace += (seconds - self._pace) / 16
             if repeat.is_abandoned:
                 return False
-            self._running.pop(repeat.claim.row.pk, None)
-            self._idle += 1
+            self._drop(repeat)
+            if not repeat.is_slow:
+                self._idle += 1
             if self._is_stopping or len(self._waiting) <= self._low_water:
                 self._has_room.notify_all()
-            return True
+            return not repeat.is_slow
 
-    def _settle(self, repeat: _InHand, outcome: Outcome, *, wait: bool) -> bool:
+    def _drop(self, repeat: InHand) -> None:
+        """Take a repeat out of what is under way; another of its theme may begin."""
+        if self._running.pop(repeat.claim.row.pk, None) is not None:
+            self._slots.give_back(repeat.claim.theme, was_slow=repeat.is_slow)
+            self._has_work.notify_all()
+
+    def _settle(self, repeat: InHand, outcome: Outcome, *, wait: bool) -> bool:
         """Leave the outcome to the keeper, unless it has given the repeat up."""
-        ended = _Ended(outcome)
+        ended = Ended(outcome)
         with self._lock:
             if repeat.is_settled:
                 return False
@@ -225,6 +251,7 @@ class Repeater:
                 connections.close_all()
                 time.sleep(RETRY_SECONDS)
                 self._news.set()
+            self._set_aside()
             self._give_up()
             self._give_back()
             if self._is_empty():
@@ -244,8 +271,10 @@ class Repeater:
         """Return the seconds until something must be renewed, given up or given back."""
         with self._lock:
             held = [each for each in self._running.values() if not each.is_settled]
-            times = [min(each.renewed + RENEW_SECONDS, _deadline(each)) for each in held]
+            times = [min(each.renewed + RENEW_SECONDS, each.deadline) for each in held]
             times += [each.claimed + LONGEST_WAIT for each in self._waiting]
+            if self._slots.may_set_aside and not self._is_stopping:
+                times += [each.began + SLOW_SECONDS for each in held if not each.is_slow]
         return max(0.0, min(times, default=time.monotonic() + LOOK_SECONDS) - time.monotonic())
 
     def _record(self) -> None:
@@ -276,26 +305,39 @@ class Repeater:
                 log.warning("session.lost", session=each.claim.row.pk)
                 self._abandon(each, None)
 
+    def _set_aside(self) -> None:
+        """Let slow repeats go on in their threads, each with a new worker in its place."""
+        since = time.monotonic() - SLOW_SECONDS
+        with self._lock:
+            for each in list(self._running.values()):
+                if each.began > since or each.is_slow or self._is_stopping or not self._slots.may_set_aside:
+                    continue
+                each.is_slow = True
+                self._slots.set_aside()
+                self._threads -= 1
+                self._start_worker()
+                self._has_room.notify_all()
+
     def _give_up(self) -> None:
         """Fail the repeats whose handlers have been silent for too long."""
         now = time.monotonic()
         with self._lock:
-            silent = [each for each in self._running.values() if _deadline(each) <= now and not each.is_settled]
+            silent = [each for each in self._running.values() if each.deadline <= now and not each.is_settled]
         for each in silent:
             detail = f"no operation within {each.claim.theme.timeout:g} s"
-            self._abandon(each, Outcome(each.claim, Result.FAILED, detail))
+            self._abandon(each, Outcome(each.claim, Result.FAILED, detail, is_answer=False))
 
-    def _abandon(self, repeat: _InHand, outcome: Outcome | None) -> None:
+    def _abandon(self, repeat: InHand, outcome: Outcome | None) -> None:
         """Leave a thread alone and start another in its place; it ends when its handler does."""
         with self._lock:
             if repeat.is_settled:
                 return
             repeat.is_settled = repeat.is_abandoned = True
-            self._running.pop(repeat.claim.row.pk, None)
+            self._drop(repeat)
             if outcome is not None:
-                self._ended.append(_Ended(outcome))
+                self._ended.append(Ended(outcome))
                 self._news.set()
-            if not self._is_stopping:
+            if not self._is_stopping and not repeat.is_slow:
                 self._threads -= 1
                 self._start_worker()
             self._has_room.notify_all()
@@ -307,7 +349,7 @@ class Repeater:
         with self._lock:
             while self._waiting and (self._is_stopping or now - self._waiting[0].claimed >= LONGEST_WAIT):
                 late = self._waiting.popleft()
-                self._ended.append(_Ended(Outcome(late.claim, Result.UNTRIED)))
+                self._ended.append(Ended(Outcome(late.claim, Result.UNTRIED)))
                 self._news.set()
 
     def stop(self, grace: float) -> None:
@@ -329,10 +371,6 @@ class Repeater:
         self._keeper.join(max(0.0, deadline - time.monotonic()))
 
 
-def _deadline(repeat: Repeat) -> float:
-    return repeat.touched + repeat.claim.theme.timeout + SLACK_SECONDS
-
-
 def _write_together(outcomes: Sequence[Outcome], is_last: bool) -> set[int]:
     return write_patiently(lambda: record_outcomes(outcomes))
 
@@ -350,28 +388,10 @@ def _write_plainly(outcome: Outcome, error: Exception, is_last: bool) -> set[int
         return set()
 
 
-def _cancel(repeats: list[_InHand]) -> None:
+def _cancel(repeats: list[InHand]) -> None:
     """Call the handlers from threads of their own: what a handler does there is not ours to wait for."""
     for repeat in repeats:
         threading.Thread(target=repeat.cancel, name="sessions-cancel", daemon=True).start()
-
-
-def _release_connections() -> None:
-    for connection in connections.all(initialized_only=True):
-        if not connection.in_atomic_block:
-            _close_quietly(connection.close_if_unusable_or_obsolete)
-
-
-def _close_connections() -> None:
-    _close_quietly(connections.close_all)
-
-
-def _close_quietly(close: Callable[[], None]) -> None:
-    """A worker counts its places by its own steps: an error between two of them would make one too many or too few."""
-    try:
-        close()
-    except Exception as error:  # noqa: BLE001  (whatever a dying connection raises)
-        log.info("sessions.connection_not_closed", error=repr(error))
 
 
 _repeaters: dict[int, Repeater] = {}

@@ -76,7 +76,10 @@ class Repeat:
         except Exception as error:  # noqa: BLE001  (whatever it is, the session must not wait for its lease)
             log.info("session.handler_failed", session=self.claim.row.pk, error=repr(error))
             failure = f"{type(error).__name__}: {error}"
-        self._settle(settle, Result.STOPPED if self.is_stopping else Result.FAILED, failure)
+        if self.is_stopping:
+            self._settle(settle, Result.STOPPED, failure)
+        else:
+            self._settle(settle, Result.FAILED, failure, is_answer=False)
 
     def cancel(self) -> None:
         """Tell the handler to end, from another thread."""
@@ -102,7 +105,7 @@ class Repeat:
     def _carry_out(self, operation: Operation | None, settle: Settle) -> bool:
         """Do what is asked; return whether the repeat is over."""
         if operation is None:
-            return self._settle(settle, Result.SUCCEEDED, wait=False)
+            return self._settle(settle, Result.SUCCEEDED, is_answer=True)
         if isinstance(operation, Delete):
             return self._end(operation, Result.SUCCEEDED, settle)
         if isinstance(operation, Finish):
@@ -117,7 +120,7 @@ class Repeat:
     def _end(self, operation: Operation, result: Result, settle: Settle) -> bool:
         """Answer when it is durable: by then the handler may forget what it has done."""
         detail = gettext_noop("finished by the handler") if result is Result.FAILED else ""
-        outcome = Outcome(self.claim, result, detail, tuple(self._verdicts))
+        outcome = Outcome(self.claim, result, detail, tuple(self._verdicts), is_answer=True)
         if settle(outcome, wait=operation.waits_for_answer):
             operation.acknowledge()
         elif operation.waits_for_answer:
@@ -149,8 +152,8 @@ class Repeat:
         self._verdicts.append(make_verdict(operation.op, "refused", reason.text, reason.session_code))
         operation.refuse(reason)
 
-    def _settle(self, settle: Settle, result: Result, detail: str = "", *, wait: bool = False) -> bool:
-        settle(Outcome(self.claim, result, detail, tuple(self._verdicts)), wait=wait)
+    def _settle(self, settle: Settle, result: Result, detail: str = "", *, is_answer: bool | None = None) -> bool:
+        settle(Outcome(self.claim, result, detail, tuple(self._verdicts), is_answer), wait=False)
         return True
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 
 from config.common.encryption import encrypt
 from config.common.errors import Invalid
@@ -18,6 +18,7 @@ from notifications.models.session import OWN_THEMES_FROM
 from notifications.sending.addresses import is_webhook_url
 from notifications.sending.secret_rotation import OVERLAP, rotate_secret_of
 from notifications.sending.signing import make_secret
+from notifications.sessions.breaker import reset_breaker
 from notifications.sessions.handlers import is_registered
 
 KIND = "theme"
@@ -65,6 +66,8 @@ def update_theme(*, number: int, actor: str, **edits: Any) -> str | None:
         secret = make_secret() if wanted.url and not before.url else None
         kept = NO_SECRETS if not wanted.url else _kept(secret)
         Theme.objects.filter(pk=number).update(**_columns(wanted), **kept)
+        if (wanted.handler, wanted.url) != (before.handler, before.url) and theme.failures:
+            reset_breaker(theme, gettext_noop("somebody else repeats its sessions now"))
         if wanted != before:
             _tell(number, before, wanted, actor=actor)
     return secret
@@ -98,6 +101,7 @@ def delete_theme(*, number: int, actor: str) -> None:
         if number >= OWN_THEMES_FROM or RepeatSession.objects.filter(theme=theme).exists():
             raise ThemeInUse(theme=number)
         before = values_of(theme)
+        reset_breaker(theme, gettext_noop("the theme was deleted"))
         Theme.objects.filter(pk=number).delete()
         _tell(number, before, None, actor=actor)
 

@@ -164,7 +164,7 @@ class TestChange:
 
 class TestPermissions:
     def test_a_viewer_looks_and_changes_nothing(self) -> None:
-        viewer = signed_in("viewer")
+        viewer = signed_in("viewer", "victor")
         theme()
         assert viewer.get(page_of(7)).status_code == 200
         assert viewer.get(ADD).status_code == 403
@@ -176,3 +176,43 @@ class TestPermissions:
         browser = Client()
         browser.force_login(User.objects.create_user("ivan", is_staff=True))
         assert {browser.get(page).status_code for page in (LIST, ADD)} == {403}
+
+
+class TestBreaker:
+    def test_list_and_page_say_what_waits_for_a_theme_that_does_not_answer(self, operator: Client) -> None:
+        theme(opened_at="2026-01-01T00:00:00Z", failures=5)
+        theme(8)
+        remember_many(theme=7, sessions=[[1], [2]], delay=3600)
+        for page in (LIST, page_of(7)):
+            text = operator.get(page).content.decode()
+            assert text.count("does not answer") == 1
+            assert "waiting: 2, since" in text
+        assert "does not answer" not in operator.get(page_of(8)).content.decode()
+
+
+class TestDelete:
+    def test_deletes_a_theme_without_sessions_and_says_who(self, operator: Client) -> None:
+        theme()
+        assert "delete" in operator.get(page_of(7)).content.decode()
+        assert operator.get(f"{LIST}7/delete/").status_code == 200
+        answer = operator.post(f"{LIST}7/delete/", {"post": "yes"})
+        assert (answer.status_code, answer["Location"]) == (302, LIST)
+        assert not Theme.objects.filter(pk=7).exists()
+        assert ChangeRecord.objects.get(kind="theme", action="deleted").actor == "staff:olga"
+
+    def test_one_with_sessions_is_refused_in_words_and_stays(
+        self, operator: Client, django_assert_max_num_queries: Any
+    ) -> None:
+        theme()
+        remember_many(theme=7, sessions=[[n] for n in range(100)], delay=3600)
+        with django_assert_max_num_queries(40):
+            answer = operator.post(f"{LIST}7/delete/", {"post": "yes"}, follow=True)
+        assert "sessions" in "".join(str(message) for message in answer.context["messages"])
+        assert Theme.objects.filter(pk=7).exists()
+
+    def test_the_products_own_and_those_who_may_not_change_cannot(self, operator: Client) -> None:
+        theme(OWN_THEMES_FROM)
+        theme()
+        assert operator.post(f"{LIST}{OWN_THEMES_FROM}/delete/", {"post": "yes"}).status_code == 403
+        assert signed_in("viewer", "victor").post(f"{LIST}7/delete/", {"post": "yes"}).status_code == 403
+        assert Theme.objects.count() == 2
