@@ -7,7 +7,7 @@ import msgspec
 from django.conf import settings
 from django.utils.translation import gettext
 
-from config.common.api import DEEPEST, BadJson, decode
+from config.common.api import DEEPEST, BadJson, check_bounds, check_nul, decode
 from config.common.errors import ApplicationError, Invalid
 from messaging.files.envelope import VERSION
 from messaging.models.parties import PARTY_ID
@@ -17,6 +17,9 @@ Error = Annotated[str, msgspec.Meta(max_length=10_000)]
 REASON_LENGTH = 200
 """Of why a person decided something by hand, in characters: it stands in the log and in receipts."""
 BodyT = TypeVar("BodyT", bound=msgspec.Struct)
+
+ENVELOPE_DEPTH = 3
+"""What stands around a payload: the body, its list of replies, the reply."""
 
 _PLACE = re.compile(r" - at `(.*)`$")
 # A number that no double can hold has three digits in its exponent, or hundreds before it. All digits are made alike,
@@ -42,8 +45,8 @@ class Body(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 def read_body(text: bytes, shape: type[BodyT]) -> BodyT:
     """Read a body of the given shape; a wrong one is refused by field and rule."""
     _check_text(text)
-    if b"\\u0000" in text:
-        decode(text)  # tells the escape of NUL, which no database keeps, from an escaped backslash
+    check_bounds(text, deepest=DEEPEST + ENVELOPE_DEPTH)
+    check_nul(text)
     require_version(_decode(text or b"{}", _Versioned).version)
     return _decode(text, shape)
 
@@ -56,9 +59,9 @@ def require_version(version: Any) -> None:
 
 def check_payload(payload: bytes) -> None:
     """Refuse a payload that some reader could not take: what looks odd is parsed, the rest is not."""
-    brackets = payload.count(b"[") + payload.count(b"{")
+    check_bounds(payload)
     alike = payload.translate(_DIGITS)
-    if brackets > DEEPEST or any(number in alike for number in _HUGE_NUMBERS):
+    if any(number in alike for number in _HUGE_NUMBERS):
         decode(payload)
 
 

@@ -1,8 +1,10 @@
 """JSON in, JSON out, one shape for every error."""
 
 import re
+from array import array
 from collections.abc import Mapping
 from datetime import datetime
+from itertools import accumulate
 from typing import IO, Any
 
 import msgspec
@@ -17,12 +19,18 @@ from rest_framework.response import Response
 from config.common.errors import ApplicationError
 from config.common.failures import Failure, find_failure, internal_failure
 from config.common.moments import format_moment
-from config.common.text import is_storable
 
 DEEPEST = 200
 """How far JSON may be nested: what comes in is also kept and sent out again, by code that recurses."""
 
-_NUL = re.compile(rb"\\u0000")
+MOST_CONTAINERS = 1_000_000
+"""Lists and objects of one JSON text: each is an object of its own, in twenty megabytes there is room for ten times
+as many, and they would take seconds and a gigabyte."""
+MOST_VALUES = 5_000_000
+
+_NUL = re.compile(rb"(?<!\\)(?:\\\\)*(\\u0000)")
+_STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")  # a step down and a step up, as signed bytes
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _BYTE = re.compile(r"\(byte (\d+)\)")
 
 log = structlog.get_logger(__name__)
@@ -60,20 +68,52 @@ class JSONRenderer(BaseRenderer):
 
 def decode(text: bytes) -> Any:
     """Read JSON that every engine can keep: no NUL, no lone surrogate, nothing that is not a number, not too deep."""
+    check_bounds(text)
     try:
         value = msgspec.json.decode(text)
     except RecursionError as error:
-        raise BadJson(gettext("The JSON is nested too deeply."), deepest=DEEPEST) from error
+        raise _too_deep(DEEPEST) from error
     except UnicodeDecodeError as error:
         raise _bad_json(text, gettext("The JSON holds a string that is not UTF-8."), None) from error
     except msgspec.MsgspecError as error:
         raise _bad_json(text, str(error), _position(text, str(error))) from error
-    if text.count(b"[") + text.count(b"{") > DEEPEST and _is_deeper(value, DEEPEST):
-        raise BadJson(gettext("The JSON is nested too deeply."), deepest=DEEPEST)
-    nul = _NUL.search(text)
-    if nul and not is_storable(value):
-        raise _bad_json(text, gettext("A string holds the NUL character."), nul.start())
+    check_nul(text)
     return value
+
+
+def check_bounds(text: bytes, *, deepest: int = DEEPEST) -> None:
+    """Refuse JSON with more in it than anybody needs, by its bytes alone: nothing of it has been read yet.
+
+    What is not JSON at all may be refused here for the wrong reason; it is refused.
+    """
+    containers = text.count(b"[") + text.count(b"{")
+    if containers <= deepest and text.count(b",") + containers <= MOST_VALUES:
+        return
+    bare = _outside_strings(text)
+    containers = bare.count(b"[") + bare.count(b"{")
+    if containers > MOST_CONTAINERS:
+        words = gettext("The JSON holds more than %(limit)d lists and objects.") % {"limit": MOST_CONTAINERS}
+        raise BadJson(words, most_containers=MOST_CONTAINERS)
+    if bare.count(b",") + containers > MOST_VALUES:
+        raise _too_many_values()
+    steps = array("b", bare.translate(_STEPS, _NO_BRACKETS))
+    if max(accumulate(steps), default=0) > deepest:
+        raise _too_deep(deepest)
+
+
+def check_nul(text: bytes) -> None:
+    """Refuse the escape of NUL, which no database keeps; what is left without escaped backslashes is no other text."""
+    if b"\\u0000" in text and b"\\u0000" in text.replace(b"\\\\", b""):
+        nul = _NUL.search(text)
+        raise _bad_json(text, gettext("A string holds the NUL character."), nul.start(1) if nul else None)
+
+
+def _outside_strings(text: bytes) -> bytes:
+    """Return what stands between the strings."""
+    plain = text.replace(b"\\\\", b"").replace(b'\\"', b"")
+    if plain.count(b'"') > 4 * MOST_VALUES:  # two for each string; a value has a name at most
+        raise _too_many_values()
+    return b"".join(plain.split(b'"')[::2])
 
 
 def encode(value: Any) -> bytes:
@@ -115,20 +155,13 @@ def _position(text: bytes, message: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def _is_deeper(value: Any, levels: int) -> bool:
-    """Go down level by level, without recursion."""
-    level = [value]
-    for _ in range(levels):
-        level = [below for node in level for below in _below(node) if isinstance(below, dict | list)]
-        if not level:
-            return False
-    return True
+def _too_deep(deepest: int) -> BadJson:
+    return BadJson(gettext("The JSON is nested too deeply."), deepest=deepest)
 
 
-def _below(node: Any) -> list[Any]:
-    if isinstance(node, dict):
-        return list(node.values())
-    return node if isinstance(node, list) else []
+def _too_many_values() -> BadJson:
+    words = gettext("The JSON holds more than %(limit)d values.") % {"limit": MOST_VALUES}
+    return BadJson(words, most_values=MOST_VALUES)
 
 
 def _plain(value: Any) -> Any:

@@ -1,3 +1,4 @@
+import time
 import uuid
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
@@ -7,6 +8,7 @@ import pytest
 from django.utils.translation import gettext_lazy
 from rest_framework.exceptions import ErrorDetail
 
+from config.common import api
 from config.common.api import DEEPEST, BadJson, decode, encode
 
 
@@ -37,6 +39,7 @@ class TestDecode:
             (b'\xef\xbb\xbf{"a": 1}', {"line": 1, "column": 1}),
             (rb'{"a": ["x\u0000"]}', {"line": 1, "column": 10}),
             (rb'{"\u0000": 1}', {"line": 1, "column": 3}),
+            (rb'["\\u0000\\\u0000"]', {"line": 1, "column": 12}),
             (b"[" * 100_000, {"deepest": DEEPEST}),
             (b"[" * (DEEPEST + 1) + b"]" * (DEEPEST + 1), {"deepest": DEEPEST}),
             (b'{"a":' * 300 + b"1" + b"}" * 300, {"deepest": DEEPEST}),
@@ -49,6 +52,42 @@ class TestDecode:
 
     def test_many_shallow_values_are_not_deep(self) -> None:
         assert len(decode(b"[" + b"[]," * 999 + b"[]]")) == 1000
+
+
+class TestBounds:
+    """One past each bound is refused, and strings count as one value whatever stands in them."""
+
+    @pytest.mark.parametrize(
+        ("name", "most", "unit"),
+        [("MOST_CONTAINERS", 300, b"[]"), ("MOST_CONTAINERS", 300, b'{"[{":"\\\\"}'), ("MOST_VALUES", 600, b"7")],
+    )
+    def test_takes_so_many_and_not_one_more(
+        self, name: str, most: int, unit: bytes, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(api, name, most)
+        assert len(decode(b"[" + b",".join([unit] * (most - 1)) + b"]")) == most - 1
+        with pytest.raises(BadJson, match=str(most)) as refused:
+            decode(b"[" + b",".join([unit] * (most + 1)) + b"]")
+        assert refused.value.data == {name.lower(): most}
+
+    @pytest.mark.parametrize("text", [rb'"[[[{{,,\"[[[\\"', rb'{"[\"[":",,,[[\\\""}', b'"' + b"[{," * 1000 + b'"'])
+    def test_brackets_and_commas_in_strings_are_text(self, text: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(api, "MOST_CONTAINERS", 1)
+        monkeypatch.setattr(api, "MOST_VALUES", 2)
+        assert decode(text)
+
+    def test_many_strings_are_counted_before_they_are_told_apart(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(api, "MOST_VALUES", 300)
+        with pytest.raises(BadJson, match="300 values"):
+            decode(b"[" + b'"",' * 700 + b'""]')
+
+    @pytest.mark.parametrize("unit", [b"[]", b"[[[]]]", b'{"a":1}'])
+    def test_a_whole_message_of_brackets_costs_little_time_and_no_memory(self, unit: bytes) -> None:
+        text = b"[" + b",".join([unit] * (19_000_000 // (len(unit) + 1))) + b"]"
+        began = time.process_time()
+        with pytest.raises(BadJson, match="lists and objects"):
+            decode(text)
+        assert time.process_time() - began < 1  # it took three seconds and a gigabyte to read; a tenth of one to count
 
 
 class TestEncode:
