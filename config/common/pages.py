@@ -28,8 +28,8 @@ CHUNK = 20
 """How many rows are in memory beyond a page, where rows may be large."""
 
 RowT = TypeVar("RowT")
-Weigh: TypeAlias = Callable[[Sequence[RowT]], Sequence[int]]
-"""How many bytes each of these rows costs."""
+Weigh: TypeAlias = Callable[[Sequence[RowT]], Iterable[int]]
+"""How many bytes each of these rows costs; the rows behind the last one that fits are not asked for."""
 
 
 _UNBOUNDED = (TextField, JSONField, BinaryField)
@@ -120,6 +120,28 @@ def stream(rows: "QuerySet[Any, RowT]") -> Generator[RowT, None, None]:
 def weigh_rows(rows: Sequence[Any]) -> list[int]:
     """Weigh rows by the JSON of their own columns, whatever is shown of them."""
     return [len(_encoder.encode(vars(row) if isinstance(row, Model) else row)) for row in rows]
+
+
+class Rendered(Generic[RowT]):
+    """Rows whose answer holds more than the row: it is made once, one after the other, and weighed as it is sent.
+
+    `present` gives the answer of each row, or None where the row is gone.
+    """
+
+    def __init__(self, present: Callable[[Sequence[RowT]], Iterable[Any]]) -> None:
+        self._present = present
+        self._texts: dict[Any, msgspec.Raw] = {}
+
+    def weigh(self, rows: Sequence[RowT]) -> Iterator[int]:
+        for row, shown in zip(rows, self._present(rows), strict=True):
+            text = b"" if shown is None else _encoder.encode(shown)
+            self._texts[getattr(row, "pk")] = msgspec.Raw(text)  # noqa: B009
+            yield len(text)
+
+    def results(self, rows: Sequence[RowT]) -> list[msgspec.Raw]:
+        """Return the answers of rows that were weighed."""
+        texts = (self._texts[getattr(row, "pk")] for row in rows)  # noqa: B009
+        return [text for text in texts if bytes(text)]
 
 
 def _parts(rows: Iterable[RowT]) -> Iterator[list[RowT]]:

@@ -1,29 +1,45 @@
 """Workflows as the API shows them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
+
+import msgspec
 
 from config.common.moments import format_moment
 from processes.workflows.engine import comparing, showing
 from processes.workflows.engine.running import State
-from processes.workflows.models import WorkflowIncident, WorkItem
+from processes.workflows.models import WorkflowIncident, WorkflowInstance, WorkflowVersion, WorkItem
 from processes.workflows.naming import task_id
-from processes.workflows.selectors import Past, open_incidents
+from processes.workflows.selectors import Past, heads_of, open_incidents, pasts_of
 from processes.workflows.services.external import Fetched
 from processes.workflows.services.heads import Head
+from processes.workflows.services.kept_variables import KeptVariables
 from processes.workflows.services.library import library_of
 
 NOTHING: State = {}
 
 
 def present_instance(head: Head) -> dict[str, Any]:
-    return present_instances([head])[0]
+    incidents = open_incidents([head.id]) if head.open_incidents else {}
+    return _instance(head, incidents.get(head.id, []))
 
 
-def present_instances(heads: Sequence[Head]) -> list[dict[str, Any]]:
-    incidents = open_incidents(head.id for head in heads if head.open_incidents)
-    return [_instance(head, incidents.get(head.id, [])) for head in heads]
+def present_instances(instances: Sequence[WorkflowInstance]) -> Iterator[dict[str, Any] | None]:
+    """Show instances one by one; nothing for one that was swept away since it was found."""
+    incidents = open_incidents(each.pk for each in instances if each.open_incidents)
+    heads = heads_of(instances)
+    head = next(heads, None)
+    for each in instances:
+        if head is None or head.id != each.pk:
+            yield None
+            continue
+        yield _instance(head, incidents.get(head.id, []))
+        head = next(heads, None)
+
+
+def present_versions(versions: Sequence[WorkflowVersion]) -> Iterable[dict[str, Any]]:
+    return map(present_version, pasts_of(versions))
 
 
 def present_version(past: Past) -> dict[str, Any]:
@@ -35,7 +51,7 @@ def present_version(past: Past) -> dict[str, Any]:
         "actor": version.actor,
         "at": format_moment(version.at),
         "status": version.status,
-        "variables": showing.variables(state),
+        "variables": _as_kept(showing.variables(state)),
         "active": _active(state),
         "definition_revision": version.revision.number,
         "correlation_id": version.correlation_id,
@@ -70,7 +86,7 @@ def present_fetched(task: Fetched) -> dict[str, Any]:
         "instance": str(item.instance_id),
         "definition": task.definition,
         "record": task.record,
-        "variables": task.inputs,
+        "variables": _as_kept(task.inputs),
         "worker": item.worker,
         "locked_until": format_moment(item.due_at),
         "retries": item.retries,
@@ -87,7 +103,7 @@ def _instance(head: Head, incidents: Sequence[WorkflowIncident]) -> dict[str, An
         "record": head.record,
         "status": head.status,
         "version": head.number,
-        "variables": showing.variables(state),
+        "variables": _as_kept(showing.variables(state)),
         "active": _active(state),
         "tasks": [
             {"id": task_id(head.id, task["id"]), "element": task["element"], "name": task["name"], "kind": task["kind"]}
@@ -105,6 +121,11 @@ def _instance(head: Head, incidents: Sequence[WorkflowIncident]) -> dict[str, An
         "items": [{**item, "id": task_id(head.id, item["id"])} for item in showing.items(state)],
         "incidents": [_incident(incident) for incident in incidents],
     }
+
+
+def _as_kept(variables: dict[str, Any]) -> dict[str, Any] | msgspec.Raw:
+    """Show variables; those that are kept as text are not read for it."""
+    return msgspec.Raw(msgspec.json.encode(variables)) if isinstance(variables, KeptVariables) else variables
 
 
 def _active(state: State) -> list[dict[str, Any]]:

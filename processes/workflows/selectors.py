@@ -1,12 +1,13 @@
 """Reads of workflows: instances with their heads, versions with their states, what is open."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import F, QuerySet
+from django.db.models import F, Func, IntegerField, QuerySet
 
+from config.common.pages import PAGE_BYTES
 from config.common.sql import among, load
 from processes.workflows.engine.running import State
 from processes.workflows.errors import DefinitionNotFound, RevisionNotFound, VersionNotFound
@@ -59,8 +60,9 @@ def matching_instances(*, status: str = "", definition: str = "", record: str = 
 
 
 def open_tasks(*, kinds: Sequence[str] = ()) -> QuerySet[WorkItem]:
-    """Return the open tasks of all instances, the oldest first."""
+    """Return the open tasks of all instances, the oldest first, without what their workers are given."""
     rows = WorkItem.objects.filter(status=WorkItem.Status.OPEN).select_related("instance").order_by("id")
+    rows = rows.defer("inputs", "last_error")
     return rows.filter(kind__in=kinds) if kinds else rows
 
 
@@ -76,12 +78,12 @@ def get_head(instance_id: UUID) -> Head:
     return read_head(instance_id)
 
 
-def heads_of(instances: Sequence[WorkflowInstance]) -> list[Head]:
-    """Read the heads of many instances at once, in their order."""
+def heads_of(instances: Sequence[WorkflowInstance]) -> Iterator[Head]:
+    """Read the heads of some instances in their order, as `pasts_of` does."""
     rows = WorkflowVersion.objects.filter(instance__in=[each.pk for each in instances], number=F("instance__head"))
     rows = rows.select_related("instance__definition", "revision").defer("revision__source")
-    found = {past.version.instance_id: past for past in _with_states(list(rows))}
-    return [_head(found[each.pk]) for each in instances if each.pk in found]
+    found = {version.instance_id: version for version in rows}
+    return map(_head, pasts_of([found[each.pk] for each in instances if each.pk in found]))
 
 
 def versions_of(instance_id: UUID) -> QuerySet[WorkflowVersion]:
@@ -89,9 +91,19 @@ def versions_of(instance_id: UUID) -> QuerySet[WorkflowVersion]:
     return _versions(instance_id).order_by("-number")
 
 
-def pasts_of(versions: Sequence[WorkflowVersion]) -> list[Past]:
-    """Read the states of these versions."""
-    return _with_states(versions)
+def pasts_of(versions: Sequence[WorkflowVersion]) -> Iterator[Past]:
+    """Read the states of these versions as they are asked for: as many at a time as weigh no more than a page."""
+    sizes = _sizes({digest for version in versions for digest in version.bodies.split()})
+    part: list[WorkflowVersion] = []
+    known: set[str] = set()
+    for version in versions:
+        wanted = known.union(version.bodies.split())
+        if part and sum(sizes.get(digest, 0) for digest in wanted) > PAGE_BYTES:
+            yield from _with_states(part)
+            part, wanted = [], set(version.bodies.split())
+        part.append(version)
+        known = wanted
+    yield from _with_states(part)
 
 
 def get_past(instance_id: UUID, number: int) -> Past:
@@ -100,7 +112,7 @@ def get_past(instance_id: UUID, number: int) -> Past:
     if version is None:
         read_head(instance_id)
         raise VersionNotFound
-    return _with_states([version])[0]
+    return next(_with_states([version]))
 
 
 def line_of(instance_id: UUID, number: int) -> set[int]:
@@ -116,12 +128,20 @@ def _versions(instance_id: UUID) -> QuerySet[WorkflowVersion]:
     return rows.select_related("revision").defer("revision__source")
 
 
-def _with_states(versions: Sequence[WorkflowVersion]) -> list[Past]:
+def _sizes(digests: set[str]) -> dict[str, int]:
+    if not digests:
+        return {}
+    length = Func("content", function="octet_length" if connection.vendor == "postgresql" else "length")
+    length.output_field = IntegerField()
+    return dict(WorkflowBody.objects.filter(pk__in=among(digests)).values_list("digest", length))
+
+
+def _with_states(versions: Sequence[WorkflowVersion]) -> Iterator[Past]:
     digests = {digest for version in versions for digest in version.bodies.split()}
     bodies = (
         dict(WorkflowBody.objects.filter(pk__in=among(digests)).values_list("digest", "content")) if digests else {}
     )
-    return [Past(each, join(each.skeleton, bodies) if each.skeleton else None) for each in versions]
+    return (Past(each, join(each.skeleton, bodies) if each.skeleton else None) for each in versions)
 
 
 def _head(past: Past) -> Head:

@@ -46,7 +46,7 @@ class TaskAdmin(WorkflowAdmin[WorkItem]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[WorkItem]:
         """List what waits for a person; a task that was looked at meanwhile still has its page."""
-        rows = super().get_queryset(request).select_related("instance__definition")
+        rows = super().get_queryset(request).select_related("instance__definition").defer("inputs")
         match = request.resolver_match
         is_list = match is not None and match.url_name == "workflows_workitem_changelist"
         return rows.filter(status=WorkItem.Status.OPEN, kind__in=INBOX) if is_list else rows

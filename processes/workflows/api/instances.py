@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config.common.errors import Invalid
-from config.common.pages import page
+from config.common.pages import Rendered, page
 from config.records.authentication import actor_of
 from config.records.frame import ApiView
 from config.records.schema import PAGE_PARAMETERS
@@ -20,14 +20,13 @@ from processes.workflows.presenting import (
     present_instances,
     present_task,
     present_version,
+    present_versions,
 )
 from processes.workflows.selectors import (
     get_head,
     get_past,
-    heads_of,
     matching_instances,
     open_tasks,
-    pasts_of,
     versions_of,
 )
 from processes.workflows.services.calls import command_instance
@@ -48,8 +47,9 @@ class InstancesView(ApiView):
         """List instances, newest first."""
         asked = shapes.InstanceQuery(data=request.query_params)
         asked.is_valid(raise_exception=True)
-        found = page(request, matching_instances(**asked.validated_data), order=["-id"])
-        return Response({"results": present_instances(heads_of(found.results)), "next": found.next})
+        shown = Rendered(present_instances)
+        found = page(request, matching_instances(**asked.validated_data), order=["-id"], weigh=shown.weigh)
+        return Response({"results": shown.results(found.results), "next": found.next})
 
     @extend_schema(
         operation_id="workflow_instances_start",
@@ -107,8 +107,9 @@ class VersionsView(ApiView):
     def get(self, request: Request, instance_id: UUID) -> Response:
         """List every state that the instance has been in, newest first."""
         get_head(instance_id)
-        found = page(request, versions_of(instance_id), order=["-number"])
-        return Response({"results": [present_version(past) for past in pasts_of(found.results)], "next": found.next})
+        shown = Rendered(present_versions)
+        found = page(request, versions_of(instance_id), order=["-number"], weigh=shown.weigh)
+        return Response({"results": shown.results(found.results), "next": found.next})
 
 
 class VersionView(ApiView):

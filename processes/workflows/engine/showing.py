@@ -93,7 +93,8 @@ def visible_variables(state: State, scope: str | None) -> Variables:
     found: dict[str, Any] = {}
     while scope is not None:
         record = state["scopes"][scope]
-        found = {**record["variables"], **found}
+        inner, found = found, record["variables"].copy()
+        found.update(inner)
         scope = None if "definition" in record else record["parent"]
     return found
 

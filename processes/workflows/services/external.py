@@ -1,10 +1,14 @@
 """External tasks: workers outside take them by topic, under a lock with an end, and say what became of them."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from config.common.leases import LeaseLost, claim
+import msgspec
+
+from config.common.leases import LeaseLost, claim, finish
+from config.common.pages import PAGE_BYTES
 from processes.workflows.errors import Abandoned, NotLocked, NotPossible, TaskNotFound
 from processes.workflows.models import WorkflowInstance, WorkItem
 from processes.workflows.naming import epoch_of, instance_of, local_id
@@ -13,6 +17,9 @@ from processes.workflows.services.failing import fail_work
 from processes.workflows.services.given import inputs_of
 from processes.workflows.services.heads import Head
 from processes.workflows.services.planning import Order
+
+STEP = 10
+"""How many tasks are locked and read at a time: what they are given may be large."""
 
 
 @dataclass(frozen=True)
@@ -25,17 +32,45 @@ class Fetched:
     inputs: dict[str, Any]
 
 
-def fetch_external(*, topic: str, worker: str, limit: int, lock: timedelta) -> list[Fetched]:
-    """Lock up to `limit` tasks of a topic for a worker; nobody else is given them until the lock ends."""
+def fetch_external(
+    *, topic: str, worker: str, limit: int, lock: timedelta, most_bytes: int = PAGE_BYTES
+) -> list[Fetched]:
+    """Lock up to `limit` tasks of a topic for a worker; nobody else is given them until the lock ends.
+
+    There are fewer where they are given more than `most_bytes` in all, but at least one: whoever wants more asks again.
+    """
     due = WorkItem.objects.filter(kind=WorkItem.Kind.EXTERNAL, topic=topic)
-    items = claim(due, limit=limit, lease=lock, also={"worker": worker})
+    found: list[Fetched] = []
+    used = 0
+    while len(found) < limit:
+        step = min(STEP, limit - len(found))
+        items = claim(due, limit=step, lease=lock, also={"worker": worker})
+        for place, fetched in enumerate(_with_inputs(items)):
+            used += len(msgspec.json.encode(fetched.inputs))
+            if found and used > most_bytes:
+                _give_back(items[place:])
+                return found
+            found.append(fetched)
+        if len(items) < step:
+            break
+    return found
+
+
+def _with_inputs(items: Sequence[WorkItem]) -> Iterator[Fetched]:
     instances = WorkflowInstance.objects.in_bulk({item.instance_id for item in items})
     given = inputs_of(items)
-    return [_fetched(item, instances[item.instance_id], given[item.pk]) for item in items]
+    for item in items:
+        instance = instances[item.instance_id]
+        yield Fetched(item, instance.definition_id, instance.record, given[item.pk])
 
 
-def _fetched(item: WorkItem, instance: WorkflowInstance, inputs: dict[str, Any]) -> Fetched:
-    return Fetched(item, instance.definition_id, instance.record, inputs)
+def _give_back(items: Sequence[WorkItem]) -> None:
+    """Let tasks be taken that were locked in vain, in the order that they had."""
+    for item in items:
+        try:
+            finish(item, due_at=getattr(item, "was_due_at"), worker="")  # noqa: B009
+        except LeaseLost:
+            continue  # somebody else has it, or it is there no more: it is not ours to give back
 
 
 def complete_external(*, task: str, worker: str, variables: dict[str, Any], actor: str, at: datetime) -> Head:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Any
+from uuid import UUID
 
 import msgspec
 
@@ -13,15 +14,19 @@ from processes.workflows.services.heads import Head
 
 def inputs_of(items: Sequence[WorkItem]) -> dict[int, dict[str, Any]]:
     """Return what each is given, by the row's id. Instances are read together, and only for tasks without inputs."""
-    bare = {item.instance_id for item in items if not item.inputs}
-    heads = {head.id: head for head in heads_of(list(WorkflowInstance.objects.filter(pk__in=bare)))} if bare else {}
-    return {item.pk: _inputs(item, heads.get(item.instance_id)) for item in items}
+    found: dict[int, dict[str, Any]] = {item.pk: msgspec.json.decode(item.inputs) for item in items if item.inputs}
+    bare: dict[UUID, list[WorkItem]] = {}
+    for item in items:
+        if not item.inputs:
+            found[item.pk] = {}
+            bare.setdefault(item.instance_id, []).append(item)
+    # One after the other: a state may be large, and of each only the variables are kept.
+    for head in heads_of(list(WorkflowInstance.objects.filter(pk__in=bare))) if bare else ():
+        found |= {item.pk: _visible(item, head) for item in bare[head.id]}
+    return found
 
 
-def _inputs(item: WorkItem, head: Head | None) -> dict[str, Any]:
-    if item.inputs:
-        own: dict[str, Any] = msgspec.json.decode(item.inputs)
-        return own
-    state = head.state if head is not None else None
+def _visible(item: WorkItem, head: Head) -> dict[str, Any]:
+    state = head.state
     task = (state or {}).get("tasks", {}).get(item.local)
-    return dict(visible_variables(state, task["scope"])) if state is not None and task is not None else {}
+    return visible_variables(state, task["scope"]) if state is not None and task is not None else {}

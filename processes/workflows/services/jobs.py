@@ -102,7 +102,7 @@ def _ask(item: WorkItem) -> dict[str, Any]:
     handler = _handlers.get(item.topic)
     if handler is None:
         raise LookupError(f"No handler is registered as {item.topic}.")
-    job = Job(item.public_id, item.instance_id, item.element, inputs_of([item])[item.pk])
+    job = Job(item.public_id, item.instance_id, item.element, dict(inputs_of([item])[item.pk]))
     try:
         variables = dict(handler(job) or {})
     except BpmnError as error:

@@ -2,22 +2,30 @@
 
 A part of more than 512 bytes is replaced by `{"$": digest}`, so that a version costs what has changed. Parts lie within
 parts. A key of the state's own that begins with `$` gets another one in front. Pure: texts in, texts out.
+
+A variable that is kept apart stays the text that it is until somebody asks for its value (`KeptVariables`): a command
+that does not, and a page that shows it, cost what the others do, however much the variable holds.
 """
 
 import hashlib
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 import msgspec
 
 from processes.workflows.engine.running import State
+from processes.workflows.services.kept_variables import Kept, KeptVariables
 
 SMALL = 512
 WHOLE = 2048
 """A state up to this size is kept in one piece: to take it apart would cost more than it saves."""
 DEEPEST = 6
+RECORD = 2
+"""How deep the records of a state lie: in its sections, by their ids."""
+LARGE = ("variables", "inputs")
+"""What of a record holds variables."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -43,7 +51,7 @@ def join(skeleton: str, bodies: Mapping[str, str]) -> State:
     """Put a state together again."""
     state = msgspec.json.decode(skeleton)
     if '"$' in skeleton:
-        state = _grow(state, lambda digest: msgspec.json.decode(bodies[digest]))
+        state = _grow(state, bodies)
     return cast(State, state)
 
 
@@ -51,7 +59,9 @@ def _shrink(value: Any, bodies: dict[str, str], depth: int) -> Any:
     text = _encode(value)
     if len(text) <= SMALL:
         return _escape_all(value) if b'"$' in text else value
-    if depth < DEEPEST and isinstance(value, dict):
+    if isinstance(value, KeptVariables):
+        value = {_escape(name): _shrink_variable(value, name, bodies, depth + 1) for name in value}
+    elif depth < DEEPEST and isinstance(value, dict):
         value = {_escape(key): _shrink(each, bodies, depth + 1) for key, each in value.items()}
     elif depth < DEEPEST and isinstance(value, list):
         value = [_shrink(each, bodies, depth + 1) for each in value]
@@ -65,6 +75,14 @@ def _shrink(value: Any, bodies: dict[str, str], depth: int) -> Any:
     return {"$": digest}
 
 
+def _shrink_variable(variables: KeptVariables, name: str, bodies: dict[str, str], depth: int) -> Any:
+    kept = variables.find_kept(name)
+    if kept is None:
+        return _shrink(variables[name], bodies, depth)
+    bodies |= kept.parts
+    return kept.stored
+
+
 def _escape(key: str) -> str:
     return f"${key}" if key.startswith("$") else key
 
@@ -75,9 +93,45 @@ def _escape_all(value: Any) -> Any:
     return [_escape_all(each) for each in value] if isinstance(value, list) else value
 
 
-def _grow(value: Any, read: Callable[[str], Any]) -> Any:
+def _grow(value: Any, bodies: Mapping[str, str], depth: int = 0) -> Any:
     if isinstance(value, dict):
         if "$" in value:
-            return _grow(read(value["$"]), read)
-        return {key.removeprefix("$"): _grow(each, read) for key, each in value.items()}
-    return [_grow(each, read) for each in value] if isinstance(value, list) else value
+            return _grow(msgspec.json.decode(bodies[value["$"]]), bodies, depth)
+        if depth == RECORD:
+            return {
+                key: _keep(each, bodies) if key in LARGE else _grow(each, bodies, depth + 1)
+                for key, each in value.items()
+            }
+        return {key.removeprefix("$"): _grow(each, bodies, depth + 1) for key, each in value.items()}
+    return [_grow(each, bodies, depth + 1) for each in value] if isinstance(value, list) else value
+
+
+def _keep(variables: dict[str, Any], bodies: Mapping[str, str]) -> KeptVariables:
+    if "$" in variables:
+        variables = msgspec.json.decode(bodies[variables["$"]])
+    values: dict[str, Any] = {}
+    kept: dict[str, Kept] = {}
+    for escaped, value in variables.items():
+        name = escaped.removeprefix("$")
+        values[name] = value
+        if isinstance(value, dict | list) and b'"$' in _encode(value):
+            parts: dict[str, str] = {}
+            values[name] = msgspec.Raw(_encode(_filled(value, bodies, parts)))
+            kept[name] = Kept(value, values[name], parts)
+    return KeptVariables(values, kept)
+
+
+def _expand(digest: str, bodies: Mapping[str, str], parts: dict[str, str]) -> bytes:
+    """Return the text of a body with the texts of the parts within it, and name them all."""
+    text = parts[digest] = bodies[digest]
+    if '"$' not in text:
+        return text.encode()
+    return _encode(_filled(msgspec.json.decode(text), bodies, parts))
+
+
+def _filled(value: Any, bodies: Mapping[str, str], parts: dict[str, str]) -> Any:
+    if isinstance(value, dict):
+        if "$" in value:
+            return msgspec.Raw(_expand(value["$"], bodies, parts))
+        return {key.removeprefix("$"): _filled(each, bodies, parts) for key, each in value.items()}
+    return [_filled(each, bodies, parts) for each in value] if isinstance(value, list) else value

@@ -1,9 +1,11 @@
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from processes.workflows.services.kept_variables import KeptVariables
 from processes.workflows.services.storing import SMALL, WHOLE, Stored, join, split
 
 BIG = "x" * 3000
@@ -18,6 +20,46 @@ JSON = st.recursive(
 
 def split_any(state: Any) -> Stored:
     return split(state)
+
+
+def kept(**variables: Any) -> KeptVariables:
+    """Variables as they come back from where they are kept."""
+    stored = split_any({"scopes": {"0.1": {"variables": variables, "filler": BIG}}})
+    found = join(stored.skeleton, stored.bodies)["scopes"]["0.1"]["variables"]
+    assert isinstance(found, KeptVariables)
+    return found
+
+
+def is_text(variables: KeptVariables, name: str) -> bool:
+    return type(dict.__getitem__(variables, name)) is msgspec.Raw
+
+
+class TestKeptVariables:
+    @pytest.mark.parametrize("value", [BIG, [BIG], {"a": {"b": [BIG, BIG]}}, [[["x" * 300] * 3] * 3] * 3])
+    def test_what_is_large_stays_text_until_it_is_asked_for(self, value: Any) -> None:
+        variables = kept(large=value, small=1)
+        assert [is_text(variables, "large"), variables["small"]] == [True, 1]
+        assert variables["large"] == value
+        assert not is_text(variables, "large")
+
+    def test_a_copy_keeps_the_text_and_its_own_values(self) -> None:
+        variables = kept(large=BIG, small=1)
+        copy = variables.copy()
+        copy["small"] = 2
+        assert [is_text(copy, "large"), variables["small"], copy["small"]] == [True, 1, 2]
+
+    @pytest.mark.parametrize("read", [dict, lambda variables: {**variables}, lambda variables: dict(variables.items())])
+    def test_every_way_of_reading_gives_values(self, read: Any) -> None:
+        assert read(kept(large=BIG, small=1)) == {"large": BIG, "small": 1}
+        assert list(kept(large=BIG, small=1).values()) == [BIG, 1]
+        assert [kept(large=BIG).get("large"), kept(large=BIG).get("other", 3)] == [BIG, 3]
+
+    def test_a_variable_with_another_value_is_stored_anew(self) -> None:
+        variables = kept(large=BIG, other=BIG + "x")
+        variables["large"] = "y" * 3000
+        stored = split_any({"scopes": {"0.1": {"variables": variables}}})
+        joined: Any = join(stored.skeleton, stored.bodies)
+        assert joined["scopes"]["0.1"]["variables"] == {"large": "y" * 3000, "other": BIG + "x"}
 
 
 class TestSplit:
@@ -42,7 +84,11 @@ class TestSplit:
     def test_nothing_is_lost(self, value: Any) -> None:
         state: Any = {"scopes": {"0.1": {"variables": {"v": value, "w": [value]}}}, "filler": BIG}
         stored = split(state)
-        assert join(stored.skeleton, stored.bodies) == state
+        joined = join(stored.skeleton, stored.bodies)
+        assert msgspec.json.decode(msgspec.json.encode(joined)) == state
+        assert split(joined) == stored
+        assert joined == state
+        assert split(joined) == stored
 
     def test_the_order_of_keys_stays(self) -> None:
         state: Any = {"tokens": {"0.10": {"x": BIG}, "0.9": {}, "0.2": {}}}

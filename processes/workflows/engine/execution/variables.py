@@ -90,7 +90,7 @@ def _home(work: Work, scope: str, name: str) -> str:
 def _set(work: Work, scope: str, name: str, value: object, element: str) -> None:
     record = work.scopes[scope]
     if scope not in work.own:
-        record = {**record, "variables": dict(record["variables"])}
+        record = {**record, "variables": record["variables"].copy()}
         if "written" in record:
             record["written"] = list(record["written"])
         work.scopes.put(scope, record)
