@@ -70,6 +70,7 @@ class Environment:
     key_rate: int | None
     web_concurrency: int
     metrics_networks: tuple[Network, ...]
+    forwarded_networks: tuple[Network, ...]
     webhook_networks: tuple[Network, ...]
     message_max_mb: int
     exchange_max_mb: int
@@ -130,6 +131,7 @@ def read(variables: Mapping[str, str]) -> Environment:
         key_rate=source.whole("KEY_RATE", 1, 1_000_000),
         web_concurrency=source.integer("WEB_CONCURRENCY", 32, 1, 1000),
         metrics_networks=source.take("METRICS_ALLOWED_NETWORKS", _networks) or (),
+        forwarded_networks=source.take("FORWARDED_ALLOW_IPS", _networks) or (),
         webhook_networks=source.take("WEBHOOK_ALLOWED_NETWORKS", _networks) or (),
         message_max_mb=source.integer("MESSAGE_MAX_MB", 20, 1, 1024),
         exchange_max_mb=source.integer("EXCHANGE_MAX_MB", 20, 1, 1024),

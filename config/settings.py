@@ -63,6 +63,7 @@ MIDDLEWARE = [
     "config.runtime.metrics.metrics_middleware",
     "django.middleware.security.SecurityMiddleware",
     "config.common.middleware.ContentSecurityPolicyMiddleware",
+    "config.records.known_browser.KnownBrowserMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -203,6 +204,7 @@ _https = PUBLIC_URL.scheme == "https"
 ALLOWED_HOSTS = sorted({PUBLIC_URL.hostname or "", "127.0.0.1", "localhost", "[::1]"})
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL.geturl().rstrip("/")]
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = _https
+KNOWN_BROWSER_COOKIE_NAME = "known_browser"
 SESSION_COOKIE_HTTPONLY = LANGUAGE_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = LANGUAGE_COOKIE_SAMESITE = "Lax"
 SECURE_SSL_REDIRECT = _https
@@ -219,6 +221,8 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = reverse_lazy("admin:login")
 LOGIN_REDIRECT_URL = reverse_lazy("admin:index")
 METRICS_ALLOWED_NETWORKS = ENV.metrics_networks
+# The proxies whose X-Forwarded-For and X-Forwarded-Proto are believed; from anybody else they are ignored.
+FORWARDED_ALLOW_IPS = ENV.forwarded_networks
 # Private networks that webhooks may reach; metadata services stay closed even then.
 WEBHOOK_ALLOWED_NETWORKS = ENV.webhook_networks
 

@@ -10,6 +10,7 @@ from types import FrameType
 
 import structlog
 import uvicorn
+from django.conf import settings
 
 from config.common.daemon import Daemon
 from sensors.heartbeat.hearing import INTERVAL_SECONDS, listen_to_calls
@@ -68,6 +69,9 @@ def serve(listener: socket.socket) -> None:
             log_level="warning",
             access_log=False,
             server_header=False,
+            # Left to its default, it would believe whatever a caller on the same machine says its address is.
+            proxy_headers=bool(settings.FORWARDED_ALLOW_IPS),
+            forwarded_allow_ips=[str(network) for network in settings.FORWARDED_ALLOW_IPS],
             backlog=BACKLOG,
             timeout_graceful_shutdown=GRACE_SECONDS,
         )
