@@ -6,7 +6,7 @@ ENV PYTHONUNBUFFERED=1 \
     DATA_DIR=/data \
     BIND_ADDRESS=0.0.0.0
 
-RUN useradd --create-home --uid 10001 postern && install --directory --owner=postern /data
+RUN useradd --create-home --uid 10001 postern && install --directory --owner=postern --mode=0700 /data
 WORKDIR /app
 
 # Before the source, so that a change of the source does not install everything again.

@@ -9,15 +9,13 @@ from django.urls import reverse_lazy
 from config import secrets
 from config.env import BadVariable, DatabaseAddress, environment
 from config.logs import logging_config
+from config.private_folder import make_private
 from config.unfold import UNFOLD as UNFOLD
 
 ENV = environment()
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = ENV.data_dir
-try:
-    DATA_DIR.mkdir(parents=True, exist_ok=True)
-except OSError as error:
-    raise BadVariable("DATA_DIR", f"must be a folder that can be written to ({error.strerror})") from error
+make_private(DATA_DIR)
 
 _longest_message_path = len(bytes(DATA_DIR / "messages" / ("x" * 36) / "Messages" / ("x" * 180)))
 if _longest_message_path > ENV.message_path_max:

@@ -39,6 +39,8 @@ if os.environ.get("TEST_PROFILE") != "embedded" and "TEST_DATABASE_URL" in os.en
 from config.settings import *  # noqa: E402, F403
 from config.settings import DATA_DIR, DATABASES, STORAGES  # noqa: E402
 
+# The product makes files for its own user alone; PostgreSQL, which the suite starts, runs as another one.
+os.umask(0o022)
 if DATABASES["default"]["ENGINE"] == "config.engines.sqlite":
     # In memory, threads would share one connection's cache and its table locks: nothing like the product.
     DATABASES["default"]["TEST"] = {"NAME": str(DATA_DIR / "test.sqlite3")}
