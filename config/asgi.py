@@ -10,7 +10,6 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django.setup(set_prefix=False)  # before what follows: consumers and middleware need the apps
 
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
-from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
 from django.conf import settings  # noqa: E402
 from django.urls import re_path  # noqa: E402
 from django.utils.module_loading import import_string  # noqa: E402
@@ -19,6 +18,7 @@ from servestatic import ServeStaticASGI  # noqa: E402
 from config.common.errors import ApplicationError  # noqa: E402
 from config.common.handler import ThreadedHandler  # noqa: E402
 from config.common.limits import Gate, Limits, Slots  # noqa: E402
+from config.common.origin import SameOrigin  # noqa: E402
 from config.records.refusals import note_refused_early  # noqa: E402
 from config.runtime.probes import Probes  # noqa: E402
 
@@ -43,7 +43,7 @@ _sockets = URLRouter([*_dashboard, re_path("", cast(Any, _refuse_socket))])
 _protocols = ProtocolTypeRouter(
     {
         "http": Slots(cast(Any, ThreadedHandler()), calls=settings.WEB_CONCURRENCY),
-        "websocket": AllowedHostsOriginValidator(_sockets),
+        "websocket": SameOrigin(_sockets),
     }
 )
 # The folder is made by `collectstatic`; until then there is nothing to serve.

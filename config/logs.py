@@ -31,6 +31,7 @@ def logging_config(level: str) -> None:
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.stdlib.ExtraAdder(),
+        _leave_query_out,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
     structlog.configure(
@@ -75,6 +76,14 @@ def _add_correlation_id(logger: Any, name: str, event: dict[str, Any]) -> dict[s
     current = correlation_id()
     if current:
         event.setdefault("correlation_id", current)
+    return event
+
+
+def _leave_query_out(logger: Any, name: str, event: dict[str, Any]) -> dict[str, Any]:
+    """Name the call that Django tells of without its query, which may hold what is nobody's business."""
+    request = event.pop("request", None)
+    if request is not None:
+        event["call"] = f"{getattr(request, 'method', '')} {getattr(request, 'path', '')}".strip()
     return event
 
 

@@ -61,6 +61,7 @@ MIDDLEWARE = [
     "config.runtime.metrics.metrics_middleware",
     "django.middleware.security.SecurityMiddleware",
     "config.common.middleware.ContentSecurityPolicyMiddleware",
+    "config.common.middleware.NoStoreMiddleware",
     "config.records.known_browser.KnownBrowserMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",

@@ -13,6 +13,7 @@ from config.common.failures import Failure, find_failure, internal_failure
 
 API = "/api/"
 DOCS = "/api/v1/docs/"
+PUBLIC = (DOCS, "/api/v1/schema/")
 ADMIN = "/admin/"
 
 _CLOSED = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -51,6 +52,16 @@ class ContentSecurityPolicyMiddleware(MiddlewareMixin):
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         policy = next(policy for start, policy in POLICIES if request.path.startswith(start))
         response.headers.setdefault("Content-Security-Policy", policy)
+        return response
+
+
+class NoStoreMiddleware(MiddlewareMixin):
+    """Keep out of every cache what is answered to a key or a session; the description of the API is public."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        of_the_api = request.path.startswith(API) and not request.path.startswith(PUBLIC)
+        if of_the_api or "HTTP_AUTHORIZATION" in request.META:
+            response.headers.setdefault("Cache-Control", "no-store")
         return response
 
 

@@ -10,11 +10,14 @@ from typing import Any
 import psycopg
 from django.conf import settings
 from django.contrib.auth import get_user_model
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
 from django.core.management import call_command
 from django.db import OperationalError, connection
 
 from config.common.errors import ApplicationError, VolumeAway
 from config.engines import postgresql
+from config.env import BadVariable
 from config.runtime.restored import notice_restore
 from config.runtime.static import collect_static
 from config.runtime.upkeep import load_schedule, run_when_prepared
@@ -131,6 +134,16 @@ def _ensure_admin() -> str | None:
     if accounts.filter(is_superuser=True).exists():
         return None
     given = settings.ENV.admin_password
+    if given:
+        _check_password(given)
     password = given or secrets.token_urlsafe(12)
     accounts.create_superuser(username=ADMIN, password=password)
     return None if given else password
+
+
+def _check_password(given: str) -> None:
+    """Hold the first admin to the rules that every other account keeps."""
+    try:
+        validate_password(given, get_user_model()(username=ADMIN))
+    except ValidationError as weak:
+        raise BadVariable("ADMIN_PASSWORD", " ".join(weak.messages)) from weak

@@ -147,6 +147,11 @@ class TestHeaders:
         answer = client.get("/api/v1/failing/database_away/", headers=operator())
         assert answer.headers["Retry-After"] == "5"
 
+    def test_answers_to_a_key_are_kept_by_nobody(self, client: Client) -> None:
+        assert client.get("/api/v1/groups/")["Cache-Control"] == "no-store"
+        assert client.get("/metrics", headers={"authorization": "Bearer x"})["Cache-Control"] == "no-store"
+        assert "Cache-Control" not in client.get("/api/v1/schema/").headers
+
     def test_answers_of_the_api_may_load_nothing(self, client: Client) -> None:
         assert client.get(GROUPS).headers["Content-Security-Policy"].startswith("default-src 'none';")
 

@@ -12,8 +12,11 @@ Frame = dict[str, Any]
 
 
 class Socket:
-    def __init__(self, session: str = "", *, origin: str | None = "http://127.0.0.1", language: str = "en") -> None:
-        headers = [(b"accept-language", language.encode()), (b"cookie", f"sessionid={session}".encode())]
+    def __init__(
+        self, session: str = "", *, origin: str | None = "http://127.0.0.1:8000", language: str = "en"
+    ) -> None:
+        headers = [(b"host", b"127.0.0.1:8000"), (b"accept-language", language.encode())]
+        headers.append((b"cookie", f"sessionid={session}".encode()))
         if origin is not None:
             headers.append((b"origin", origin.encode()))
         self._scope = {

@@ -68,7 +68,20 @@ class TestDashboardConsumer:
         assert await Socket(session).open() == "websocket.close"
         assert not pulse.is_running
 
-    @pytest.mark.parametrize("origin", ["http://example.org", "http://127.0.0.1.example.org", "null", None])
+    @pytest.mark.parametrize(
+        "origin",
+        [
+            "http://example.org",
+            "http://127.0.0.1.example.org",
+            "http://127.0.0.1",
+            "http://127.0.0.1:9000",
+            "https://127.0.0.1:8000",
+            "http://localhost:8000",
+            "http://127.0.0.1:99999",
+            "null",
+            None,
+        ],
+    )
     async def test_is_closed_to_pages_from_elsewhere(self, admin: str, origin: str | None) -> None:
         assert await Socket(admin, origin=origin).open() == "websocket.close"
 
