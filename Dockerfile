@@ -11,7 +11,7 @@ WORKDIR /app
 
 # Before the source, so that a change of the source does not install everything again.
 COPY requirements.txt .
-RUN pip install --no-deps --requirement requirements.txt
+RUN pip install --require-hashes --no-deps --requirement requirements.txt
 
 COPY . .
 USER postern

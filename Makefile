@@ -1,7 +1,7 @@
 # Postern. `make run` needs Python 3.11 or newer and nothing else; see README.md.
 PYTHON ?= python3
 VENV := .venv
-PIP := $(VENV)/bin/python -m pip --disable-pip-version-check -qq install --no-deps --no-input
+PIP := $(VENV)/bin/python -m pip --disable-pip-version-check -qq install --require-hashes --no-deps --no-input
 
 # Whoever has Python keep no bytecode would have each of our processes compile everything anew.
 export PYTHONDONTWRITEBYTECODE :=
@@ -23,11 +23,11 @@ venv: ## Create the virtual environment and install what is pinned
 
 # Everything is pinned, so a copy of the list inside the environment tells whether it is up to date. The copy is made
 # last: an installation that was interrupted is repeated. pip fetches one package after the other; with nothing left to
-# resolve, three of them with a share of the list each take less than half the time.
+# resolve, three of them with a share of the list each take less than half the time. A pin and its hashes stay together.
 define install
 	cmp -s $(1) $(VENV)/installed-$(1) || { \
 		echo "Installing $(1) ..." && rm -f $(VENV)/share-* && \
-		awk '/==/ { print > "$(VENV)/share-" NR % 3 }' $(1) && \
+		awk '/==/ { pin++ } /==|--hash=/ { print > "$(VENV)/share-" pin % 3 }' $(1) && \
 		{ $(PIP) -r $(VENV)/share-0 & first=$$!; $(PIP) -r $(VENV)/share-1 & second=$$!; \
 			$(PIP) -r $(VENV)/share-2 & third=$$!; wait $$first && wait $$second && wait $$third; } && \
 		cp $(1) $(VENV)/installed-$(1); }

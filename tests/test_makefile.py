@@ -1,6 +1,7 @@
 """`make venv`, the first half of `make run`, with stand-ins for Python."""
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -24,10 +25,15 @@ case "$*" in *ensurepip*) exit 1 ;; esac
 """
 
 
+PINS = "".join(
+    f"# why\n{name}==1 \\\n    --hash=sha256:a{name} \\\n    --hash=sha256:b{name}\n" for name in ("x", "y", "z", "q")
+)
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     shutil.copy(ROOT / "Makefile", tmp_path)
-    (tmp_path / "requirements.txt").write_text("one==1\ntwo==2\nthree==3\n")
+    (tmp_path / "requirements.txt").write_text(PINS)
     return tmp_path
 
 
@@ -56,6 +62,18 @@ class TestVenv:
         done = make_venv(folder, GOOD)
         assert done.stdout.splitlines() == ["Creating .venv ...", "Installing requirements.txt ..."]
 
+    def test_takes_nothing_without_its_hash(self, folder: Path) -> None:
+        make_venv(folder, GOOD)
+        calls = (folder / "installed").read_text().splitlines()
+        assert all("--require-hashes" in call for call in calls)
+
+    def test_each_share_has_its_pins_with_all_their_hashes(self, folder: Path) -> None:
+        make_venv(folder, GOOD)
+        shares = "".join(share.read_text() for share in sorted((folder / ".venv").glob("share-*")))
+        assert sorted(
+            re.findall(r"^\w==1 \\\n    --hash=sha256:a(\w) \\\n    --hash=sha256:b\1$", shares, re.M)
+        ) == list("qxyz")
+
     def test_a_second_time_does_nothing(self, folder: Path) -> None:
         make_venv(folder, GOOD)
         assert make_venv(folder, GOOD).stdout == ""
@@ -63,7 +81,7 @@ class TestVenv:
 
     def test_installs_again_when_the_list_has_changed(self, folder: Path) -> None:
         make_venv(folder, GOOD)
-        (folder / "requirements.txt").write_text("one==9\ntwo==2\nthree==3\n")
+        (folder / "requirements.txt").write_text(PINS.replace("x==1", "x==9"))
         make_venv(folder, GOOD)
         assert count_installations(folder) == 2
 
@@ -83,3 +101,11 @@ class TestVenv:
         done = make_venv(folder, WITHOUT_ENSUREPIP)
         assert done.returncode != 0
         assert "install the package python3-venv" in done.stderr.splitlines()[0]
+
+
+@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt"])
+def test_every_pin_has_hashes(name: str) -> None:
+    text = (ROOT / name).read_text().replace("\\\n", "")
+    pins = [line for line in text.splitlines() if "==" in line]
+    assert pins
+    assert [pin.split()[0] for pin in pins if "--hash=sha256:" not in pin] == []
