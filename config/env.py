@@ -89,6 +89,7 @@ class Environment:
     attempt_days: int
     delivery_days: int
     session_workers: int
+    session_idle_minutes: int
     history_batch: int
     history_seconds: int
     history_retention_months: int
@@ -152,6 +153,7 @@ def read(variables: Mapping[str, str]) -> Environment:
         attempt_days=source.integer("ATTEMPT_DAYS", 30, 1, 3650),
         delivery_days=source.integer("DELIVERY_DAYS", 90, 1, 3650),
         session_workers=source.integer("SESSION_WORKERS", 8, 1, 200),
+        session_idle_minutes=source.integer("SESSION_IDLE_MINUTES", 480, 1, 20_160),
         history_batch=source.integer("HISTORY_BATCH", 50_000, 1, 60_000),
         history_seconds=source.integer("HISTORY_SECONDS", 5, 1, 60),
         history_retention_months=source.integer("HISTORY_RETENTION_MONTHS", 0, 0, 1200),

@@ -203,7 +203,15 @@ _https = PUBLIC_URL.scheme == "https"
 ALLOWED_HOSTS = sorted({PUBLIC_URL.hostname or "", "127.0.0.1", "localhost", "[::1]"})
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL.geturl().rstrip("/")]
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = _https
-KNOWN_BROWSER_COOKIE_NAME = "known_browser"
+# A name with this prefix is taken from https alone, for the whole host and no other: no neighbour can plant one.
+_host = "__Host-" if _https else ""
+SESSION_COOKIE_NAME = f"{_host}sessionid"
+CSRF_COOKIE_NAME = f"{_host}csrftoken"
+LANGUAGE_COOKIE_NAME = f"{_host}django_language"
+KNOWN_BROWSER_COOKIE_NAME = f"{_host}known_browser"
+SESSION_ENGINE = "config.records.sessions"
+SESSION_COOKIE_AGE = 14 * 86_400
+SESSION_IDLE_SECONDS = ENV.session_idle_minutes * 60
 SESSION_COOKIE_HTTPONLY = LANGUAGE_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = LANGUAGE_COOKIE_SAMESITE = "Lax"
 SECURE_SSL_REDIRECT = _https
@@ -212,6 +220,7 @@ SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _https
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+PASSWORD_HASHERS = ["config.records.passwords.Argon2Hasher", "config.records.passwords.OlderHasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},

@@ -55,6 +55,8 @@ class TestRead:
             ("KEY_RATE", "0"),
             ("WEB_CONCURRENCY", "many"),
             ("METRICS_ALLOWED_NETWORKS", "10.0.0.1/8"),
+            ("SESSION_IDLE_MINUTES", "0"),
+            ("SESSION_IDLE_MINUTES", "20161"),
             ("FORWARDED_ALLOW_IPS", "*"),
             ("FORWARDED_ALLOW_IPS", "proxy"),
             ("WEBHOOK_ALLOWED_NETWORKS", "10.0.0.0/8,intranet"),
