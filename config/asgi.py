@@ -1,4 +1,4 @@
-"""The application as an ASGI server runs it: limits, then static files, then slots, then Django and web sockets."""
+"""The application as an ASGI server runs it: limits, then static files, then Django in its slots and web sockets."""
 
 import os
 from typing import Any, cast
@@ -17,7 +17,8 @@ from servestatic import ServeStaticASGI  # noqa: E402
 
 from config.common.errors import ApplicationError  # noqa: E402
 from config.common.handler import ThreadedHandler  # noqa: E402
-from config.common.limits import Gate, Limits, Slots  # noqa: E402
+from config.common.limits.calls import Gate, Limits  # noqa: E402
+from config.common.limits.lanes import make_lanes  # noqa: E402
 from config.common.origin import SameOrigin  # noqa: E402
 from config.records.refusals import note_refused_early  # noqa: E402
 from config.runtime.probes import Probes  # noqa: E402
@@ -42,7 +43,7 @@ _dashboard = import_string("config.dashboard.live.routing.sockets")
 _sockets = URLRouter([*_dashboard, re_path("", cast(Any, _refuse_socket))])
 _protocols = ProtocolTypeRouter(
     {
-        "http": Slots(cast(Any, ThreadedHandler()), calls=settings.WEB_CONCURRENCY),
+        "http": ThreadedHandler(make_lanes(**settings.WEB_SLOTS)),
         "websocket": SameOrigin(_sockets),
     }
 )
@@ -57,5 +58,6 @@ _files = ServeStaticASGI(
 application = Limits(
     Probes(Gate(_files, path=settings.STATIC_URL, calls=2 * settings.WEB_CONCURRENCY)),
     body_limits=settings.BODY_LIMITS,
+    calls=settings.WEB_CONNECTIONS,
     on_refusal=_note_refusal,
 )

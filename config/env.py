@@ -69,6 +69,8 @@ class Environment:
     field_keys: tuple[str, ...]
     key_rate: int | None
     web_concurrency: int
+    web_connections: int
+    web_connections_per_address: int
     metrics_networks: tuple[Network, ...]
     forwarded_networks: tuple[Network, ...]
     webhook_networks: tuple[Network, ...]
@@ -131,6 +133,8 @@ def read(variables: Mapping[str, str]) -> Environment:
         field_keys=source.take("FIELD_KEYS", _field_keys) or (),
         key_rate=source.whole("KEY_RATE", 1, 1_000_000),
         web_concurrency=source.integer("WEB_CONCURRENCY", 32, 1, 1000),
+        web_connections=source.integer("WEB_CONNECTIONS", 1000, 10, 100_000),
+        web_connections_per_address=source.integer("WEB_CONNECTIONS_PER_ADDRESS", 250, 1, 100_000),
         metrics_networks=source.take("METRICS_ALLOWED_NETWORKS", _networks) or (),
         forwarded_networks=source.take("FORWARDED_ALLOW_IPS", _networks) or (),
         webhook_networks=source.take("WEBHOOK_ALLOWED_NETWORKS", _networks) or (),

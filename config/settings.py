@@ -95,6 +95,17 @@ TEMPLATES: list[dict[str, Any]] = [
 # --- engines ---------------------------------------------------------------------------------------------
 
 WEB_CONCURRENCY = ENV.web_concurrency
+# The calls of one process at once, by kind: none of them can keep out another.
+WEB_SLOTS = {
+    "api": WEB_CONCURRENCY,
+    "large": max(1, WEB_CONCURRENCY // 8),
+    "pages": max(2, WEB_CONCURRENCY // 4),
+    "sign_in": 2,
+    "metrics": 1,
+}
+# Connections of one process at once, and of one address.
+WEB_CONNECTIONS = ENV.web_connections
+WEB_CONNECTIONS_PER_ADDRESS = ENV.web_connections_per_address
 
 
 def _postgresql(address: DatabaseAddress) -> dict[str, Any]:
@@ -128,7 +139,7 @@ def _postgresql(address: DatabaseAddress) -> dict[str, Any]:
             "options": "-c random_page_cost=1.1 -c idle_in_transaction_session_timeout=120s",
             "pool": {
                 "min_size": 0,
-                "max_size": WEB_CONCURRENCY + ENV.session_workers + 4,
+                "max_size": sum(WEB_SLOTS.values()) + ENV.session_workers + 4,
                 "timeout": 5,
                 "reconnect_timeout": 2,
                 "max_lifetime": 300,
@@ -215,7 +226,7 @@ SESSION_IDLE_SECONDS = ENV.session_idle_minutes * 60
 SESSION_COOKIE_HTTPONLY = LANGUAGE_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = LANGUAGE_COOKIE_SAMESITE = "Lax"
 SECURE_SSL_REDIRECT = _https
-SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$", r"^hearing$"]
 SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _https
 SECURE_REFERRER_POLICY = "same-origin"

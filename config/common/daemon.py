@@ -85,7 +85,7 @@ class Daemon:
             if not self._turn():
                 self._awake.wait(self._every if self._rest is None else min(self._rest(), LONGEST_REST))
                 self._stopping.wait(max(0.0, self._gather - (time.monotonic() - began)))
-        _release_connections(broken=True)
+        release_connections(broken=True)
 
     def _turn(self) -> bool:
         """Return whether another turn should follow at once."""
@@ -103,10 +103,10 @@ class Daemon:
     def _work(self) -> bool:
         if self._setbacks.count:
             # The last turn failed, perhaps for a broken connection: this one gets new ones.
-            _release_connections(broken=True)
+            release_connections(broken=True)
         found = self._run_once()
         if not found:
-            _release_connections(broken=False)
+            release_connections(broken=False)
         return found
 
     def _rest_after(self, error: Exception) -> None:
@@ -162,7 +162,7 @@ def _is_outage(error: Exception) -> bool:
     return is_database_away(error) or isinstance(error, OSError | AMQPError)
 
 
-def _release_connections(*, broken: bool) -> None:
+def release_connections(*, broken: bool) -> None:
     """Give idle connections back; close those that an error may have left unusable, so that the next turn has new ones.
 
     A connection inside an atomic block belongs to a caller further up (a test), who still needs it.

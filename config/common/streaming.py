@@ -5,11 +5,13 @@ from collections.abc import AsyncIterator, Callable, Iterator
 import structlog
 from asgiref.sync import sync_to_async
 
+from config.common.daemon import release_connections
+
 log = structlog.get_logger(__name__)
 
 
 def stream(chunks: Iterator[bytes], when_cut: Callable[[], None] | None = None) -> "Stream":
-    """Read each piece in the thread of the call.
+    """Read each piece in a thread of its own turn: nothing that belongs to a thread may stay open between two pieces.
 
     `when_cut` is called when the caller did not get all of it: it hung up, or reading failed, which cuts the line.
     """
@@ -47,6 +49,8 @@ class Stream:
         except BaseException:
             self.close()  # Django does not close an answer that fails
             raise
+        finally:
+            release_connections(broken=False)  # the thread goes to another call until the next piece is asked for
         if chunk is None:
             self._when_cut = None
         return chunk

@@ -4,11 +4,12 @@ from asgiref.typing import ASGI3Application, ASGIReceiveCallable, ASGISendCallab
 from django.conf import settings
 from django.http import HttpRequest
 
+from config.common.limits.lanes import HEARING, METRICS
 from config.runtime.views import healthz, readyz
 
 
 class Probes:
-    """Answer `/healthz` and `/readyz` before any limit, and let `/metrics` be called by the node's own address.
+    """Answer `/healthz` and `/readyz` before any slot, and let the others be called by the node's own address.
 
     Inside Django each would need one of the threads that a busy node has none left of, and a host name that probes and
     scrapers, which call a node by its address, do not send.
@@ -24,7 +25,7 @@ class Probes:
             await self._app(scope, receive, send)
         elif scope["path"] in self._pages and scope["method"] in ("GET", "HEAD"):
             await self._answer(scope, send)
-        elif scope["path"] == "/metrics":
+        elif scope["path"] in (METRICS, HEARING):
             await self._app(self._called_by_name(scope), receive, send)
         else:
             await self._app(scope, receive, send)

@@ -2,6 +2,8 @@
 
 import http.client
 import os
+import resource
+import secrets
 import signal
 import socket
 import threading
@@ -13,6 +15,9 @@ import uvicorn
 from django.conf import settings
 
 from config.common.daemon import Daemon
+from config.common.limits.callers import known_callers
+from config.common.limits.lanes import HEARING
+from config.runtime.connections import KEEP_ALIVE_SECONDS, MAX_SOCKET_BYTES, Connection, WebSocket
 from sensors.heartbeat.hearing import INTERVAL_SECONDS, listen_to_calls
 
 log = structlog.get_logger(__name__)
@@ -21,8 +26,12 @@ GRACE_SECONDS = 2
 # More than a scheduler in the same process needs to stop, less than the ten seconds a process is given.
 LAST_SECONDS = 7.0
 BACKLOG = 1024
+OTHER_FILES = 500
+"""Open files beside the connections: of message files, bodies, engines and logs."""
 # A server that was just killed may still hold the port while its last processes end.
 PORT_PATIENCE_SECONDS = 2.0
+# Opens nothing: by it the process knows its own calls among the strangers'.
+_OWN_KEY = f"Own {secrets.token_urlsafe(32)}"
 
 
 class PortTaken(Exception):
@@ -72,10 +81,15 @@ def serve(listener: socket.socket) -> None:
             # Left to its default, it would believe whatever a caller on the same machine says its address is.
             proxy_headers=bool(settings.FORWARDED_ALLOW_IPS),
             forwarded_allow_ips=[str(network) for network in settings.FORWARDED_ALLOW_IPS],
+            http=Connection,
+            ws=WebSocket,
+            ws_max_size=MAX_SOCKET_BYTES,
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
             backlog=BACKLOG,
             timeout_graceful_shutdown=GRACE_SECONDS,
         )
     )
+    _allow_open_files(settings.WEB_CONNECTIONS + OTHER_FILES)
     log.info("web.started", address="{0[0]}:{0[1]}".format(listener.getsockname()))
     host, port = listener.getsockname()[:2]
     ear = Daemon(lambda: listen_to_calls(lambda: answers(host, port)), INTERVAL_SECONDS, "hearing.calls")
@@ -87,12 +101,26 @@ def serve(listener: socket.socket) -> None:
         log.info("web.stopped")
 
 
+def _allow_open_files(needed: int) -> None:
+    """Raise the limit of open files that the system's defaults leave low; each connection is one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < needed:
+        log.warning("web.few_files", needed=needed, most=hard, remedy="raise `ulimit -Hn` or lower WEB_CONNECTIONS")
+        needed = hard
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+
+
 def answers(host: str, port: int) -> bool:
-    """Say whether a call gets through to the server and is answered: what a sensor would find, not what we think."""
+    """Say whether a call gets through to the server and is answered: what a sensor would find, not what we think.
+
+    It needs one of the slots that a signal needs, as a caller that is known: where those are refused, nobody is heard.
+    """
     reachable = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     call = http.client.HTTPConnection(reachable, port, timeout=INTERVAL_SECONDS)
     try:
-        call.request("GET", "/healthz")
+        known_callers.remember(_OWN_KEY.encode(), "hearing")
+        call.request("GET", HEARING, headers={"Authorization": _OWN_KEY})
         return call.getresponse().status == http.HTTPStatus.OK
     except (OSError, http.client.HTTPException):
         return False

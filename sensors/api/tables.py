@@ -1,10 +1,9 @@
 """`/sensors/import/` and `/sensors/export/`: the registry as a file."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import IO, Any
 
-from asgiref.sync import sync_to_async
 from django.core.files.uploadedfile import UploadedFile
 from django.http import StreamingHttpResponse
 from django.utils.translation import gettext
@@ -17,6 +16,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config.common.errors import Invalid
+from config.common.streaming import stream
 from config.records.authentication import actor_of
 from config.records.frame import ApiView
 from sensors.api.registry import READ, WRITE, read_filter
@@ -105,14 +105,7 @@ def answer_table(chunks: Iterator[bytes], *, name: str = "sensors.csv") -> Strea
         "Content-Disposition": f'attachment; filename="{name}"',
         "Content-Security-Policy": "sandbox; default-src 'none'",
     }
-    return StreamingHttpResponse(_stream(chunks), content_type="text/csv; charset=utf-8", headers=headers)
-
-
-async def _stream(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """Read each piece in the thread of the call: a synchronous iterator would be gathered whole under ASGI."""
-    read = sync_to_async(lambda: next(chunks, None))
-    while (chunk := await read()) is not None:
-        yield chunk
+    return StreamingHttpResponse(stream(chunks), content_type="text/csv; charset=utf-8", headers=headers)
 
 
 def _content(request: Request) -> bytes:

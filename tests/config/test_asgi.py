@@ -8,15 +8,18 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.frame.server import Server, serve
+from config.runtime.web import answers
+from tests.frame.server import HERE, Server, serve
 
 SLOTS = 8
+OF_STRANGERS = 4
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +30,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def most_threads(server: Server) -> int:
-    """What an idle server has, and the slots."""
+    """What an idle server has, and the slots of the API."""
     return server.threads() + SLOTS
+
+
+def stranger(number: int) -> str:
+    """An address of this machine that nothing else here calls from."""
+    return f"127.0.1.{number + 1}"
 
 
 @pytest.fixture(scope="module")
@@ -70,35 +78,77 @@ class TestSlots:
         watcher = threading.Thread(target=_watch, args=(server, counted, watching))
         watcher.start()
         with ThreadPoolExecutor(150) as callers:
-            answers = list(callers.map(lambda number: server.get("/slow/1.5/"), range(150)))
+            slow = partial(server.get, "/api/v1/slow/1.5/")
+            answers = list(callers.map(lambda number: slow(source=stranger(number % 10)), range(150)))
             during = server.get("/healthz").status
         watching.set()
         watcher.join()
         statuses = Counter(answer.status for answer in answers)
         refused = next(answer for answer in answers if answer.status == 503)
-        assert statuses[200] >= SLOTS
+        assert statuses[200] >= OF_STRANGERS
         assert set(statuses) == {200, 503}
         assert (refused.headers["retry-after"], json.loads(refused.body)["code"]) == ("1", "busy")
         assert during == 200
-        assert SLOTS < max(counted) <= most_threads
+        assert most_threads - SLOTS < max(counted) <= most_threads
 
     def test_callers_that_hang_up_take_no_more_threads_either(self, server: Server, most_threads: int) -> None:
         counted = []
         for _ in range(10):
-            for line in [_ask(server, "/slow/0.5/") for _ in range(15)]:
+            for line in [_ask(server, "/api/v1/slow/0.5/") for _ in range(15)]:
                 line.close()
             counted.append(server.threads())
         time.sleep(1)
         assert max(counted) <= most_threads
-        assert server.get("/slow/0/").status == 200
+        assert server.get("/api/v1/slow/0/").status == 200
 
-    def test_health_is_answered_while_all_slots_are_taken(self, server: Server) -> None:
+    def test_health_and_pages_are_answered_while_all_slots_of_the_api_are_taken(self, server: Server) -> None:
+        with slow_calls(server, [stranger(number) for number in range(OF_STRANGERS)]) as answers:
+            statuses = [server.get(path).status for path in ("/healthz", "/echo/", "/api/v1/echo/")]
+        assert (statuses, set(answers)) == ([200, 200, 503], {b"HTTP/1.1 200"})
+
+    def test_one_address_leaves_slots_for_another(self, server: Server) -> None:
+        with slow_calls(server, [HERE] * 3 * SLOTS) as answers:
+            assert server.get("/api/v1/echo/", source=stranger(1)).status == 200
+        assert set(answers) == {b"HTTP/1.1 200", b"HTTP/1.1 503"}
+
+
+class TestDrops:
+    def test_bodies_that_drip_hold_no_slot(self, server: Server) -> None:
+        head = b"POST /api/v1/echo/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\n"
         with ExitStack() as stack:
-            lines = [stack.enter_context(_ask(server, "/slow/2/")) for _ in range(SLOTS)]
-            statuses = [server.get("/echo/").status for _ in range(20)]
-            health = server.get("/healthz").status
-            answers = {line.recv(12) for line in lines}
-        assert (statuses[-1], health, answers) == (503, 200, {b"HTTP/1.1 200"})
+            for _ in range(5 * SLOTS):
+                stack.enter_context(server.connect()).sendall(head + b"x")
+            assert [server.get("/api/v1/echo/").status for _ in range(5)] == [200] * 5
+
+    @pytest.mark.parametrize("path", ["/api/v1/endless/", "/api/v1/large/10000000/"])
+    def test_readers_that_stop_hold_none_either(self, server: Server, path: str) -> None:
+        with ExitStack() as stack:
+            lines = [stack.enter_context(_ask(server, path)) for _ in range(2 * SLOTS)]
+            for line in lines:
+                with suppress(TimeoutError):
+                    line.settimeout(1.5)
+                    line.recv(1)
+            assert [server.get("/api/v1/echo/", source=stranger(1)).status for _ in range(5)] == [200] * 5
+
+    def test_a_stream_that_nobody_reads_is_left_to_itself_and_memory_with_it(self, server: Server) -> None:
+        memory = server.memory_mb()
+        with ExitStack() as stack:
+            for number in range(30):
+                line = stack.enter_context(_ask(server, "/api/v1/endless/", stranger(number % 5)))
+                line.recv(1)
+            assert server.memory_mb() - memory < 60
+        assert server.get("/api/v1/echo/").status == 200
+
+
+class TestHearing:
+    def test_is_answered_where_signals_are(self, server: Server) -> None:
+        assert answers("127.0.0.1", server.port)
+
+    def test_is_not_where_every_call_of_the_api_is_refused(self, server: Server) -> None:
+        """A process of its own knows itself; here it is one of the strangers, who have all their slots taken."""
+        with slow_calls(server, [stranger(number) for number in range(OF_STRANGERS)]):
+            assert server.get("/healthz").status == 200
+            assert not answers("127.0.0.1", server.port)
 
 
 class TestBytes:
@@ -165,6 +215,16 @@ class TestDatabaseAway:
         assert lonely.get("/api/v1/nothing/").status == 404
 
 
+@contextmanager
+def slow_calls(server: Server, sources: list[str]) -> Iterator[list[bytes]]:
+    """Have a call of three seconds under way from each address; at the end, what all of them were answered."""
+    answers: list[bytes] = []
+    with ExitStack() as stack:
+        lines = [stack.enter_context(_ask(server, "/api/v1/slow/3/", source)) for source in sources]
+        yield answers
+        answers.extend(line.recv(12) for line in lines)
+
+
 def _upload(server: Server, path: str, *, total: int) -> tuple[int, list[str], bytes]:
     """Send a chunked body until all of it is gone or an answer arrives; return what was sent and the answer."""
     chunk = b"10000\r\n" + b"x" * 65536 + b"\r\n"
@@ -193,8 +253,8 @@ def _read(line: socket.socket) -> bytes:
     return head + b"\r\n\r\n" + body
 
 
-def _ask(server: Server, path: str) -> socket.socket:
-    line = server.connect()
+def _ask(server: Server, path: str, source: str = HERE) -> socket.socket:
+    line = server.connect(source)
     line.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
     return line
 

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+HERE = "127.0.0.1"
+
 
 @dataclass(frozen=True)
 class Server:
@@ -24,16 +26,22 @@ class Server:
     def memory_mb(self) -> float:
         return self._status("VmRSS") / 1024
 
-    def connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port), timeout=30)
+    def connect(self, source: str = HERE) -> socket.socket:
+        """Connect from that address: all of 127.0.0.0/8 is this machine."""
+        return socket.create_connection((HERE, self.port), timeout=30, source_address=(source, 0))
 
-    def get(self, path: str, headers: dict[str, str] | None = None) -> "Answer":
-        return self.call("GET", path, headers=headers)
+    def get(self, path: str, headers: dict[str, str] | None = None, source: str = HERE) -> "Answer":
+        return self.call("GET", path, headers=headers, source=source)
 
     def call(
-        self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: dict[str, str] | None = None,
+        source: str = HERE,
     ) -> "Answer":
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection(HERE, self.port, timeout=30, source_address=(source, 0))
         try:
             connection.request(method, path, body=body, headers=headers or {})
             response = connection.getresponse()
@@ -67,7 +75,8 @@ def serve(folder: Path, **variables: str) -> Iterator[Server]:
         environment.pop("DATABASE_URL", None)
     command = [sys.executable, "-m", "uvicorn", "config.asgi:application", "--port", str(port)]
     # Uvicorn's command takes WEB_CONCURRENCY for a number of processes; here it is the calls of one.
-    command += ["--workers", "1", "--http", "httptools", "--log-level", "error"]
+    command += ["--workers", "1", "--log-level", "error"]
+    command += ["--http", "config.runtime.connections:Connection", "--ws", "config.runtime.connections:WebSocket"]
     with (folder / "log").open("wb") as log, subprocess.Popen(command, env=environment, stderr=log) as process:
         try:
             server = Server(port, process.pid, temporary)

@@ -1,10 +1,11 @@
+import itertools
 import threading
 import time
 from dataclasses import dataclass
 
 from django.contrib.auth.models import Group, Permission
 from django.db import connection
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -13,6 +14,7 @@ from rest_framework.response import Response
 from config.common.correlation import correlation_id
 from config.common.fields import MomentField
 from config.common.pages import page
+from config.common.streaming import stream
 from config.records.authentication import actor_of, principal_of
 from config.records.frame import ApiView
 from config.records.scopes import Scope
@@ -123,6 +125,14 @@ def _fail_sqlite(how: str) -> None:
 def slow(request: HttpRequest, seconds: str) -> HttpResponse:
     time.sleep(float(seconds))
     return HttpResponse("done")
+
+
+def large(request: HttpRequest, size: int) -> HttpResponse:
+    return HttpResponse(b"x" * size)
+
+
+def endless(request: HttpRequest) -> StreamingHttpResponse:
+    return StreamingHttpResponse(stream(itertools.repeat(b"x" * 65_536)))
 
 
 @csrf_exempt

@@ -12,7 +12,7 @@ from config.runtime.web import answers, listen
 
 class Healthy(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
-        self.send_response(200 if self.path == "/healthz" else 404)
+        self.send_response(200 if self.path == "/hearing" else 404)
         self.end_headers()
 
     def log_message(self, *_: object) -> None:

@@ -1,95 +1,111 @@
-"""The outermost ASGI layers: what a call may take of the process before any view, middleware or parser sees it.
-
-Django spools a whole body before its first middleware and starts a thread for every call, so neither limit can live
-inside it. Whatever is refused here has the error shape and the correlation id of every other answer.
-"""
+"""The outermost ASGI layer: head, body and answer of each call, and what is answered in place of the app."""
 
 import asyncio
 import errno
 import re
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from typing import Any, cast
 
-import msgspec
 import structlog
-from asgiref.sync import ThreadSensitiveContext
 from asgiref.typing import (
     ASGI3Application,
     ASGIReceiveCallable,
     ASGIReceiveEvent,
     ASGISendCallable,
     ASGISendEvent,
-    HTTPResponseStartEvent,
     HTTPScope,
     Scope,
+    WebSocketScope,
 )
 
 from config.common.correlation import HEADER, PATTERN, correlated
 from config.common.errors import ApplicationError, DiskFull, InternalError, Invalid, NotFound, TooLarge
+from config.common.limits.bodies import Body, HungUp, Spool
+from config.common.limits.callers import caller_of
+from config.common.limits.errors import Busy, answer_of
+from config.common.limits.shares import Caller, Shares
 
-BODY_PATIENCE = 15.0
-READER_PATIENCE = 60.0
+READER_PATIENCE = 30.0
+"""Seconds for each piece of an answer, which is of 64 KiB but for the last one."""
 LINGER_SECONDS, LINGER_BYTES = 1.0, 8_388_608  # about what the buffers of a connection hold
+MOST_CALLS = 1000
+"""Calls under way, from the end of the head to the end of the answer, and web sockets."""
+
+BODY = "postern.body"
+CALLER = "postern.caller"
 
 log = structlog.get_logger(__name__)
 
 
-class BodyStalled(ApplicationError):
-    """The rest of the body did not arrive in time. Nothing of it has been kept."""
-
-    status = 408
-
-
-class Busy(ApplicationError):
-    """Too many calls at once. Repeat the call a little later."""
-
-    status = 503
-    retry_after = 1
-
-
 class Limits:
-    """Give each call its correlation id, stop a body that is too large or stalls, answer what failed below."""
+    """Give each call its correlation id and its body, within the limits, and answer what failed below."""
 
     def __init__(
         self,
         app: ASGI3Application,
         *,
         body_limits: Sequence[tuple[str, int]],  # by a pattern that the path begins with; the first match counts
-        body_patience: float = BODY_PATIENCE,
+        spool: Spool | None = None,
+        calls: int = MOST_CALLS,
         reader_patience: float = READER_PATIENCE,
         on_refusal: Callable[[HTTPScope, ApplicationError], None] | None = None,
     ) -> None:
         self._app = app
         self._on_refusal = on_refusal
-        self._body_limits = body_limits
-        self._body_patience = body_patience
+        self._body_limits = [(re.compile(start), size) for start, size in body_limits]
+        self._spool = spool or Spool()
+        self._under_way = Shares(calls)
         self._reader_patience = reader_patience
 
     async def __call__(self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
-        if scope["type"] != "http":
+        if scope["type"] == "http":
+            with correlated(_callers_id(scope)) as chosen:
+                await self._serve(scope, _Ends(receive, send, chosen, self._reader_patience))
+        elif scope["type"] == "websocket":
+            await self._open(scope, receive, send)
+        else:
             await self._app(scope, receive, send)
-            return
-        limit = next((size for start, size in self._body_limits if re.match(start, scope["path"])), 0)
-        with correlated(_callers_id(scope)) as chosen:
-            ends = _Ends(receive, send, chosen, limit, self._body_patience, self._reader_patience)
-            refusal = await self._run(scope, ends, limit)
-            if refusal is not None and self._on_refusal is not None:
-                self._on_refusal(scope, refusal)
-            if refusal is not None and not ends.answered:
-                await ends.refuse(refusal, body_follows=_announces_body(scope))
 
-    async def _run(self, scope: HTTPScope, ends: "_Ends", limit: int) -> ApplicationError | None:
+    async def _serve(self, scope: HTTPScope, ends: "_Ends") -> None:
+        refusal = await self._run(scope, ends)
+        if refusal is not None and self._on_refusal is not None:
+            self._on_refusal(scope, refusal)
+        if refusal is not None and not ends.answered:
+            await ends.refuse(refusal, body_follows=ends.body is None and _announces_body(scope))
+
+    async def _run(self, scope: HTTPScope, ends: "_Ends") -> ApplicationError | None:
         """Return why the call was refused, if it was."""
+        caller = caller_of(scope)
+        if not self._under_way.take(caller):
+            return Busy()
         try:
+            limit = next((size for start, size in self._body_limits if start.match(scope["path"])), 0)
             _check_head(scope, limit)
-            await self._app(scope, ends.receive, ends.send)
+            ends.body = await self._spool.read(ends.receive_body, limit=limit, caller=caller)
+            await self._app(_with(scope, ends.body, caller), ends.receive, ends.send)
+        except HungUp:
+            ends.answered = True  # by nobody
         except ApplicationError as refusal:
             return refusal
         except Exception as error:  # noqa: BLE001 (below this line there is only the server, which knows no error shape)
             log.error("call.failed", path=scope["path"], exc_info=error)
             return DiskFull() if isinstance(error, OSError) and error.errno == errno.ENOSPC else InternalError()
-        return ends.refusal
+        finally:
+            self._under_way.give_back(caller)
+            if ends.body is not None:
+                ends.body.close()
+        return None
+
+    async def _open(self, scope: WebSocketScope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+        caller = caller_of(scope)
+        if not self._under_way.take(caller):
+            await send({"type": "websocket.close", "code": 1013, "reason": ""})
+            return
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._under_way.give_back(caller)
 
 
 class Gate:
@@ -98,84 +114,61 @@ class Gate:
     def __init__(self, app: ASGI3Application, *, path: str, calls: int) -> None:
         self._app = app
         self._path = path
-        self._left = calls
+        self._calls = Shares(calls)
 
     async def __call__(self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
         if scope["type"] != "http" or not scope["path"].startswith(self._path):
             await self._app(scope, receive, send)
             return
-        if not self._left:
+        caller = given_caller(scope)
+        if not self._calls.take(caller):
             raise Busy
-        self._left -= 1
         try:
             await self._app(scope, receive, send)
         finally:
-            self._left += 1
+            self._calls.give_back(caller)
 
 
-class Slots:
-    """Let only so many calls into Django at once; a slot is the thread that all of a call's synchronous code runs in.
+def given_caller(scope: HTTPScope) -> Caller:
+    """Return whom the outermost layer counts the call against."""
+    found: Caller | None = cast(Any, scope).get(CALLER)
+    return found or caller_of(scope)
 
-    The threads are kept and lent, so there cannot be more of them than slots, even while the callers of slow views
-    hang up and others take their place.
-    """
 
-    def __init__(self, app: ASGI3Application, *, calls: int) -> None:
-        self._app = app
-        self._free = [ThreadPoolExecutor(1, f"call-{number}") for number in range(calls)]
+def given_body(scope: HTTPScope) -> Body | None:
+    body: Body | None = cast(Any, scope).get(BODY)
+    return body
 
-    async def __call__(self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
-        if not self._free:
-            raise Busy
-        thread = self._free.pop()
-        try:
-            async with ThreadSensitiveContext(executor=thread):
-                await self._app(scope, receive, send)
-        finally:
-            self._free.append(thread)
+
+def _with(scope: HTTPScope, body: Body, caller: Caller) -> HTTPScope:
+    return cast(HTTPScope, {**scope, BODY: body, CALLER: caller})
 
 
 class _Ends:
-    """The two ends of one call: counts what comes in, sees that both ends move, marks the answer."""
+    """The two ends of one call: hands out the body that was read, sees that the answer moves, marks it."""
 
     def __init__(
-        self,
-        receive: ASGIReceiveCallable,
-        send: ASGISendCallable,
-        correlation_id: str,
-        limit: int,
-        body_patience: float,
-        reader_patience: float,
+        self, receive: ASGIReceiveCallable, send: ASGISendCallable, correlation_id: str, reader_patience: float
     ) -> None:
-        self._receive, self._send = receive, send
+        self.receive_body, self._send = receive, send
         self._mark = (HEADER, correlation_id.encode())
-        self._limit = self._left = limit
-        self._body_patience, self._reader_patience = body_patience, reader_patience
-        self._body_is_complete = False
+        self._reader_patience = reader_patience
+        self._body_is_read = False
         self._cut = asyncio.Event()
+        self.body: Body | None = None
         self.answered = False
-        self.refusal: ApplicationError | None = None
 
     async def receive(self) -> ASGIReceiveEvent:
         if self._cut.is_set():
             return {"type": "http.disconnect"}
-        if self._body_is_complete:
+        if self._body_is_read:
             return await self._end_of_call()
-        try:
-            async with asyncio.timeout(self._body_patience):
-                message = await self._receive()
-        except TimeoutError:
-            return self._cut_off(BodyStalled())
-        if message["type"] != "http.request":
-            return message
-        self._left -= len(message.get("body", b""))
-        if self._left < 0:
-            return self._cut_off(TooLarge(self._limit))
-        self._body_is_complete = not message.get("more_body", False)
-        return message
+        assert self.body is not None
+        self._body_is_read = True
+        return {"type": "http.request", "body": self.body.file.read(), "more_body": False}
 
     async def send(self, message: ASGISendEvent) -> None:
-        """Pass the answer on; a caller that has stopped reading it counts as gone, or it would keep its slot."""
+        """Pass the answer on; a caller that has stopped reading it counts as gone."""
         if self._cut.is_set():
             return
         if message["type"] == "http.response.start":
@@ -190,7 +183,7 @@ class _Ends:
 
     async def refuse(self, refusal: ApplicationError, *, body_follows: bool) -> None:
         """Answer in place of the app, and close the connection: the rest of the body is not worth reading."""
-        start, body = _error_answer(refusal)
+        start, body = answer_of(refusal)
         start["headers"] = self._marked(start["headers"])
         await self._send(start)
         await self._send({"type": "http.response.body", "body": body, "more_body": body_follows})
@@ -201,15 +194,9 @@ class _Ends:
     def _marked(self, headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
         return [*(header for header in headers if header[0].lower() != HEADER), self._mark]
 
-    def _cut_off(self, refusal: ApplicationError) -> ASGIReceiveEvent:
-        """Tell the app that its caller is gone; it drops what it has of the body."""
-        self.refusal = refusal
-        self._cut.set()
-        return {"type": "http.disconnect"}
-
     async def _end_of_call(self) -> ASGIReceiveEvent:
         """Wait until the caller hangs up or is cut off."""
-        hung_up = asyncio.ensure_future(self._receive())
+        hung_up = asyncio.ensure_future(self.receive_body())
         cut = asyncio.ensure_future(self._cut.wait())
         try:
             await asyncio.wait((hung_up, cut), return_when=asyncio.FIRST_COMPLETED)
@@ -224,7 +211,7 @@ class _Ends:
         with suppress(TimeoutError):
             async with asyncio.timeout(LINGER_SECONDS):
                 while left > 0:
-                    message = await self._receive()
+                    message = await self.receive_body()
                     if message["type"] != "http.request" or not message.get("more_body", False):
                         return
                     left -= len(message.get("body", b""))
@@ -265,17 +252,3 @@ def _callers_id(scope: HTTPScope) -> str | None:
 
 def _headers(scope: HTTPScope, name: bytes) -> list[bytes]:
     return [value for header, value in scope["headers"] if header == name]
-
-
-def _error_answer(error: ApplicationError) -> tuple[HTTPResponseStartEvent, bytes]:
-    body = msgspec.json.encode({"code": error.code, "message": error.message, "data": error.data})
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-        (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
-        (b"x-content-type-options", b"nosniff"),
-        (b"connection", b"close"),
-    ]
-    if error.retry_after is not None:
-        headers.append((b"retry-after", str(error.retry_after).encode()))
-    return {"type": "http.response.start", "status": error.status, "headers": headers, "trailers": False}, body

@@ -6,7 +6,11 @@ from typing import Any
 import pytest
 
 from config.common.correlation import correlation_id
-from config.common.limits import Busy, Gate, Limits, Slots
+from config.common.limits.bodies import Spool
+from config.common.limits.calls import Gate, Limits, given_body, given_caller
+from config.common.limits.errors import Busy
+from config.common.limits.shares import Caller as Known
+from config.common.limits.shares import Standing
 
 Message = dict[str, Any]
 LIMITS = [("/large/", 100), ("/", 10)]
@@ -91,17 +95,17 @@ class TestBodyLimit:
         assert "Larger than 10 bytes" in caller.error["message"]
         assert caller.read < 9_000_000, "a little is read on, so that the caller gets to see the answer"
 
-    async def test_tells_the_app_that_its_caller_is_gone(self) -> None:
-        seen: list[str] = []
+    async def test_the_app_does_not_begin_before_the_body_is_whole(self) -> None:
+        began: list[bytes] = []
 
         async def app(scope: Any, receive: Any, send: Any) -> None:
-            seen.extend([(await receive())["type"], (await receive())["type"], (await receive())["type"]])
+            began.append((await receive())["body"])
             await send({"type": "http.response.start", "status": 200, "headers": []})
 
-        caller = Caller(b"1234567", b"1234567", transfer_encoding="chunked")
-        await caller.call(limited(app))
-        assert seen == ["http.request", "http.disconnect", "http.disconnect"]
-        assert caller.status == 413, "what the app says afterwards is not sent"
+        whole, refused = Caller(b"123", b"456"), Caller(b"1234567", b"1234567", transfer_encoding="chunked")
+        await whole.call(limited(app))
+        await refused.call(limited(app))
+        assert (began, whole.status, refused.status) == ([b"123456"], 200, 413)
 
     async def test_what_is_refused_is_passed_on_and_nothing_else(self) -> None:
         seen: list[tuple[str, str]] = []
@@ -127,17 +131,16 @@ class TestBodyLimit:
 class TestPatience:
     async def test_a_body_that_stalls_is_refused(self) -> None:
         caller = Caller(b"123", then="stalls", transfer_encoding="chunked")
-        await asyncio.wait_for(caller.call(limited(reading, body_patience=0.05)), 5)
+        await asyncio.wait_for(caller.call(limited(reading, spool=Spool(patience=0.05))), 5)
         assert (caller.status, caller.error["code"]) == (408, "body_stalled")
 
     async def test_a_slow_answer_is_waited_for(self) -> None:
         async def slow(scope: Any, receive: Any, send: Any) -> None:
-            await receive()
             await asyncio.sleep(0.2)
             await reading(scope, receive, send)
 
         caller = Caller(b"123")
-        await caller.call(limited(slow, body_patience=0.05))
+        await caller.call(limited(slow, spool=Spool(patience=0.05)))
         assert caller.status == 200
 
     async def test_a_caller_that_stops_reading_counts_as_gone(self) -> None:
@@ -240,21 +243,50 @@ class TestGate:
             assert caller.status == 200
 
 
-class TestSlots:
-    async def test_refuses_one_call_too_many_with_when_to_come_back(self) -> None:
-        slots = Slots(waiting, calls=1)
-        first = asyncio.ensure_future(Caller().call(slots))
+class TestShare:
+    async def test_one_address_has_only_so_many_calls_under_way(self) -> None:
+        app = limited(waiting, calls=10)
+        held = [asyncio.ensure_future(Caller().call(app)) for _ in range(3)]
         await asyncio.sleep(0)
         caller = Caller()
-        await caller.call(limited(slots))
+        await asyncio.wait_for(caller.call(app), 5)
         assert (caller.status, caller.error["code"], caller.headers[b"retry-after"]) == (503, "busy", b"1")
-        first.cancel()
+        other = Caller()
+        other.scope["client"] = ("192.0.2.8", 1)
+        held.append(asyncio.ensure_future(other.call(app)))
+        await asyncio.sleep(0.01)
+        assert other.got == [], "it is let in, and waits"
+        for call in held:
+            call.cancel()
 
-    async def test_a_slot_is_free_again_after_a_failure(self) -> None:
+    async def test_a_call_that_ended_makes_room_however_it_ended(self) -> None:
         async def failing(scope: Any, receive: Any, send: Any) -> None:
             raise ZeroDivisionError
 
-        slots = Slots(failing, calls=1)
-        for _ in range(3):
-            with pytest.raises(ZeroDivisionError):
-                await Caller().call(slots)
+        app = limited(failing, calls=1)
+        for body in (b"1", b"1" * 11, b"1"):
+            caller = Caller(body)
+            await caller.call(app)
+            assert caller.status in (413, 500)
+
+    async def test_sockets_count_too(self) -> None:
+        app = limited(waiting, calls=1)
+        held = asyncio.ensure_future(Caller().call(app))
+        await asyncio.sleep(0)
+        socket = Caller()
+        socket.scope["type"] = "websocket"
+        await asyncio.wait_for(socket.call(app), 5)
+        assert socket.got[0]["type"] == "websocket.close"
+        held.cancel()
+
+    async def test_the_app_is_told_whose_call_it_is_and_where_its_body_lies(self) -> None:
+        seen: list[Any] = []
+
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            seen.extend([given_caller(scope), given_body(scope).size])
+            await reading(scope, receive, send)
+
+        caller = Caller(b"12345")
+        caller.scope["client"] = ("2001:db8::1", 1)
+        await caller.call(limited(app))
+        assert seen == [Known("2001:db8::/64", Standing.STRANGER), 5]

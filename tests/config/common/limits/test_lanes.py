@@ -1,0 +1,30 @@
+import pytest
+
+from config.common.limits.lanes import LARGE_BODY, Lanes, make_lanes
+from config.common.limits.slots import Slots
+
+
+@pytest.fixture
+def lanes() -> Lanes:
+    return make_lanes(api=1, large=1, pages=1, sign_in=1, metrics=1)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "size", "lane"),
+    [
+        ("POST", "/api/v1/signals/", 100, "api"),
+        ("GET", "/hearing", 0, "api"),
+        ("POST", "/api/v1/messages/", LARGE_BODY, "api"),
+        ("POST", "/api/v1/messages/", LARGE_BODY + 1, "large"),
+        ("POST", "/admin/sensors/sensor/import/", LARGE_BODY + 1, "large"),
+        ("GET", "/admin/", 0, "pages"),
+        ("GET", "/admin/login/", 0, "pages"),
+        ("POST", "/admin/login/", 100, "sign_in"),
+        ("GET", "/metrics", 0, "metrics"),
+        ("GET", "/", 0, "pages"),
+        ("GET", "/nothing", 0, "pages"),
+    ],
+)
+def test_each_kind_of_call_has_slots_of_its_own(lanes: Lanes, method: str, path: str, size: int, lane: str) -> None:
+    chosen: Slots = getattr(lanes, lane)
+    assert lanes.lane_of(method, path, size) is chosen
