@@ -7,6 +7,7 @@ happens. What is not known here is a bug.
 import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import psycopg
@@ -33,6 +34,8 @@ from config.common.errors import (
 
 WHOLE_BODY = "body"
 """Stands in `data.fields` for a rule that no single field breaks."""
+MOST_RULES = 200
+"""How many broken rules an answer names, whatever kind they are."""
 
 OUTCOME_UNKNOWN = "outcome_is_unknown"
 """The mark that an engine puts on the driver's error when it lost its database in the middle of a commit."""
@@ -154,7 +157,7 @@ def _rules(error: django_errors.ValidationError) -> Any:
 def _flattened(detail: Any) -> dict[str, list[str]]:
     """Turn nested errors into one level: `records.3.name`."""
     fields: dict[str, list[str]] = {}
-    for path, rule in _rules_by_path(detail, ()):
+    for path, rule in islice(_rules_by_path(detail, ()), MOST_RULES):
         fields.setdefault(".".join(path) or WHOLE_BODY, []).append(rule)
     return fields
 

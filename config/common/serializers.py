@@ -1,10 +1,14 @@
 """What the serializers of every app share."""
 
+from collections.abc import Collection
 from functools import cached_property
+from heapq import nsmallest
 from typing import Any
 
 from django.utils.translation import gettext
 from rest_framework import serializers
+
+from config.common.fields import FAULTS_NAMED
 
 
 class StrictSerializer(serializers.Serializer[Any]):
@@ -15,16 +19,22 @@ class StrictSerializer(serializers.Serializer[Any]):
     """
 
     def to_internal_value(self, data: Any) -> Any:
-        rules = {name: self._rule(name, data[name]) for name in sorted(data)} if isinstance(data, dict) else {}
-        faults = {name: [rule] for name, rule in rules.items() if rule}
-        if faults:
-            raise serializers.ValidationError(faults)
+        if isinstance(data, dict):
+            self._refuse_unknown(data.keys() - self.fields.keys())
+            rules = {name: self._rule(name, data[name]) for name in sorted(data)}
+            faults = {name: [rule] for name, rule in rules.items() if rule}
+            if faults:
+                raise serializers.ValidationError(faults)
         return super().to_internal_value(data)
+
+    def _refuse_unknown(self, names: Collection[str]) -> None:
+        """Name the first of them; a body may hold a hundred thousand."""
+        if names:
+            rule = gettext("There is no such field.")
+            raise serializers.ValidationError({name: [rule] for name in nsmallest(FAULTS_NAMED, names)})
 
     def _rule(self, name: str, sent: Any) -> str:
         """Return the rule that a field breaks by being sent at all, or nothing."""
-        if name not in self.fields:
-            return gettext("There is no such field.")
         if not self.fields[name].read_only or self._is_unchanged(name, sent):
             return ""
         return gettext("This field can only be read.")

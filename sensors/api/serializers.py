@@ -6,11 +6,11 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
-from config.common.fields import MomentField
+from config.common.fields import BoundedListField, MomentField
 from config.common.serializers import StrictSerializer
 from sensors.models.registry import LONGEST_TIMEOUT, SENSOR_ID
 from sensors.selectors import Connection
-from sensors.services.rules import LONGEST_ADDRESS, LONGEST_NAME, LONGEST_NOTES, LONGEST_URL
+from sensors.services.rules import LONGEST_ADDRESS, LONGEST_NAME, LONGEST_NOTES, LONGEST_URL, MOST_CLIENTS
 
 
 class SensorSerializer(StrictSerializer):
@@ -25,7 +25,9 @@ class SensorSerializer(StrictSerializer):
     active = serializers.BooleanField(required=False)
     heartbeat_timeout = serializers.IntegerField(min_value=1, max_value=LONGEST_TIMEOUT, required=False)
     muted_until = MomentField(required=False, allow_null=True)
-    clients = serializers.ListField(child=serializers.IntegerField(min_value=1, max_value=2**63 - 1), required=False)
+    clients = BoundedListField(
+        child=serializers.IntegerField(min_value=1, max_value=2**63 - 1), max_length=MOST_CLIENTS, required=False
+    )
     state = serializers.ChoiceField([0, 1], read_only=True, allow_null=True)
     state_changed_at = MomentField(read_only=True, allow_null=True)
     last_seen_at = MomentField(read_only=True, allow_null=True)

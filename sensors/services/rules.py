@@ -1,9 +1,11 @@
 """The rules of the registry, written once: REST, the admin, the import and the revert all pass through them."""
 
 import re
+from heapq import nsmallest
 
 from django.utils.translation import gettext
 
+from config.common.fields import FAULTS_NAMED
 from config.common.text import is_storable
 from notifications.sending import addresses
 from sensors.models.registry import LONGEST_TIMEOUT, SENSOR_ID
@@ -12,6 +14,8 @@ from sensors.services.values import ClientValues, SensorValues
 LONGEST_ADDRESS = 500
 LONGEST_NOTES = 5000
 LONGEST_NAME = 200
+MOST_CLIENTS = 10_000
+"""Clients of one sensor, as one call names them."""
 LONGEST_URL = addresses.LONGEST_URL
 RESERVED_IDS = frozenset({"import", "export"})
 """Addresses of the API beside `/sensors/{id}/`."""
@@ -42,7 +46,8 @@ def sensor_faults(values: SensorValues) -> Faults:
 
 
 def missing_clients_fault(missing: set[int]) -> Faults:
-    names = ", ".join(str(client_id) for client_id in sorted(missing))
+    names = ", ".join(str(client_id) for client_id in nsmallest(FAULTS_NAMED, missing))
+    names += ", …" if len(missing) > FAULTS_NAMED else ""
     return {"clients": [gettext("There is no client %(clients)s.") % {"clients": names}]} if missing else {}
 
 

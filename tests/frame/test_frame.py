@@ -246,6 +246,16 @@ class TestStaff:
         answer = client.post(GROUPS, {"name": "one"}, content_type=JSON, headers={"X-CSRFToken": "a" * 32})
         assert (answer.status_code, answer.json()["actor"]) == (201, "staff:ann")
 
+    def test_a_view_that_parses_its_own_body_takes_it_from_them_too(self, staff: User) -> None:
+        self.allow(staff, Scope.SIGNALS_WRITE)
+        client = Client(enforce_csrf_checks=True)
+        client.force_login(staff)
+        client.cookies["csrftoken"] = "a" * 32
+        body = {"sensor_id": "0xA", "data": 1}
+        answer = client.post("/api/v1/signals/", body, content_type=JSON, headers={"X-CSRFToken": "a" * 32})
+        assert (answer.status_code, answer.json()["rejected"][0]["code"]) == (202, "unknown_sensor")
+        assert client.post("/api/v1/signals/", body, content_type=JSON).status_code == 403
+
 
 class TestKeys:
     def test_a_call_costs_one_query_for_its_key(self, client: Client, django_assert_num_queries: Any) -> None:

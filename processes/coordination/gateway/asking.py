@@ -8,6 +8,7 @@ from django.utils.translation import gettext
 from rest_framework import serializers
 
 from config.common.errors import Invalid
+from config.common.fields import BoundedListField
 from config.common.serializers import StrictSerializer
 from processes.coordination.entities import (
     BY_PATH,
@@ -52,7 +53,7 @@ class RowChangeSerializer(StrictSerializer):
 
 
 class ChangesSerializer(StrictSerializer):
-    changes = serializers.ListField(child=RowChangeSerializer(), min_length=1, max_length=MOST)
+    changes = BoundedListField(child=RowChangeSerializer(), min_length=1, max_length=MOST)
 
 
 def make_serializer(entity: Entity) -> type[StrictSerializer]:

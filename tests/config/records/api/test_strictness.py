@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 from django.urls import URLPattern, URLResolver
 from drf_spectacular.generators import SchemaGenerator
+from rest_framework.exceptions import ValidationError
 from rest_framework.serializers import BaseSerializer, ListSerializer
 
+from config.common.failures import MOST_RULES, find_failure
+from config.common.fields import FAULTS_NAMED
 from config.common.serializers import StrictSerializer
 from config.records import schema
 from config.records.frame import ApiView
@@ -17,6 +20,7 @@ from config.records.services.keys import create_key
 from config.urls import api_patterns
 from messaging.models import Device, Enterprise, ExchangeDatabase, Subsystem
 from sensors.models import SensorState
+from sensors.services.rules import MOST_CLIENTS
 from tests.sensors.api.callers import Caller, service
 from tests.sensors.registry import make_sensor
 
@@ -215,3 +219,34 @@ class TestScope:
     def test_or_the_kinds_of_key_that_may_call(self) -> None:
         answer = service("registry:read")("GET", "/messages/")
         assert (answer.status_code, answer.json()["data"]) == (403, {"kinds": ["device"]})
+
+
+class TestMany:
+    """A body full of faults names some of them, for a little work."""
+
+    def test_a_hundred_thousand_unknown_fields(self) -> None:
+        body = {f"field{number:06}": 1 for number in range(50_000)}
+        answer = service("registry:write")("POST", "/sensors/", body)
+        assert answer.status_code == 400
+        assert list(answer.json()["data"]["fields"]) == [f"field{number:06}" for number in range(FAULTS_NAMED)]
+
+    def test_a_list_past_its_length_is_not_looked_into(self) -> None:
+        send = service("registry:write")
+        for clients, rule in (([1] * MOST_CLIENTS, "no client 1"), (["x"] * (MOST_CLIENTS + 1), "no more than 10000")):
+            answer = send("POST", "/sensors/", {"id": "a", "address": "x", "clients": clients})
+            assert rule in answer.json()["data"]["fields"]["clients"][0]
+
+    def test_a_list_of_faults_names_some(self) -> None:
+        answer = service("registry:write")("POST", "/sensors/", {"id": "a", "address": "x", "clients": ["x"] * 1000})
+        assert list(answer.json()["data"]["fields"]) == [f"clients.{place}" for place in range(FAULTS_NAMED)]
+
+    def test_many_missing_clients_are_named_in_part(self) -> None:
+        clients = list(range(1, FAULTS_NAMED + 2))
+        answer = service("registry:write")("POST", "/sensors/", {"id": "a", "address": "x", "clients": clients})
+        assert answer.json()["data"]["fields"]["clients"][0].endswith(", 19, 20, ….")
+
+    def test_an_answer_names_no_more_rules_than_anybody_reads(self) -> None:
+        detail = {f"field{number}": ["rule"] for number in range(MOST_RULES + 1)}
+        failure = find_failure(ValidationError(detail))
+        assert failure is not None
+        assert len(failure.data["fields"]) == MOST_RULES
