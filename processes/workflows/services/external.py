@@ -9,6 +9,7 @@ import msgspec
 
 from config.common.leases import LeaseLost, claim, finish
 from config.common.pages import PAGE_BYTES
+from config.common.sql import as_time
 from processes.workflows.errors import Abandoned, NotLocked, NotPossible, TaskNotFound
 from processes.workflows.models import WorkflowInstance, WorkItem
 from processes.workflows.naming import epoch_of, instance_of, local_id
@@ -68,7 +69,7 @@ def _give_back(items: Sequence[WorkItem]) -> None:
     """Let tasks be taken that were locked in vain, in the order that they had."""
     for item in items:
         try:
-            finish(item, due_at=getattr(item, "was_due_at"), worker="")  # noqa: B009
+            finish(item, due_at=as_time(getattr(item, "was_due_at")), worker="")  # noqa: B009
         except LeaseLost:
             continue  # somebody else has it, or it is there no more: it is not ours to give back
 
