@@ -22,6 +22,9 @@ def set_up() -> None:
     os.environ["CLICKHOUSE_URL"] = urlunsplit(urlsplit(os.environ["TEST_CLICKHOUSE_URL"])._replace(path=f"/{NAME}"))
     os.environ.setdefault("DATA_DIR", tempfile.mkdtemp(prefix="postern-bench-"))
     os.environ.setdefault("LOG_LEVEL", "WARNING")
+    # A few callers do here what hundreds would.
+    os.environ.setdefault("KEY_RATE", "1000000")
+    os.environ.setdefault("ENTERPRISE_RATE", "10000000")
     os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
 
     _empty_clickhouse()

@@ -67,7 +67,9 @@ class Environment:
     admin_phone: str | None
     secret_key: str | None
     field_keys: tuple[str, ...]
-    key_rate: int | None
+    key_rate: int
+    enterprise_rate: int
+    failed_key_rate: int
     web_concurrency: int
     web_connections: int
     web_connections_per_address: int
@@ -131,7 +133,9 @@ def read(variables: Mapping[str, str]) -> Environment:
         admin_phone=source.take("ADMIN_PHONE", _phone),
         secret_key=source.take("SECRET_KEY", _long_secret),
         field_keys=source.take("FIELD_KEYS", _field_keys) or (),
-        key_rate=source.whole("KEY_RATE", 1, 1_000_000),
+        key_rate=source.integer("KEY_RATE", 12_000, 1, 1_000_000),
+        enterprise_rate=source.integer("ENTERPRISE_RATE", 60_000, 1, 10_000_000),
+        failed_key_rate=source.integer("FAILED_KEY_RATE", 600, 1, 1_000_000),
         web_concurrency=source.integer("WEB_CONCURRENCY", 32, 1, 1000),
         web_connections=source.integer("WEB_CONNECTIONS", 1000, 10, 100_000),
         web_connections_per_address=source.integer("WEB_CONNECTIONS_PER_ADDRESS", 250, 1, 100_000),

@@ -276,7 +276,10 @@ COORDINATION_PARALLEL = ENV.coordination_parallel
 # A batch of signals is committed when it is this large or this old.
 INGEST_BATCH = ENV.ingest_batch
 INGEST_SECONDS = ENV.ingest_milliseconds / 1000
+# Calls in a minute: of a key, of all keys of an enterprise, and with wrong keys from one address (of each process).
 KEY_RATE = ENV.key_rate
+ENTERPRISE_RATE = ENV.enterprise_rate
+FAILED_KEY_RATE = ENV.failed_key_rate
 IMPORT_MAX_MB = 10
 _import_limit = IMPORT_MAX_MB * MB + 65_536  # the file, and the form around it
 # The largest body that the outermost layer lets through, by a pattern of how the path begins; the first match counts.

@@ -15,6 +15,8 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 WINDOW = 60
+MOST_NAMES = 100_000
+OTHERS = "others"
 AWAY_SECONDS = 5.0
 
 log = structlog.get_logger(__name__)
@@ -28,8 +30,11 @@ class Rates(Protocol):
 
 def seconds_to_wait(rates: Rates, name: str, *, limit: int, at: float) -> int | None:
     """Count a call; past the limit return the seconds until the next minute begins."""
-    if rates.count(name, at) <= limit:
-        return None
+    return None if rates.count(name, at) <= limit else seconds_left(at)
+
+
+def seconds_left(at: float) -> int:
+    """Return the seconds until the next minute begins."""
     return math.ceil(WINDOW - at % WINDOW) or 1
 
 
@@ -43,21 +48,32 @@ def _rates_of(redis_url: str | None) -> Rates:
 
 
 class MemoryRates:
-    """Counts of this process; only the current minute is kept."""
+    """Counts of this process; only the current minute is kept, and names beyond the most share one count."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_names: int = MOST_NAMES) -> None:
+        self._most_names = most_names
         self._lock = threading.Lock()
         self._minute = 0
         self._counts: Counter[str] = Counter()
 
     def count(self, name: str, at: float) -> int:
-        minute = int(at // WINDOW)
         with self._lock:
-            if minute != self._minute:
-                self._minute = minute
-                self._counts.clear()
+            name = self._counted(name, at)
             self._counts[name] += 1
             return self._counts[name]
+
+    def read(self, name: str, at: float) -> int:
+        """Return how many there are in the minute of `at`."""
+        with self._lock:
+            return self._counts[self._counted(name, at)]
+
+    def _counted(self, name: str, at: float) -> str:
+        """Begin a new minute if there is one; return under which name this one is counted."""
+        minute = int(at // WINDOW)
+        if minute != self._minute:
+            self._minute = minute
+            self._counts.clear()
+        return name if name in self._counts or len(self._counts) < self._most_names else OTHERS
 
 
 class RedisRates:

@@ -16,6 +16,7 @@ from rest_framework.request import Request
 
 from config.common.keys import find_prefix, is_key_of
 from config.common.sql import as_time, fetch_row
+from config.records.failed_keys import failed_keys
 from config.records.models import AccessKey
 
 
@@ -40,13 +41,18 @@ class Principal:
     is_active = True
     is_staff = False
 
+    @property
+    def enterprise(self) -> str | None:
+        """Whose device or database it is; other keys belong to no enterprise."""
+        return getattr(self.holder, "enterprise_id", None)
+
 
 class KeyAuthentication(BaseAuthentication):
     def authenticate(self, request: Request) -> tuple[Principal, AccessKey] | None:
         scheme, _space, text = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
         if scheme.lower() != "bearer":
             return None
-        key = _find_key(text.strip())
+        key = _find_checked(text.strip(), request.META.get("REMOTE_ADDR", ""))
         if key is None:
             raise AuthenticationFailed(_("This key is unknown, expired or ended."))
         holder = None if key.kind == AccessKey.Kind.SERVICE else _get_holder(key)
@@ -86,6 +92,17 @@ def owner_of(request: Request) -> str:
     if isinstance(request.auth, AccessKey):
         return f"key:{request.auth.pk}"
     return f"staff:{request.user.pk}"
+
+
+def _find_checked(text: str, address: str) -> AccessKey | None:
+    """Find the key, unless so many wrong ones have come from there that nobody asks any more."""
+    failed_keys.check(address, text)
+    key = _find_key(text)
+    if key is None:
+        failed_keys.note_wrong(address, text)
+    else:
+        failed_keys.note_right(text)
+    return key
 
 
 def _find_key(text: str) -> AccessKey | None:

@@ -25,15 +25,20 @@ from config.records.scopes import Scope
 
 
 class KeyRate(BaseThrottle):
-    """Refuse a key that calls more than `KEY_RATE` times a minute."""
+    """Refuse a key that calls more than `KEY_RATE` times a minute, or with others of its enterprise too often."""
 
     _wait: int | None = None
 
     def allow_request(self, request: Request, view: APIView) -> bool:
-        if settings.KEY_RATE is None or not isinstance(request.auth, AccessKey):
+        if not isinstance(request.auth, AccessKey):
             return True
-        name = f"key:{request.auth.prefix}"
-        self._wait = seconds_to_wait(configured_rates(), name, limit=settings.KEY_RATE, at=time.time())
+        limits = {f"key:{request.auth.prefix}": settings.KEY_RATE}
+        if request.user.enterprise is not None:
+            limits[f"enterprise:{request.user.enterprise}"] = settings.ENTERPRISE_RATE
+        rates, at = configured_rates(), time.time()
+        # A call that the first limit refuses does not count against the second.
+        waits = (seconds_to_wait(rates, name, limit=limit, at=at) for name, limit in limits.items())
+        self._wait = next((wait for wait in waits if wait is not None), None)
         return self._wait is None
 
     def wait(self) -> int | None:

@@ -65,6 +65,10 @@ class Device(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def enterprise_id(self) -> str:
+        return self.subsystem.enterprise_id
+
 
 class ExchangeDatabase(models.Model):
     """An ERP database. Its id is stable, unlike one that a restore changes, and names its folder."""

@@ -53,6 +53,8 @@ class TestRead:
             ("FIELD_KEYS", "not-base64!"),
             ("FIELD_KEYS", "c2hvcnQ="),
             ("KEY_RATE", "0"),
+            ("ENTERPRISE_RATE", "10000001"),
+            ("FAILED_KEY_RATE", "0"),
             ("WEB_CONCURRENCY", "many"),
             ("METRICS_ALLOWED_NETWORKS", "10.0.0.1/8"),
             ("SESSION_IDLE_MINUTES", "0"),

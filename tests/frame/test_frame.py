@@ -196,6 +196,9 @@ class TestRate:
         assert 1 <= int(refused.headers["Retry-After"]) <= 60
         assert refused.json()["code"] == "throttled"
 
+    def test_limits_are_on_by_default(self, settings: Any) -> None:
+        assert (settings.KEY_RATE, settings.ENTERPRISE_RATE, settings.FAILED_KEY_RATE) == (12_000, 60_000, 600)
+
     def test_each_key_has_its_own(self, client: Client, settings: Any) -> None:
         settings.KEY_RATE = 1
         assert [client.get(GROUPS, headers=reader()).status_code for _ in range(3)] == [200, 200, 200]

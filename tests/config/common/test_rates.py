@@ -33,6 +33,11 @@ class TestSecondsToWait:
         rates = MemoryRates()
         assert [seconds_to_wait(rates, name, limit=1, at=AT) for name in ("a", "b")] == [None, None]
 
+    def test_names_beyond_the_most_share_a_count_and_none_is_kept_of_them(self) -> None:
+        rates = MemoryRates(most_names=2)
+        assert [rates.count(name, AT) for name in ("a", "b", "c", "d", "a")] == [1, 1, 1, 2, 2]
+        assert (rates.read("b", AT), rates.read("e", AT), rates.read("a", AT + 60)) == (1, 2, 0)
+
 
 class TestRedisRates:
     def test_processes_share_their_counts(self, servers: ServerAddresses) -> None:
