@@ -1,7 +1,5 @@
 """Import a table in the admin: upload, look at what would happen, confirm; then a report."""
 
-import csv
-import io
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +16,7 @@ from sensors.admin.forms import UploadForm
 from sensors.errors import BadLines
 from sensors.models import Sensor
 from sensors.services.imports import ImportPlan, PlannedLine, import_sensors, plan_import
+from sensors.services.sheets import write_csv
 from sensors.services.uploads import drop_upload, keep_upload, read_upload
 from sensors.services.values import SensorValues
 from sensors.services.writing import COLUMNS
@@ -109,15 +108,12 @@ def _import(request: HttpRequest) -> HttpResponse:
 def _download(request: HttpRequest) -> HttpResponse:
     """Answer with every bad line, however many there are."""
     plan = plan_import(read_upload(request.POST["token"], owner=_owner(request)))
-    text = io.StringIO(newline="")
-    writer = csv.writer(text)
-    writer.writerow(["line", "field", "rule"])
-    writer.writerows((fault.line, fault.field, fault.rule) for fault in plan.faults)
+    rows = [("line", "field", "rule"), *((fault.line, fault.field, fault.rule) for fault in plan.faults)]
     headers = {
         "Content-Disposition": 'attachment; filename="bad-lines.csv"',
         "Content-Security-Policy": "sandbox; default-src 'none'",
     }
-    return HttpResponse(text.getvalue(), content_type="text/csv; charset=utf-8", headers=headers)
+    return HttpResponse(write_csv(rows), content_type="text/csv; charset=utf-8", headers=headers)
 
 
 def _owner(request: HttpRequest) -> str:

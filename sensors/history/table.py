@@ -1,14 +1,12 @@
 """History as a CSV table, piece by piece: as long as it may be, only a step of it is in memory."""
 
-import csv
-import io
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
 from sensors.history.reading import PastSignal, read_changes, read_signals
 from sensors.history.values import Period, format_milliseconds
-from sensors.services.sheets import protect
+from sensors.services.sheets import write_csv
 
 COLUMNS = ("sensor_id", "at", "data", "changed", "id", "received_at")
 ROWS_AT_ONCE = 2000
@@ -18,10 +16,10 @@ def write_history(sensors: Sequence[str], period: Period, *, only_changes: bool)
     """Yield the table, newest first; what a spreadsheet would take for a formula has an apostrophe before it."""
     read: Any = read_changes if only_changes else read_signals
     rows: list[PastSignal] = read(sensors, period, limit=ROWS_AT_ONCE)
-    yield _write(chain([COLUMNS], map(_cells, rows)))
+    yield write_csv(chain([COLUMNS], map(_cells, rows)))
     while len(rows) == ROWS_AT_ONCE:
         rows = read(sensors, period, before=rows[-1].key, limit=ROWS_AT_ONCE)
-        yield _write(map(_cells, rows))
+        yield write_csv(map(_cells, rows))
 
 
 def first_and_rest(pieces: Iterator[bytes]) -> Iterator[bytes]:
@@ -32,16 +30,10 @@ def first_and_rest(pieces: Iterator[bytes]) -> Iterator[bytes]:
 def _cells(row: PastSignal) -> Iterable[object]:
     signal = row.signal
     return (
-        protect(signal.sensor_id),
+        signal.sensor_id,
         format_milliseconds(signal.at),
         signal.data,
         "true" if row.changed else "false",
-        protect(signal.id),
+        signal.id,
         format_milliseconds(signal.received_at),
     )
-
-
-def _write(rows: Iterable[Iterable[object]]) -> bytes:
-    text = io.StringIO(newline="")
-    csv.writer(text).writerows(rows)
-    return text.getvalue().encode()

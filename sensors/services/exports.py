@@ -1,14 +1,12 @@
 """Export sensors as CSV, in the columns that the import takes."""
 
-import csv
-import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from django.db.models import QuerySet
 
 from sensors.models import Sensor
 from sensors.selectors import SensorFilter, clients_of, matching_sensors
-from sensors.services.sheets import COLUMNS, protect
+from sensors.services.sheets import COLUMNS, write_csv
 
 ROWS_AT_ONCE = 2000
 
@@ -19,13 +17,13 @@ def export_sensors(wanted: SensorFilter) -> Iterator[bytes]:
 
 def export_rows(wanted: QuerySet[Sensor]) -> Iterator[bytes]:
     """Yield the table piece by piece; the ids of a sensor's clients are separated by spaces."""
-    yield _write([COLUMNS])
+    yield write_csv([COLUMNS])
     sensors = wanted.order_by("pk").values_list(*COLUMNS[:-1])
     rows = list(sensors[:ROWS_AT_ONCE])
     while rows:
         clients = clients_of([row[0] for row in rows])
-        yield _write(
-            (pk, protect(address), protect(notes), "true" if active else "false", timeout, _join(clients.get(pk, [])))
+        yield write_csv(
+            (pk, address, notes, "true" if active else "false", timeout, _join(clients.get(pk, [])))
             for pk, address, notes, active, timeout in rows
         )
         rows = list(sensors.filter(pk__gt=rows[-1][0])[:ROWS_AT_ONCE]) if len(rows) == ROWS_AT_ONCE else []
@@ -33,9 +31,3 @@ def export_rows(wanted: QuerySet[Sensor]) -> Iterator[bytes]:
 
 def _join(client_ids: list[int]) -> str:
     return " ".join(map(str, client_ids))
-
-
-def _write(rows: Iterable[Iterable[object]]) -> bytes:
-    text = io.StringIO(newline="")
-    csv.writer(text).writerows(rows)
-    return text.getvalue().encode()

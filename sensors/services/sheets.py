@@ -25,8 +25,12 @@ MOST_ROWS = 100_000
 LONGEST_LINE = 1_048_576
 """Characters of a line of CSV, so that a file without line ends is not read whole."""
 
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
-_ESCAPED = re.compile(r"'+[=+\-@\t\r]")
+# Where a cell may begin: at the start, and inside of a text behind whatever another spreadsheet takes for the end of a
+# cell or a line. With semicolons between its cells it does not even know our quotes.
+_START = r"(?:^|(?<=[;\t\r\n]))"
+_FORMULA = r"""["']*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]"""  # the wide forms of the four signs too
+_RUNNABLE = re.compile(f"{_START}(?={_FORMULA})")
+_ESCAPED = re.compile(f"{_START}'(?={_FORMULA})")
 _ARCHIVE = b"PK\x03\x04"
 
 
@@ -68,13 +72,20 @@ def stream_sheet(stream: io.BufferedReader) -> Iterator[Line]:
         yield from _read_lines(_read_csv(stream))
 
 
+def write_csv(rows: Iterable[Iterable[object]]) -> bytes:
+    """Write rows of any table that the product hands out; no cell of theirs is run by a spreadsheet."""
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows([protect(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
+    return text.getvalue().encode()
+
+
 def protect(cell: str) -> str:
-    """Keep a spreadsheet from taking text for a formula: an apostrophe before it, which `reveal` takes away again."""
-    return f"'{cell}" if _FORMULA.match(cell) else cell
+    """Keep spreadsheets from taking text for a formula: an apostrophe before it, which `reveal` takes away again."""
+    return _RUNNABLE.sub("'", cell)
 
 
 def reveal(cell: str) -> str:
-    return cell[1:] if _ESCAPED.match(cell) else cell
+    return _ESCAPED.sub("", cell)
 
 
 def _read_lines(rows: Iterable[Row]) -> Iterator[Line]:

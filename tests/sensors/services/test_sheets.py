@@ -1,4 +1,7 @@
+import csv
 import io
+import re
+import time
 import tracemalloc
 from collections.abc import Iterator
 from typing import Any
@@ -9,7 +12,16 @@ from hypothesis import strategies as st
 from openpyxl import Workbook
 
 from config.common.errors import Invalid, TooLarge
-from sensors.services.sheets import LARGEST_FILE, LONGEST_LINE, MOST_ROWS, protect, read_sheet, reveal, stream_sheet
+from sensors.services.sheets import (
+    LARGEST_FILE,
+    LONGEST_LINE,
+    MOST_ROWS,
+    protect,
+    read_sheet,
+    reveal,
+    stream_sheet,
+    write_csv,
+)
 
 HEADER = b"id,address\r\n"
 
@@ -151,14 +163,39 @@ class TestStreamSheet:
 
 
 class TestProtect:
-    @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@a", "\tx", "\rx", "'=1"])
+    @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@a", "\tx", "\rx", "'=1", "\uff1d1"])
     def test_puts_an_apostrophe_before_what_looks_like_a_formula(self, text: str) -> None:
         assert protect(text) == "'" + text
 
-    @pytest.mark.parametrize("text", ["", "1 Gate Street", "'quoted'", "a=b"])
+    @pytest.mark.parametrize(
+        ("text", "written"),
+        [
+            ("a;=1+1", "a;'=1+1"),
+            ("a;-1;b;@x", "a;'-1;b;'@x"),
+            ("a\n=1+1", "a\n'=1+1"),
+            ("a\t+1", "a\t'+1"),
+            ('a;"=1+1"', 'a;\'"=1+1"'),
+            ("=a;=b", "'=a;'=b"),
+        ],
+    )
+    def test_also_where_another_spreadsheet_begins_a_cell(self, text: str, written: str) -> None:
+        """With semicolons between its cells a spreadsheet splits our text there, quoted or not."""
+        assert (protect(text), reveal(written)) == (written, text)
+
+    @pytest.mark.parametrize("text", ["", "1 Gate Street", "'quoted'", "a=b", "a; b", "1;2", "a, -1"])
     def test_leaves_other_text_alone(self, text: str) -> None:
         assert protect(text) == text
 
-    @given(st.text("'=+-@\t\rab", max_size=6))
+    @given(st.text("'=+-@\t\r\n;\"\uff1dab", max_size=8))
     def test_is_undone_exactly(self, text: str) -> None:
         assert reveal(protect(text)) == text
+
+    def test_no_table_of_the_product_is_run_by_a_spreadsheet_with_semicolons(self) -> None:
+        text = write_csv([("a;=1+1", '"=1', "x\n@y", 5, -5, None)]).decode()
+        cells = [cell for line in csv.reader(io.StringIO(text, newline=""), delimiter=";") for cell in line]
+        assert not [cell for cell in cells if re.match("[=+@]", cell)]
+
+    def test_a_long_text_of_quotes_is_written_at_once(self) -> None:
+        began = time.process_time()
+        protect(";'\"" * 100_000 + "'" * 1_000_000)
+        assert time.process_time() - began < 2
