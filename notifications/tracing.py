@@ -9,7 +9,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from config.common.moments import format_moment
-from config.common.sql import among
+from config.common.pages import CHUNK
+from config.common.sql import among, among_numbers
 from config.records.tracing import Step
 from notifications.models import Alert, Attempt, Delivery, Event, ListedSubject, RepeatSession
 from notifications.selectors import attempts_of, find_next_attempt
@@ -23,9 +24,12 @@ def trace_events(correlation_id: str, most: int) -> Iterator[Step]:
     alerts = [subject_of(pk) for pk in _alerts(correlation_id, most).values_list("pk", flat=True)]
     of_alerts = Event.objects.filter(subject__in=among(alerts)) if alerts else Event.objects.none()
     # Attempts are told as such.
-    found = chain(*(rows.exclude(type=ATTEMPTED).order_by("pk")[:most] for rows in (own, of_alerts)))
-    once = {event.pk: event for event in found}
-    return (_happened(once[pk]) for pk in sorted(once)[:most])
+    found = chain(
+        *(rows.exclude(type=ATTEMPTED).order_by("pk").values_list("pk", flat=True)[:most] for rows in (own, of_alerts))
+    )
+    chosen = Event.objects.filter(pk__in=among_numbers(sorted(set(found))[:most])).order_by("pk")
+    # A few at a time: whoever asks stops when they weigh enough.
+    return map(_happened, chosen.iterator(chunk_size=CHUNK))
 
 
 def trace_deliveries(correlation_id: str, most: int) -> Iterator[Step]:

@@ -28,8 +28,9 @@ CHUNK = 20
 """How many rows are in memory beyond a page, where rows may be large."""
 
 RowT = TypeVar("RowT")
+AnswerT = TypeVar("AnswerT")
 Weigh: TypeAlias = Callable[[Sequence[RowT]], Iterable[int]]
-"""How many bytes each of these rows costs; the rows behind the last one that fits are not asked for."""
+"""How many bytes each of these rows costs; asked for one by one, and not beyond the end of the page."""
 
 
 _UNBOUNDED = (TextField, JSONField, BinaryField)
@@ -86,6 +87,25 @@ def page(
     if not more:
         return Page(found, None)
     return Page(found, next_address(request, kind, [column.of(found[-1]) for column in columns]))
+
+
+def present_page(
+    request: Request,
+    rows: "QuerySet[Any, RowT]",
+    *,
+    order: Sequence[str],
+    present: Callable[[Sequence[RowT]], Iterable[AnswerT]],
+) -> Page[AnswerT]:
+    """Read one page of answers that hold more than their rows do: each weighs what it will be in the answer."""
+    shown: list[AnswerT] = []
+
+    def weigh(part: Sequence[RowT]) -> Iterator[int]:
+        for answer in present(part):
+            shown.append(answer)
+            yield len(_encoder.encode(answer))
+
+    found = page(request, rows, order=order, weigh=weigh, most_bytes=PAGE_BYTES)
+    return Page(shown[: len(found.results)], found.next)
 
 
 def take_page(

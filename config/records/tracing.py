@@ -1,12 +1,16 @@
 """The trace: everything that one call, message or job caused, in order of time. Each app registers what it can tell."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+import msgspec
+
 MOST = 1000
 """Of each kind: a call that caused more is told by its beginning."""
+PART_BYTES = 2_097_152
+"""What the data of one app's part may weigh; past it the part ends too."""
 
 
 @dataclass(frozen=True)
@@ -42,5 +46,15 @@ def register_tracing(tracing: Tracing) -> None:
 
 def trace(correlation_id: str, *, may: Callable[[str], bool], most: int = MOST) -> list[Step]:
     """Return the chain in order of time; of two at the same moment the one that causes the other stands first."""
-    found = [step for tracing in _tracings if may(tracing.permission) for step in tracing.find(correlation_id, most)]
-    return sorted(found, key=lambda step: step.at)
+    parts = [tracing.find(correlation_id, most) for tracing in _tracings if may(tracing.permission)]
+    return sorted((step for part in parts for step in _within_bytes(part)), key=lambda step: step.at)
+
+
+def _within_bytes(steps: Iterable[Step]) -> Iterator[Step]:
+    """Take steps until they weigh too much, but at least one."""
+    used = 0
+    for place, step in enumerate(steps):
+        used += len(msgspec.json.encode(step.data, enc_hook=str))
+        if place and used > PART_BYTES:
+            return
+        yield step

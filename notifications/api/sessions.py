@@ -6,7 +6,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.common.pages import Page, next_address, page
+from config.common.pages import page, present_page
 from config.records.authentication import actor_of
 from config.records.frame import ApiView
 from config.records.schema import PAGE_PARAMETERS
@@ -37,10 +37,9 @@ from notifications.sessions.lifecycle import (
     save_session,
 )
 from notifications.sessions.operating import repeat_now, require_moved, revive_sessions, shift_sessions
-from notifications.sessions.presentation import get_session, present_session, present_with_timelines
+from notifications.sessions.presentation import get_session, present_in_parts, present_session, present_with_timelines
 from notifications.sessions.themes import create_theme, delete_theme, rotate_secret, update_theme
 
-LARGEST_PAGE = 4 * 1_048_576
 """A page ends before its records are longer than this, if it has one session."""
 
 
@@ -135,8 +134,9 @@ class SessionsView(SessionApiView):
         """List sessions, newest first. A page with long records holds fewer of them."""
         asked = SessionQuery(data=request.query_params)
         asked.is_valid(raise_exception=True)
-        found = _cut(request, page(request, RepeatSession.objects.filter(**asked.validated_data), order=ORDER))
-        return Response({"results": present_with_timelines(found.results), "next": found.next})
+        rows = RepeatSession.objects.filter(**asked.validated_data)
+        found = present_page(request, rows, order=["-id"], present=present_in_parts)
+        return Response({"results": found.results, "next": found.next})
 
     @extend_schema(
         operation_id="sessions_create",
@@ -240,9 +240,6 @@ class ReviveView(SessionApiView):
         return Response(present_session(session_id))
 
 
-ORDER = ["-id"]
-
-
 def _known(session_id: int) -> list[int]:
     return [get_session(session_id).pk]
 
@@ -253,15 +250,3 @@ def _theme(number: int, secret: str | None) -> dict[str, Any]:
         raise ThemeNotFound
     shown = present_theme(theme)
     return shown if secret is None else {**shown, "secret": secret}
-
-
-def _cut(request: Request, found: Page[RepeatSession]) -> Page[RepeatSession]:
-    """End a page where its records would become too long to be answered at once."""
-    total = 0
-    for place, session in enumerate(found.results):
-        total += session.length
-        if place and total > LARGEST_PAGE:
-            kept = found.results[:place]
-            kind = f"{RepeatSession._meta.label}:{','.join(ORDER)}"
-            return Page(kept, next_address(request, kind, [kept[-1].pk]))
-    return found

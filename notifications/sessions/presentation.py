@@ -1,7 +1,7 @@
 """Sessions as callers and webhooks see them."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.db.models import F, Window
@@ -15,6 +15,8 @@ from notifications.sessions.records import read_records
 from notifications.sessions.timeline import LONGEST_TIMELINE
 
 CREATED = "created"
+PART_BYTES = 1_048_576
+"""Records of several sessions that are read at once."""
 
 
 def describe(session: RepeatSession, records: Sequence[Any]) -> dict[str, Any]:
@@ -45,6 +47,19 @@ def present_with_timelines(sessions: Sequence[RepeatSession]) -> list[dict[str, 
         {**describe(session, records[session.pk]), "timeline": [_created(session), *steps[session.pk]]}
         for session in sessions
     ]
+
+
+def present_in_parts(sessions: Sequence[RepeatSession]) -> Iterator[dict[str, Any]]:
+    """Return the same one after the other, never with more than a few megabytes of records in memory."""
+    part: list[RepeatSession] = []
+    length = 0
+    for session in sessions:
+        if part and length + session.length > PART_BYTES:
+            yield from present_with_timelines(part)
+            part, length = [], 0
+        part.append(session)
+        length += session.length
+    yield from present_with_timelines(part)
 
 
 def get_session(session_id: int) -> RepeatSession:

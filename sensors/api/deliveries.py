@@ -1,7 +1,7 @@
 """What clients were told, or are still to be told: by sensor, by client, and one by one."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config.common.moments import format_moment
-from config.common.pages import next_address, page, read_cursor, read_limit
+from config.common.pages import PAGE_BYTES, next_address, present_page, read_cursor, read_limit, take_page
 from config.common.sql import among_numbers
 from config.records.authentication import actor_of
 from config.records.frame import ApiView
@@ -64,7 +64,7 @@ class SensorDeliveriesView(ApiView):
         """List the messages about a sensor, newest first; also those that list it among others."""
         check_sensor(sensor_id, owner=owner_of_sensors(request))
         found, address = _page_about(request, subject_of(sensor_id))
-        return Response({"results": _present(found), "next": address})
+        return Response({"results": found, "next": address})
 
 
 class ClientDeliveriesView(ApiView):
@@ -80,8 +80,9 @@ class ClientDeliveriesView(ApiView):
     def get(self, request: Request, client_id: int) -> Response:
         """List the messages to a client, newest first."""
         check_client(request, client_id)
-        found = page(request, _rows(_visible(request).filter(endpoint__client=client_id)), order=["-id"])
-        return Response({"results": _present(found.results), "next": found.next})
+        rows = _rows(_visible(request).filter(endpoint__client=client_id))
+        found = present_page(request, rows, order=["-id"], present=_present)
+        return Response({"results": found.results, "next": found.next})
 
 
 class DeliveryView(ApiView):
@@ -180,13 +181,20 @@ def _answer(deliveries: QuerySet[Delivery], delivery_id: int, status: int = 200)
     return Response(_present([row])[0], status=status)
 
 
-def _page_about(request: Request, subject: str) -> tuple[list[Any], str | None]:
+def _page_about(request: Request, subject: str) -> tuple[list[DeliveryAnswer], str | None]:
     """Read a page of what names a subject: its own messages and the lists."""
     limit, seen = read_limit(request), read_cursor(request, ABOUT)
     newest = newest_about(_visible(request), subject, limit=limit + 1, before=None if seen is None else seen[0])
-    rows = _rows(Delivery.objects.filter(pk__in=among_numbers(newest[:limit]))).order_by("-pk")
-    address = next_address(request, ABOUT, [newest[limit - 1]]) if len(newest) > limit else None
-    return list(rows), address
+    shown: list[DeliveryAnswer] = []
+
+    def weigh(part: Sequence[int]) -> Iterator[int]:
+        rows = _rows(Delivery.objects.filter(pk__in=among_numbers(part))).order_by("-pk")
+        for answer in _present(rows):
+            shown.append(answer)
+            yield len(msgspec.json.encode(answer))
+
+    found, more = take_page(newest, limit=limit, weigh=weigh, most_bytes=PAGE_BYTES)
+    return shown[: len(found)], next_address(request, ABOUT, [found[-1]]) if more else None
 
 
 def _present(rows: Iterable[Any]) -> list[DeliveryAnswer]:

@@ -1,16 +1,20 @@
 """`/coordination/events/`: how far each change set is, and what a person decides of one that could not be undone."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.common.pages import page
+from config.common.pages import present_page
 from config.records.authentication import actor_of
 from config.records.frame import ApiView
 from config.records.schema import PAGE_PARAMETERS
 from config.records.scopes import Scope
 from processes.coordination.api import shapes
+from processes.coordination.models import AppEvent
 from processes.coordination.presenting import present_event
 from processes.coordination.selectors import events_in, get_event, view_events
 from processes.coordination.statuses import BY_TITLE
@@ -30,11 +34,13 @@ class EventsView(ApiView):
         """List events, newest first; the steps are those of the Writer and the Coordinator."""
         asked = shapes.EventQuery(data=request.query_params)
         asked.is_valid(raise_exception=True)
-        found = page(request, events_in(BY_TITLE.get(asked.validated_data.get("status", ""))), order=["-id"])
-        at = timezone.now()
-        return Response(
-            {"results": [present_event(view, at=at) for view in view_events(found.results)], "next": found.next}
-        )
+        rows, at = events_in(BY_TITLE.get(asked.validated_data.get("status", ""))), timezone.now()
+
+        def present(part: Sequence[AppEvent]) -> list[Any]:
+            return [present_event(view, at=at) for view in view_events(part)]
+
+        found = present_page(request, rows, order=["-id"], present=present)
+        return Response({"results": found.results, "next": found.next})
 
 
 class EventView(ApiView):

@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config.common.moments import cut_to_milliseconds
-from config.common.pages import page
+from config.common.pages import present_page
 from config.common.streaming import stream
 from config.records.authentication import Principal, principal_of
 from config.records.frame import ApiView
@@ -64,8 +64,8 @@ class ProcessesView(ApiView):
         """List processes, newest first: a database's own, or with `operations` all."""
         database = _own_database(request)
         rows = ExchangeProcess.objects.all() if database is None else ExchangeProcess.objects.filter(database=database)
-        found = page(request, rows, order=["-started_at"])
-        return Response({"results": present_processes(found.results), "next": found.next})
+        found = present_page(request, rows, order=["-started_at"], present=present_processes)
+        return Response({"results": found.results, "next": found.next})
 
     @extend_schema(
         operation_id="exchange_start",

@@ -410,22 +410,37 @@ class TestList:
     def test_comes_in_pages_that_end_early_when_records_are_long(
         self, caller: Caller, begin: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("notifications.api.sessions.LARGEST_PAGE", 100)
-        begin("x" * 60)
-        for size in (10, 60, 60):
+        monkeypatch.setattr("config.common.pages.PAGE_BYTES", 2500)
+        begin("x" * 1500, length_limit=2000)
+        for size in (10, 1500, 1500):
             caller("POST", "/sessions/", {"theme": 7, "records": ["x" * size]})
         sizes, path = [], "/sessions/?limit=3"
         while path:
             found = caller("GET", path).json()
             sizes.append([len(row["records"][0]) for row in found["results"]])
             path = found["next"]
-        assert sizes == [[60], [60, 10], [60]]
+        assert sizes == [[1500], [1500, 10], [1500]]
+
+    def test_a_page_of_long_timelines_ends_early_too(
+        self, caller: Caller, begin: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("config.common.pages.PAGE_BYTES", 20_000)
+        begin("x")
+        for _ in range(2):
+            caller("POST", "/sessions/", {"theme": 7, "records": ["x"]})
+        for session in RepeatSession.objects.all():
+            SessionStep.objects.bulk_create(
+                [SessionStep(session=session, what="failed", detail="y" * 300) for _ in range(40)]
+            )
+        found = caller("GET", "/sessions/").json()
+        assert len(found["results"]) == 1
+        assert len(caller("GET", found["next"]).json()["results"]) == 1
 
     def test_costs_the_same_for_many(self, caller: Caller, begin: Any, django_assert_max_num_queries: Any) -> None:
         begin(1)
         for number in range(20):
             caller("POST", "/sessions/", {"theme": 7, "records": [number]})
-        with django_assert_max_num_queries(5):
+        with django_assert_max_num_queries(8):  # records and timelines are read for twenty sessions at a time
             assert len(caller("GET", "/sessions/").json()["results"]) == 21
 
 

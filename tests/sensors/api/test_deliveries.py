@@ -279,3 +279,21 @@ class TestPing:
         assert [each("POST", path, {}).status_code for each in callers] == [401, 403, 403]
         assert signed_in("viewer").post(f"/api/v1{path}").status_code == 403
         assert registrar("POST", "/clients/999999/ping/", {}).json()["code"] == "client_not_found"
+
+
+class TestBytes:
+    def test_a_page_ends_when_attempts_weigh_enough(
+        self, reader: Caller, owner: Client, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        made = [make_delivery("0xA", owner, status="delivered", due_at=None) for _ in range(3)]
+        for delivery in made:
+            attempted(delivery, 500)
+        monkeypatch.setattr("config.common.pages.PAGE_BYTES", 100)
+        monkeypatch.setattr("sensors.api.deliveries.PAGE_BYTES", 100)
+        for path in ("/sensors/0xA/deliveries/", f"/clients/{owner.pk}/deliveries/"):
+            seen, address = [], path
+            while address:
+                found = reader("GET", address).json()
+                seen.append([(row["id"], len(row["attempts"])) for row in found["results"]])
+                address = found["next"]
+            assert seen == [[(delivery.pk, 1)] for delivery in reversed(made)]

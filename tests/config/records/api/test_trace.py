@@ -112,7 +112,7 @@ class TestTrace:
                 owe_state(endpoint, f"thing/{number}")
                 raised(subject=f"s{number}")
         answer(*claim())
-        with django_assert_max_num_queries(20):
+        with django_assert_max_num_queries(21):
             operator("GET", f"/trace/{CHAIN}/")
 
 
@@ -132,3 +132,14 @@ class TestAccess:
             create_key(name="new", actor="test", scopes=["operations"])
         browser = signed_in(group)
         assert len(browser.get(f"/api/v1/trace/{CHAIN}/").json()["results"]) == count
+
+
+class TestBytes:
+    def test_a_part_ends_when_its_data_weighs_enough(self, operator: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+        with correlated(CHAIN):
+            tell(5)
+            raised()
+        whole = kinds(operator)
+        monkeypatch.setattr("config.records.tracing.PART_BYTES", 1)
+        assert whole.count("event") > 1
+        assert [kinds(operator).count(kind) for kind in ("event", "alert")] == [1, 1]

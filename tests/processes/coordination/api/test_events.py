@@ -122,3 +122,17 @@ class TestResolve:
         made = make(wanted("DummyItem", "insert", name="x"))
         answer = call("POST", f"{PATH}{made.event}/resolve/", body)
         assert (answer.status_code, list(answer.json()["data"]["fields"])) == (400, [field])
+
+
+class TestBytes:
+    def test_a_page_ends_when_readers_and_steps_weigh_enough(
+        self, call: Caller, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        events = [make(wanted("DummyItem", "insert", name="x")).event for _ in range(3)]
+        monkeypatch.setattr("config.common.pages.PAGE_BYTES", 100)
+        seen, path = [], PATH
+        while path:
+            found = call("GET", path).json()
+            seen.append([row["id"] for row in found["results"]])
+            path = found["next"]
+        assert seen == [[event] for event in reversed(events)]

@@ -127,3 +127,17 @@ class TestDocument:
     def test_describes_the_reads(self, paths: Any) -> None:
         assert set(paths["/api/v1/exchange/processes/"]) == {"get", "post"}
         assert set(paths["/api/v1/exchange/processes/{process_id}/"]) == {"get"}
+
+
+class TestBytes:
+    def test_a_page_ends_when_messages_and_logs_weigh_enough(
+        self, scene: Scene, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        processes = several(scene, 3)
+        monkeypatch.setattr("config.common.pages.PAGE_BYTES", 100)
+        seen, path = [], "/exchange/processes/"
+        while path:
+            _, found = scene.call("GET", path.removeprefix("http://testserver/api/v1"), of=scene.database.id)
+            seen.append([row["id"] for row in found["results"]])
+            path = found["next"]
+        assert seen == [[process] for process in processes]
