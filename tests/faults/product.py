@@ -111,10 +111,10 @@ class Product:
         status, _, body = self._call("GET", path, "", headers)
         return status, body
 
-    def call(self, method: str, path: str, body: Any = None, *, key: str) -> tuple[int, Any]:
+    def call(self, method: str, path: str, body: Any = None, *, key: str, seconds: float = 10) -> tuple[int, Any]:
         """Call the API with a key; return the status and the answer."""
         headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
-        status, _, answer = self._call(method, path, "" if body is None else json.dumps(body), headers)
+        status, _, answer = self._call(method, path, "" if body is None else json.dumps(body), headers, seconds)
         return status, json.loads(answer or "null")
 
     def sign_in(self, name: str, password: str) -> int:
@@ -125,8 +125,10 @@ class Product:
         headers = {"Cookie": f"csrftoken={token}", "Content-Type": "application/x-www-form-urlencoded"}
         return self._call("POST", "/admin/login/", form, headers)[0]
 
-    def _call(self, method: str, path: str, body: str, headers: Mapping[str, str]) -> tuple[int, str, str]:
-        caller = http.client.HTTPConnection(HOST, self.port, timeout=10)
+    def _call(
+        self, method: str, path: str, body: str, headers: Mapping[str, str], seconds: float = 10
+    ) -> tuple[int, str, str]:
+        caller = http.client.HTTPConnection(HOST, self.port, timeout=seconds)
         try:
             caller.request(method, path, body, dict(headers))
             answer = caller.getresponse()

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pika
@@ -52,9 +53,17 @@ class Broker:
 
 @pytest.fixture
 def broker(settings: Any, servers: Any) -> Iterator[Broker]:
-    """The real broker with empty queues of signals; other fixtures take their time, and nobody tends it."""
+    """The real broker with empty queues of signals."""
     settings.AMQP_URL = servers.amqp
-    parameters = pika.URLParameters(servers.amqp)
+    with connected(servers.amqp) as channel:
+        channel.confirm_delivery()
+        yield Broker(channel)
+
+
+@contextmanager
+def connected(url: str) -> Iterator[BlockingChannel]:
+    """A channel with empty queues of signals; whoever has it takes their time, and nobody tends it."""
+    parameters = pika.URLParameters(url)
     parameters.heartbeat = 0
     connection = pika.BlockingConnection(parameters)
     channel = connection.channel()
@@ -62,8 +71,7 @@ def broker(settings: Any, servers: Any) -> Iterator[Broker]:
     declare_history_queue(channel)
     channel.queue_purge(QUEUE)
     channel.queue_purge(HISTORY)
-    channel.confirm_delivery()
-    yield Broker(channel)
+    yield channel
     connection.close()
 
 

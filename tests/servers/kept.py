@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,6 +49,11 @@ class KeptProcess:
     def is_alive(self) -> bool:
         """Tell whether the process or anything it started still runs."""
         return self._keeper.poll() is None
+
+    def signal_all(self, number: signal.Signals) -> None:
+        """Send a signal to the process and to whatever it has started, at once and not by way of its keeper."""
+        for pid in _descendants(self._keeper.pid):
+            os.kill(pid, number)
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to the process."""
@@ -111,3 +116,10 @@ def _start_keeper(order: Order, *, log: Path, environment: Mapping[str, str]) ->
             # Ctrl-C in the terminal is for the tests alone.
             start_new_session=True,
         )
+
+
+def _descendants(pid: int) -> Iterator[int]:
+    for listed in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in listed.read_text().split():
+            yield int(child)
+            yield from _descendants(int(child))

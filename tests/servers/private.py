@@ -8,7 +8,8 @@ import subprocess
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -78,6 +79,16 @@ class PrivateServer(ABC):
     def kill(self) -> None:
         """End the server like a power cut, with every process it started."""
         self._end_by(signal.SIGKILL)
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Let every process of the server stand still: connections stay open, and nobody answers."""
+        assert self._process is not None
+        self._process.signal_all(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.signal_all(signal.SIGCONT)
 
     def close(self) -> None:
         """Take the server down for good, whatever it is doing; a start in another thread fails."""
