@@ -97,6 +97,7 @@ class Environment:
     history_batch: int
     history_seconds: int
     history_retention_months: int
+    history_spool_gb: int
     finished_instance_days: int
     coordination_deadline: int
     coordination_parallel: int
@@ -164,6 +165,7 @@ def read(variables: Mapping[str, str]) -> Environment:
         session_idle_minutes=source.integer("SESSION_IDLE_MINUTES", 480, 1, 20_160),
         history_batch=source.integer("HISTORY_BATCH", 50_000, 1, 60_000),
         history_seconds=source.integer("HISTORY_SECONDS", 5, 1, 60),
+        history_spool_gb=source.integer("HISTORY_SPOOL_GB", 10, 1, 100_000),
         history_retention_months=source.integer("HISTORY_RETENTION_MONTHS", 0, 0, 1200),
         finished_instance_days=source.integer("FINISHED_INSTANCE_DAYS", 0, 0, 36_500),
         coordination_deadline=source.integer("COORDINATION_DEADLINE", 300, 1, 86_400),

@@ -267,6 +267,7 @@ DELIVERY_DAYS = ENV.delivery_days
 SESSION_WORKERS = ENV.session_workers
 HISTORY_BATCH = ENV.history_batch
 HISTORY_SECONDS = ENV.history_seconds
+HISTORY_SPOOL_GB = ENV.history_spool_gb
 HISTORY_RETENTION_MONTHS = ENV.history_retention_months
 # How long finished instances of workflows are kept; 0: for ever.
 FINISHED_INSTANCE_DAYS = ENV.finished_instance_days

@@ -3,12 +3,15 @@
 The broker refuses every publisher when its disk is full, and then states and notifications would stand still. So it
 holds `MOST_QUEUED` batches at most; older ones are packed into the spool, from where they are carried into history as
 soon as the store is back. Nothing is dropped: what grows is the spool, by about 20 bytes for each signal, and an alert
-says how large it is.
+says how large it is. It has no bound of its own: a thousand signals a second are 1.7 GB a day, so there are days to
+bring the store back, and past any bound either signals that were accepted would be lost or the broker's disk would fill
+instead, which stops states and notifications. A second alert, at `HISTORY_SPOOL_GB`, says that the days are over soon.
 """
 
 from collections.abc import Iterable, Iterator
 
 import structlog
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Count, Sum
 from django.db.models.functions import Length
@@ -25,9 +28,15 @@ MOST_QUEUED = 1000
 MOST_MOVED = 500
 MOST_MOVED_BYTES = 32 << 20
 PACKED_BYTES = 1 << 20
+GIGABYTE = 1 << 30
 BACKLOG = "history.backlog"
 SUBJECT = "engine/clickhouse"
+LARGE = "history.spool_large"
 TITLE = gettext_noop("History is away for long: %(megabytes)s MB of signals wait for it in the database")
+LARGE_TITLE = gettext_noop(
+    "History is away for too long: the database's disk fills with its signals, %(megabytes)s MB by now. "
+    "Bring ClickHouse back or make room"
+)
 
 MOVED = Counter("postern_history_overflow", "Batches moved from the queue of history into the database")
 
@@ -58,6 +67,7 @@ def close_backlog() -> None:
     """Say that nothing waits any more, once the spool is empty."""
     if not HistorySpool.objects.exists():
         heal(BACKLOG, SUBJECT)
+        heal(LARGE, SUBJECT)
 
 
 def _fetch(channel: BlockingChannel, queue: str, most: int) -> tuple[list[bytes], int]:
@@ -87,5 +97,8 @@ def _bundles(bodies: Iterable[bytes]) -> Iterator[list[bytes]]:
 
 def _raise_alert() -> None:
     spooled = HistorySpool.objects.aggregate(rows=Count("pk"), size=Sum(Length("batch")))
-    megabytes = (spooled["size"] or 0) / (1 << 20)
-    raise_alert(BACKLOG, SUBJECT, TITLE, {"megabytes": f"{megabytes:.1f}", "rows": spooled["rows"]})
+    size = spooled["size"] or 0
+    detail = {"megabytes": f"{size / (1 << 20):.1f}", "rows": spooled["rows"]}
+    raise_alert(BACKLOG, SUBJECT, TITLE, detail)
+    if size >= settings.HISTORY_SPOOL_GB * GIGABYTE:
+        raise_alert(LARGE, SUBJECT, LARGE_TITLE, detail)

@@ -98,6 +98,25 @@ class TestMoveOverflow:
         alert.refresh_from_db()
         assert alert.status == "resolved"
 
+    def test_a_spool_that_fills_the_disk_is_an_alert_of_its_own(
+        self, queue: Queue, mover: BlockingChannel, settings: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        queue.send(*([signal(n)] for n in range(5)))
+        move_overflow(mover, queue.name)
+        size = len(HistorySpool.objects.get().batch)
+        settings.HISTORY_SPOOL_GB = 2
+        monkeypatch.setattr(overflow, "GIGABYTE", size)
+        queue.send([signal(5)])
+        move_overflow(mover, queue.name)
+        assert not Alert.objects.filter(kind="history.spool_large").exists(), "of two times the size a little lacks"
+        queue.send([signal(6)])
+        move_overflow(mover, queue.name)
+        alert = Alert.objects.get(kind="history.spool_large")
+        assert (alert.status, alert.subject) == ("open", "engine/clickhouse")
+        drain_spool_once()
+        alert.refresh_from_db()
+        assert alert.status == "resolved"
+
 
 def test_the_consumer_keeps_the_queue_short_while_the_store_is_away_and_loses_nothing(
     queue: Queue, monkeypatch: pytest.MonkeyPatch
