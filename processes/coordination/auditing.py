@@ -24,7 +24,7 @@ from processes.coordination.models import AppEvent, AppEventPayload, WriterEvent
 from processes.coordination.models.writer import COMMITS, ROLLBACKS, TABLES
 from processes.coordination.reader import models as reader
 from processes.coordination.routing import alias_of, reader_names
-from processes.coordination.snapshot import Snapshot, changes_of, chunks, one_state
+from processes.coordination.snapshot import Snapshot, chunks, one_state, rows_of
 from processes.coordination.statuses import EventStatus
 from processes.coordination.tables import values_of
 from processes.coordination.upkeep import slimmed
@@ -241,7 +241,7 @@ def _under_way() -> Q:
 
 def _touched(events: Q) -> set[Key]:
     found = AppEvent.objects.filter(events).order_by("pk")
-    return {change.key for event in found.iterator(1000) for change in changes_of(event)}
+    return {row for event in found.iterator(1000) for row in rows_of(event)}
 
 
 def _differing_rows(name: str, left_out: set[Key]) -> Iterator[tuple[Key, Finding]]:

@@ -1,13 +1,27 @@
 """What a payload carries: one change of one row, with the values before and after it; and many of them as one."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+import structlog
 from django.core.exceptions import ValidationError
 
 from processes.coordination.entities import BY_NAME, Entity, Key, Op, Values
+
+# What reading JSON of any other shape may raise: no JSON, nested too deeply, a number where an object should be.
+_OTHER_SHAPES = (
+    msgspec.MsgspecError,
+    ValidationError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    ValueError,
+    RecursionError,
+)
+
+log = structlog.get_logger(__name__)
 
 
 class Unreadable(Exception):
@@ -47,7 +61,25 @@ def read_content(content: str) -> RowChange:
         entity = BY_NAME[told["entity"]]
         before, after = (entity.read_values(told[side]) for side in ("before", "after"))
         return RowChange(entity, entity.read_key(told["id"]), before, after)
-    except (msgspec.MsgspecError, ValidationError, KeyError, TypeError) as error:
+    except _OTHER_SHAPES as error:
+        raise Unreadable(f"{error!r}"[:200]) from error
+
+
+def read_readable(contents: Iterable[str]) -> Iterator[RowChange]:
+    """Read payloads for those who look at many events: one that cannot be read is logged and passed over."""
+    for content in contents:
+        try:
+            yield read_content(content)
+        except Unreadable as error:
+            log.error("coordination.unreadable_payload", error=str(error))
+
+
+def read_row(content: str) -> Key:
+    """Return the row that a payload changes, though its values may not be readable."""
+    try:
+        told = msgspec.json.decode(content)
+        return BY_NAME[told["entity"]].name, str(told["id"])
+    except _OTHER_SHAPES as error:
         raise Unreadable(f"{error!r}"[:200]) from error
 
 
@@ -56,7 +88,7 @@ def read_touched(content: str) -> set[Key]:
     try:
         told = msgspec.json.decode(content)
         return BY_NAME[told["entity"]].touched(told["id"], told["before"], told["after"])
-    except (msgspec.MsgspecError, KeyError, TypeError) as error:
+    except _OTHER_SHAPES as error:
         raise Unreadable(f"{error!r}"[:200]) from error
 
 

@@ -3,10 +3,12 @@
 The Writer's tables are ahead of its readers: they hold changes of events that are under way, and of cancelled ones that
 could not be taken back. A row that such an event has touched is shown as it was before the first of them, or as a later
 event that was committed has left it. What is decided to be committed counts as committed: that is never taken back.
+A payload that cannot be read says nothing of its row, which is shown as the Writer has it; the other rows do not wait
+for it.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -14,7 +16,7 @@ from typing import Any
 from django.db import connection, transaction
 
 from config.common.sql import among_numbers
-from processes.coordination.content import RowChange, fold, read_content
+from processes.coordination.content import RowChange, Unreadable, fold, read_readable, read_row
 from processes.coordination.entities import SENSOR_LINK, Entity, Key, Values
 from processes.coordination.gateway.reading import writer_rows
 from processes.coordination.models import AppEvent, WriterEvent
@@ -104,8 +106,22 @@ def changes_of(event: AppEvent) -> list[RowChange]:
     """Return what an event does to each row; of one that is not filled yet the change log says it."""
     if event.changes is not None:
         return fold(read_changes(event.changes)[0])
-    contents = event.payloads.order_by("pk").values_list("content", flat=True)
-    return fold(read_content(content) for content in contents)
+    return fold(read_readable(_contents(event)))
+
+
+def rows_of(event: AppEvent) -> set[Key]:
+    """Return the rows that an event changes, also those of which only the name can be read."""
+    if event.changes is not None:
+        return {change.key for change in changes_of(event)}
+    found: set[Key] = set()
+    for content in _contents(event):
+        with suppress(Unreadable):
+            found.add(read_row(content))
+    return found
+
+
+def _contents(event: AppEvent) -> Iterable[str]:
+    return event.payloads.order_by("pk").values_list("content", flat=True)
 
 
 def _writer_rows(entity: Entity) -> Iterator[tuple[Any, Values]]:

@@ -25,7 +25,7 @@ from processes.coordination.admin.words import (
     status_badge,
     verdict_badge,
 )
-from processes.coordination.content import RowChange, read_content
+from processes.coordination.content import RowChange, read_readable
 from processes.coordination.models import AppEvent, AppEventPayload
 from processes.coordination.reasons import say
 from processes.coordination.selectors import EventView, ReaderView, view_events
@@ -113,7 +113,7 @@ def build_event_page(request: HttpRequest, event: AppEvent, *, may_resolve: bool
     (view,) = view_events([event], with_readers_steps=True)
     is_failed = view.status == EventStatus.COMPENSATION_FAILED
     payloads = AppEventPayload.objects.filter(app_event=event)
-    shown = [_payload(read_content(content)) for content in _first(payloads)]
+    shown = [_payload(change) for change in read_readable(_first(payloads))]
     return EventPage(
         view=view,
         badge=status_badge(view),

@@ -108,6 +108,15 @@ class TestWhileOneWaits:
         found = look(at=timezone.now() + LATER)
         assert (found.findings, found.left_out) == ([], {("Sensor", "0xA")})
 
+    def test_rows_of_which_only_the_name_can_be_read_are_left_out_too(self, three: list[int]) -> None:
+        row = DummyItem.objects.earliest("pk").pk
+        made = make(wanted("DummyItem", "update", row, name="under way"))
+        content = f'{{"entity": "DummyItem", "id": {row}, "before": 7, "after": 8}}'
+        AppEventPayload.objects.filter(app_event=made.event).update(content=content)
+        found = look(at=timezone.now())
+        assert ("DummyItem", str(row)) in found.left_out
+        assert not [finding for finding in found.findings if "differs" in finding.kind]
+
     def test_the_alert_says_how_much_was_left_out(self, three: list[int]) -> None:
         let_sensor_wait()
         FAULTS["row that differs"](three[1])

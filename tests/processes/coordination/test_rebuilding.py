@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from processes.coordination.models import WriterEvent
+from processes.coordination.models import AppEventPayload, WriterEvent
 from processes.coordination.models.writer import TABLES
 from processes.coordination.reader import models as reader
 from processes.coordination.rebuilding import build_new_reader, rebuild_reader
@@ -57,6 +57,19 @@ class TestRebuildReader:
         cast.settle()
         assert status_of(made.event) == EventStatus.COMMITTED
         assert theirs("DummyItem") == ours("DummyItem")
+
+    @pytest.mark.embedded
+    @pytest.mark.parametrize("content", ["{", '{"entity": "Stranger", "id": 1}', '{"entity": "DummyItem", "id": 1}'])
+    def test_a_payload_that_nobody_can_read_holds_up_nothing(self, content: str) -> None:
+        cast = Cast()
+        make(wanted("DummyItem", "insert", name="committed"))
+        cast.settle()
+        made = make(wanted("DummyItem", "insert", name="new"), wanted("DummyItem", "insert", name="other"))
+        first = AppEventPayload.objects.filter(app_event=made.event).earliest("pk")
+        AppEventPayload.objects.filter(pk=first.pk).update(content=content)
+        rebuild_reader("main")
+        found = [each["name"] for each in theirs("DummyItem").values()]
+        assert found == ["committed", "new"], "of the unreadable one the Writer's row stands, the other is left out"
 
     @pytest.mark.parametrize("turns", range(2, 12, 2))
     def test_at_any_moment_of_an_event_both_sides_end_equal(self, turns: int) -> None:
