@@ -188,12 +188,6 @@ SMS_BODY = ENV.sms_body
 ADMIN_EMAIL = ENV.admin_email
 ADMIN_PHONE = ENV.admin_phone
 
-CHANNEL_LAYERS = {
-    "default": {"BACKEND": "channels_redis.core.RedisChannelLayer", "CONFIG": {"hosts": [REDIS_URL]}}
-    if REDIS_URL
-    else {"BACKEND": "channels.layers.InMemoryChannelLayer"},
-}
-
 if ENV.email_url:
     EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     EMAIL_HOST = ENV.email_url.hostname

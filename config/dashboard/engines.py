@@ -79,9 +79,7 @@ def _words() -> dict[str, _Words]:
             gettext("signals and background work"),
             gettext("embedded: signals by REST, work in the server"),
         ),
-        "redis": _Words(
-            "Redis", gettext("live pages and rate limits"), gettext("embedded: in the memory of the server")
-        ),
+        "redis": _Words("Redis", gettext("rate limits"), gettext("embedded: in the memory of the server")),
         "clickhouse": _Words("ClickHouse", gettext("history"), gettext("embedded: history in the database")),
     }
 

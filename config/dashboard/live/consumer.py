@@ -17,7 +17,7 @@ log = structlog.get_logger(__name__)
 
 
 class DashboardConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels has no types
-    # The pulse sends to its own sockets: no layer, so that Redis may be away.
+    # The pulse sends to its own sockets: there is no layer, so that Redis may be away, or silent.
     channel_layer_alias = None
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:

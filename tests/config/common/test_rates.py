@@ -6,6 +6,7 @@ import pytest
 
 from config.common.rates import MemoryRates, RedisRates, seconds_to_wait
 from tests.conftest import ServerAddresses
+from tests.servers.redis import RedisServer
 
 AT = 1_800_000_010.5
 """Ten and a half seconds into a minute."""
@@ -66,6 +67,15 @@ class TestRedisRates:
             rates.count("a", AT)
         assert first < 2
         assert time.monotonic() - began - first < 0.2, "only the first call has waited"
+
+    def test_a_redis_that_stands_still_with_its_connections_open_holds_nobody_up(self) -> None:
+        with RedisServer() as server:
+            rates = RedisRates(server.url)
+            assert rates.count("a", AT) == 1
+            with server.frozen():
+                began = time.monotonic()
+                assert [rates.count("a", AT) for _ in range(50)] == list(range(1, 51))
+                assert time.monotonic() - began < 2
 
     def test_comes_back_to_redis(self, servers: ServerAddresses) -> None:
         now = 100.0
