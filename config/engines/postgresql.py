@@ -4,11 +4,15 @@ from typing import Any
 
 import psycopg
 from django.db import connection
+from psycopg import sql
 
 from config.engines.quorum import QuorumConnection
 
 HEALTH_SECONDS = 2
 """libpq takes a second as two."""
+PROBE_SECONDS = 10
+PROBE_ROWS = 50_000
+"""About a megabyte and a half of them, more than the server may keep in memory for the statement."""
 
 
 def connect(**options: Any) -> psycopg.Connection[Any]:
@@ -20,3 +24,13 @@ def connect(**options: Any) -> psycopg.Connection[Any]:
 def health() -> None:
     """Raise unless a server lets a client in and, where it has standbys, they confirm a commit."""
     connect(connect_timeout=HEALTH_SECONDS).close()
+
+
+def probe_disk() -> None:
+    """Let the server write a temporary file where its tables are, as every large sort does; a full disk refuses.
+
+    A row that is written proves nothing: it may find room in a page that is there already.
+    """
+    options = f"-c work_mem=64kB -c statement_timeout={PROBE_SECONDS}s"
+    with connect(connect_timeout=HEALTH_SECONDS, options=options) as session:
+        session.execute(sql.SQL("SELECT count(*) FROM generate_series(1, {})").format(PROBE_ROWS))

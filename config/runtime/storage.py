@@ -17,18 +17,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import structlog
 from django.conf import settings
+from django.db import connection
 from django.utils.translation import gettext_noop
 
 from config.common.daemon import Daemon
 from config.common.errors import ApplicationError, VolumeAway
+from config.engines import postgresql
 from config.runtime.standing import StandingAlerts
 from messaging.files.places import root
 from messaging.files.volume import NO_MARKER, check_marker, read_marker
 
 VOLUME, FAILED, LOW = "storage.volume", "storage.failed", "storage.low"
 CANNOT_WRITE = gettext_noop("The disk of %(path)s on %(node)s cannot be written: %(reason)s (errno %(errno)s)")
+DATABASE_FULL = gettext_noop("The disk of PostgreSQL is full: %(reason)s (%(state)s)")
+DATABASE = "disk/postgresql"
 LITTLE_ROOM = gettext_noop("Little room is left on the disk of %(path)s on %(node)s: %(free)s MB and %(names)s files")
 OVER = {
     VOLUME: gettext_noop("the volume is there again"),
@@ -93,8 +98,11 @@ class Examiner:
 class StorageWatch:
     """What this node has seen of its disks."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic, node: str = "") -> None:
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, node: str = "", *, asks_database: bool = False
+    ) -> None:
         self._node = node or socket.gethostname()
+        self._asks_database = asks_database
         self._alerts = {kind: StandingAlerts(kind, clock) for kind in OVER}
         self._low: frozenset[str] = frozenset()
         self._marker: uuid.UUID | VolumeAway | OSError | None = None
@@ -106,6 +114,8 @@ class StorageWatch:
         findings = self._examiner.findings()
         if not any(finding.detail.get("errno") == errno.ETIMEDOUT for finding in findings):
             findings += self._judge_volume()
+        if self._asks_database:
+            findings += ask_postgresql()
         self._low = frozenset(finding.subject for finding in findings if finding.kind == LOW)
         for finding in findings:
             # Where the database itself is on a full disk, this line is all that can be written.
@@ -120,7 +130,8 @@ class StorageWatch:
         return False
 
     def _is_own(self, subject: str) -> bool:
-        return subject.split("/")[1] == self._node
+        """Say whether this one knows best: of its node's disks, and of the database's if it asks."""
+        return self._asks_database if subject == DATABASE else subject.split("/")[1] == self._node
 
     def _examine(self) -> list[Finding]:
         """Touch the disks, which may take for ever; the database is asked elsewhere."""
@@ -161,6 +172,20 @@ def examine(found: Collection[Disk], node: str, *, low: Collection[str] = ()) ->
         except OSError as error:
             findings.append(_cannot_write(disk, error, node))
     return findings
+
+
+def ask_postgresql() -> list[Finding]:
+    """Say whether the database's own disk, which may be on another machine, has no room."""
+    if connection.vendor != "postgresql":
+        return []  # its file is on a disk of ours
+    try:
+        postgresql.probe_disk()
+    except psycopg.errors.DiskFull as error:
+        detail = {"reason": str(error).partition("\n")[0], "state": error.sqlstate}
+        return [Finding(FAILED, DATABASE, DATABASE_FULL, detail)]
+    except psycopg.Error as error:
+        log.warning("storage.database_unknown", error=str(error))  # it is away, which is told elsewhere
+    return []
 
 
 def examine_without_writing() -> list[Finding]:
@@ -218,7 +243,7 @@ def _cannot_write(disk: Disk, error: OSError, node: str) -> Finding:
     return Finding(FAILED, disk.subject, CANNOT_WRITE, detail)
 
 
-_watch = StorageWatch()
+_watch = StorageWatch(asks_database=True)
 _glance = Examiner(examine_without_writing, patience=GLANCE_SECONDS, node=socket.gethostname())
 
 
@@ -233,4 +258,4 @@ def look_at_storage() -> bool:
 
 def storage_daemon() -> Daemon:
     """Look at the disks from a process without a scheduler, which may have the node to itself."""
-    return Daemon(look_at_storage, EVERY_SECONDS, "storage")
+    return Daemon(StorageWatch().look_once, EVERY_SECONDS, "storage")

@@ -1,6 +1,7 @@
 """Tell of the database itself: when it has been away for half a minute nothing else can, for alerts are rows in it.
 
-SQLite is away as well when its disk takes no writes: it still answers, and can keep nothing.
+It is away as well when its disk takes no writes: it still answers, and can keep nothing. SQLite is on a disk of ours;
+PostgreSQL's is asked for by a statement that needs room there.
 
 The mail and the SMS leave directly. What could not be sent is tried again with every look; when the database is back
 before that, the message that it was away takes the place of the message that it is.
@@ -14,6 +15,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import aiohttp
+import psycopg
 import structlog
 from django.conf import settings
 from django.db import connection
@@ -21,6 +23,7 @@ from django.utils.translation import gettext_noop
 
 from config.common.daemon import Daemon
 from config.common.moments import format_moment
+from config.engines import postgresql
 from config.runtime.health import check_database
 from config.runtime.storage import write_probe
 from notifications.sending.mail import mail
@@ -45,14 +48,19 @@ class DiskRefuses(Exception):
 
 
 def check_writes() -> None:
-    """Raise unless the database answers and, where it is a file on this disk, can be written."""
+    """Raise unless the database answers and its disk can be written."""
     check_database()
-    if connection.vendor == "sqlite":
-        path = settings.DATA_DIR / f".probe-database-{socket.gethostname()}"
+    if connection.vendor == "postgresql":
         try:
-            write_probe(path)
-        except OSError as error:
-            raise DiskRefuses(f"{path.parent}: {error.strerror} (errno {error.errno})") from error
+            postgresql.probe_disk()
+        except psycopg.errors.DiskFull as error:
+            raise DiskRefuses(f"PostgreSQL: {error} ({error.sqlstate})") from error
+        return
+    path = settings.DATA_DIR / f".probe-database-{socket.gethostname()}"
+    try:
+        write_probe(path)
+    except OSError as error:
+        raise DiskRefuses(f"{path.parent}: {error.strerror} (errno {error.errno})") from error
 
 
 def watch_daemon() -> Daemon:

@@ -5,13 +5,17 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
+import psycopg
 import pytest
 from django.db import connection
 
+from config.engines import postgresql
 from config.env import read
 from config.runtime import watch as watch_module
 from config.runtime.processes import PROCESSES, WATCH, needed
+from config.runtime.storage import StorageWatch
 from config.runtime.watch import DatabaseWatch, DiskRefuses, check_writes, is_wanted
+from notifications.models import Alert
 from tests.messaging.disk import failing
 from tests.smtp import MailServer, mail_server
 
@@ -134,6 +138,48 @@ class TestDatabaseWatch:
         database.away, inbox.refuses = False, ""
         look_for(watch, database, 60)
         assert subjects(inbox) == ["[Postern] The database is back, it was away for 60 s"]
+
+
+@pytest.mark.django_db
+class TestPostgresqlsDisk:
+    """The server writes a file of its own; here it is told that there is no room for it."""
+
+    @pytest.fixture(autouse=True)
+    def _only_postgresql(self) -> None:
+        if connection.vendor != "postgresql":
+            pytest.skip("SQLite is on a disk of ours")
+
+    def test_is_asked_by_a_statement_that_needs_room(self) -> None:
+        check_writes()
+        limited = postgresql.connect(options="-c work_mem=64kB -c temp_file_limit=512kB")
+        with limited as session, pytest.raises(psycopg.errors.ConfigurationLimitExceeded):
+            session.execute(f"SELECT count(*) FROM generate_series(1, {postgresql.PROBE_ROWS})")
+
+    def test_is_mailed_when_it_is_full(
+        self, database: Database, inbox: MailServer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse() -> None:
+            raise psycopg.errors.DiskFull("could not write to file: No space left on device")
+
+        monkeypatch.setattr(postgresql, "probe_disk", refuse)
+        watch = DatabaseWatch(clock=lambda: database.time)
+        look_for(watch, database, 60)
+        assert subjects(inbox) == ["[Postern] The database can be read, but its disk cannot be written"]
+        assert "53100" in inbox.inbox[0][1].get_content()
+
+    def test_is_an_alert_where_one_can_still_be_kept_and_closes_itself(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def refuse() -> None:
+            raise psycopg.errors.DiskFull("could not extend file: No space left on device")
+
+        watch = StorageWatch(asks_database=True)
+        with monkeypatch.context() as patch:
+            patch.setattr(postgresql, "probe_disk", refuse)
+            watch.look_once()
+            StorageWatch(node="web-2").look_once()
+            alert = Alert.objects.get(subject="disk/postgresql")
+            assert (alert.kind, alert.status, "53100" in alert.words) == ("storage.failed", "open", True)
+        watch.look_once()
+        assert Alert.objects.get(subject="disk/postgresql").status == "resolved"
 
 
 class TestWhoWatches:

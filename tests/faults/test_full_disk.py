@@ -1,0 +1,262 @@
+"""The whole full profile on full disks, that of the files and that of PostgreSQL: callers are told, nothing dies,
+nothing is lost, staff hear of it, and all goes on when there is room again."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import psycopg
+import pytest
+
+from config.runtime.processes import PROCESSES
+from tests.faults.patience import eventually
+from tests.faults.product import Product, migrated_database, variables_of
+from tests.faults.test_exchange_disk import fill_with_bytes
+from tests.servers.postgres import PostgresServer
+from tests.servers.private import PrivateServer
+from tests.smtp import MailServer, mail_server
+
+pytestmark = [pytest.mark.xdist_group("engines"), pytest.mark.timeout(600)]
+
+SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
+SCOPES = ("parties:write", "signals:write", "registry:write", "operations")
+ALERTS = "SELECT kind, status, subject, detail FROM notifications_alert WHERE kind = 'storage.failed'"
+# Every process of the product loads this: what is written below the data folder finds no room while the flag stands.
+REFUSE = """
+import errno, os
+_open, _data = os.open, os.environ.get("DATA_DIR", "-")
+def open(path, flags, *more, **options):
+    if flags & (os.O_WRONLY | os.O_RDWR) and str(path).startswith(_data) and os.path.exists(_data + "/../full"):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+    return _open(path, flags, *more, **options)
+os.open = open
+"""
+
+
+class Disk(Protocol):
+    def fill(self) -> None: ...
+
+    def free(self) -> None: ...
+
+
+class MountedDisk:
+    """A small file system of its own."""
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+
+    def fill(self) -> None:
+        fill_with_bytes(self._place)
+
+    def free(self) -> None:
+        (self._place / "filler").unlink()
+
+
+class RefusingDisk:
+    """Where nothing may be mounted: each process is told that there is no room."""
+
+    def __init__(self, product: Product) -> None:
+        self._flag = product.folder / "full"
+        (product.folder / "sitecustomize.py").write_text(REFUSE)
+        product.environment["PYTHONPATH"] = str(product.folder)
+
+    def fill(self) -> None:
+        self._flag.touch()
+
+    def free(self) -> None:
+        self._flag.unlink()
+
+
+@contextmanager
+def mounted(place: Path, size: str) -> Iterator[None]:
+    place.mkdir(exist_ok=True)
+    options = f"size={size},mode=755"
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", place], capture_output=True, text=True)
+    if done.returncode:
+        raise PermissionError(done.stderr.strip())
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", place], check=True)
+
+
+class Installation:
+    """The product with a device and a database, each with its key."""
+
+    def __init__(self, product: Product) -> None:
+        self.product = product
+        arguments = [part for scope in SCOPES for part in ("--scope", scope)]
+        self.key = product.manage("create_key", "drill", *arguments).stdout.strip()
+        self.call("POST", "/enterprises/", {"id": "acme", "name": "Acme"}, expected=201)
+        self.call("POST", "/subsystems/", {"id": "sales", "enterprise": "acme", "name": "Sales"}, expected=201)
+        party = {"enterprise": "acme", "name": "x"}
+        device = {"id": "phone", "subsystem": "sales", **party}
+        self.device = self.call("POST", "/devices/", device, expected=201)["key"]
+        self.database = self.call("POST", "/databases/", {"id": "erp", **party}, expected=201)["key"]
+        self.accepted: list[str] = []
+
+    def call(self, method: str, path: str, body: Any = None, *, key: str = "", expected: int = 200) -> Any:
+        status, answer = self.product.call(method, f"/api/v1{path}", body, key=key or self.key)
+        assert status == expected, (status, answer, self.product.read_log()[-2000:])
+        return answer
+
+    def send(self, id: str) -> int:
+        body = {"version": 1, "id": id, "to": "erp", "payload": {"text": "x" * 5000}}
+        status, _ = self.product.call("POST", "/api/v1/messages/", body, key=self.device)
+        if status == 201:
+            self.accepted.append(id)
+        return status
+
+    def start(self) -> Any:
+        return self.call("POST", "/exchange/processes/", {"version": 1, "max_files": 100}, key=self.database)
+
+    def step(self, process: str, name: str, **fields: Any) -> str:
+        body = {"version": 1, **fields}
+        return str(self.call("POST", f"/exchange/processes/{process}/{name}/", body, key=self.database)["status"])
+
+    def prepare(self, started: Any) -> str:
+        results = [{"message": message["id"], "status": "PROCESSED"} for message in started["messages"]]
+        replies = [{"to": "phone", "payload": "y" * 5000}]
+        return self.step(started["process_id"], "prepare", results=results, replies=replies)
+
+    def alerts(self) -> list[tuple[Any, ...]]:
+        with psycopg.connect(self.product.environment["DATABASE_URL"]) as connection:
+            return connection.execute(ALERTS).fetchall()
+
+    def has_alert(self, status: str, subject: str, **detail: Any) -> bool:
+        return any(
+            row[1] == status and row[2].startswith(subject) and detail.items() <= row[3].items()
+            for row in self.alerts()
+        )
+
+    def require_all_alive(self, before: dict[str, int]) -> None:
+        assert self.product.children() == before
+        assert self.product.events("process.exited") == []
+        assert {process.name for process in PROCESSES} <= set(before)
+
+
+@pytest.fixture
+def inbox() -> Iterator[MailServer]:
+    with mail_server() as server:
+        yield server
+
+
+@contextmanager
+def running(product: Product) -> Iterator[Installation]:
+    product.prepare()
+    product.start()
+    try:
+        yield Installation(product)
+    finally:
+        product.kill()
+
+
+class TestDataFolder:
+    @pytest.fixture(params=["mounted", "refusing"])
+    def disk(self, request: Any, engines: dict[str, PrivateServer], tmp_path: Path) -> Iterator[tuple[Product, Disk]]:
+        """A disk of its own; the second way where there can be none, and at full size in any case."""
+        with ExitStack() as stack:
+            database = stack.enter_context(migrated_database(engines["database"].url))
+            product = Product(tmp_path, **variables_of(engines, database))
+            place = tmp_path / "data"
+            try:
+                stack.enter_context(mounted(place, "64m"))
+                can_mount = True
+            except PermissionError as refused:
+                can_mount = False
+                if request.param == "mounted":
+                    pytest.skip(f"no file system of its own may be mounted here: {refused}")
+            if request.param == "refusing" and can_mount and SCALE < 1:
+                pytest.skip("a file system of its own was filled instead")
+            yield product, MountedDisk(place) if request.param == "mounted" else RefusingDisk(product)
+
+    def test_full_to_the_last_byte(self, disk: tuple[Product, Disk]) -> None:
+        product, room = disk
+        with running(product) as place:
+            assert [place.send(f"a{number}") for number in range(5)] == [201] * 5
+            started = place.start()
+            before = product.children()
+            room.fill()
+            assert {place.send(f"b{number}") for number in range(5)} == {507}
+            assert place.prepare(started) == "CANCELLED"
+            signal = {"sensor_id": "0xA", "data": 1}
+            assert place.call("POST", "/signals/", signal, expected=202)["rejected"][0]["code"] == "unknown_sensor"
+            told = {"errno": 28, "path": str(product.folder / "data")}
+            assert eventually(lambda: place.has_alert("open", "disk/", **told), 40), place.alerts()
+            assert product.get("/healthz") == (200, "ok")
+            place.require_all_alive(before)
+            room.free()
+            assert [place.send(f"c{number}") for number in range(3)] == [201] * 3
+            self.exchange_everything(place)
+            assert eventually(lambda: place.has_alert("resolved", "disk/"), 40), place.alerts()
+            place.require_all_alive(before)
+
+    def exchange_everything(self, place: Installation) -> None:
+        """What was accepted is offered, once, in its order; what was refused is not."""
+        started = place.start()
+        assert [message["id"] for message in started["messages"]] == place.accepted
+        assert place.prepare(started) == "OK"
+        assert place.step(started["process_id"], "commit") == "OK"
+        assert eventually(lambda: place.start()["status"] == "IDLE", 30)
+
+
+class SmallServer(PostgresServer):
+    """PostgreSQL on a disk of its own."""
+
+    @contextmanager
+    def on_its_disk(self) -> Iterator["SmallServer"]:
+        try:
+            with ExitStack() as stack:
+                try:
+                    stack.enter_context(mounted(self.folder, "192m"))
+                except PermissionError as refused:
+                    pytest.skip(f"no file system of its own may be mounted here: {refused}")
+                self.start()
+                try:
+                    yield self
+                finally:
+                    self.kill()
+        finally:
+            self.close()
+
+
+class TestPostgresql:
+    def test_full_to_the_last_byte(self, engines: dict[str, PrivateServer], tmp_path: Path, inbox: MailServer) -> None:
+        with SmallServer(fsync=False).on_its_disk() as server:
+            room = MountedDisk(server.folder)
+            mail = {"ADMIN_EMAIL": "admin@example.org", "EMAIL_URL": f"smtp://127.0.0.1:{inbox.port}"}
+            with migrated_database(server.url) as database:
+                product = Product(tmp_path, **{**variables_of(engines, database), **mail})
+                with running(product) as place:
+                    self.fill_and_free(place, room, inbox)
+
+    def fill_and_free(self, place: Installation, room: Disk, inbox: MailServer) -> None:
+        before = place.product.children()
+        room.fill()
+        statuses = self.write(place, 400)
+        assert (statuses[-1], set(statuses) <= {201, 503, 507}) == (507, True), statuses
+        assert place.product.get("/healthz") == (200, "ok")
+        assert eventually(lambda: "53100" in place.product.read_log(), 40), "the log says it"
+        if SCALE >= 1:
+            assert eventually(lambda: bool(inbox.inbox), 90), place.product.read_log()[-3000:]
+            assert "its disk cannot be written" in str(inbox.inbox[0][1]["Subject"])
+        place.require_all_alive(before)
+        room.free()
+        assert eventually(lambda: self.write(place, 1, "z") == [201], 40), place.product.read_log()[-3000:]
+        names = {f"e-{number}" for number, status in enumerate(statuses) if status == 201}
+        with psycopg.connect(place.product.environment["DATABASE_URL"]) as connection:
+            kept = {row[0] for row in connection.execute("SELECT id FROM messaging_enterprise")}
+        assert names == {name for name in kept if name.startswith("e-")}
+        place.require_all_alive(before)
+
+    def write(self, place: Installation, most: int, prefix: str = "e") -> list[int]:
+        """Write until the disk is found full."""
+        statuses: list[int] = []
+        while len(statuses) < most and 507 not in statuses:
+            body = {"id": f"{prefix}-{len(statuses)}", "name": "n" * 200}
+            status, _ = place.product.call("POST", "/api/v1/enterprises/", body, key=place.key)
+            statuses.append(status)
+        return statuses
