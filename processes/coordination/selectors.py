@@ -15,6 +15,7 @@ from config.common.sql import among_numbers
 from processes.coordination.entities import type_names
 from processes.coordination.errors import EventNotFound
 from processes.coordination.models import AppEvent, WriterEvent, WriterEventPayload, WriterEventReader
+from processes.coordination.packed_steps import unpack_steps
 from processes.coordination.reader.models import AppEvent as ReaderEvent
 from processes.coordination.routing import alias_of, reader_names
 from processes.coordination.statuses import EventStatus, PayloadStatus
@@ -177,7 +178,7 @@ def _steps(*noted: dict[str, str]) -> list[tuple[str, str]]:
     """Merge the notes of all roles, in the document's order; of several readers the first."""
     first: dict[str, str] = {}
     for steps in noted:
-        for number, at in steps.items():
+        for number, at in unpack_steps(steps).items():
             first[number] = min(at, first.get(number, at))
     return sorted(first.items(), key=lambda item: _place(item[0]))
 

@@ -12,9 +12,11 @@ from django.utils import timezone
 from config.common.sql import among_numbers
 from processes.coordination.models import AppEvent, WriterEvent, WriterEventPayload
 from processes.coordination.models.writer import COMMITS, ROLLBACKS
+from processes.coordination.packed_steps import PACKED, pack_steps
 from processes.coordination.reader import models as reader
 from processes.coordination.routing import alias_of, reader_names
 from processes.coordination.statuses import FINAL, EventStatus
+from processes.coordination.steps import each_its_own, those
 
 BATCH = 1000
 WHOLE_FOR = timedelta(hours=1)
@@ -30,19 +32,22 @@ def slimmed(at: datetime) -> dict[str, Any]:
 def slim_committed_events() -> None:
     """Delete what a committed event needs no more: commit and rollback rows, and the copies of its payloads.
 
-    The event stays on all sides, with its steps and its readers' verdicts, and so do the Writer's payloads: repeats are
-    answered by the one, pages, the trace and a rebuilt reader are served from the other. Cancelled ones keep their
-    rows: they are few, and people look into them.
+    The event stays on all sides, with its steps, packed, and its readers' verdicts, and so do the Writer's payloads:
+    repeats are answered by the one, pages, the trace and a rebuilt reader are served from the other. Cancelled ones
+    keep their rows: they are few, and people look into them.
     """
     at = timezone.now()
     for table in (*COMMITS.values(), *ROLLBACKS.values()):
         _delete(table.objects.filter(**_of("app_event", slimmed(at))))
     _delete(WriterEventPayload.objects.filter(**_of("writer_event", slimmed(at))))
+    for events in (AppEvent.objects, WriterEvent.objects):
+        _pack(events.filter(**slimmed(at)))
     for alias in _readers():
         # A reader keeps no time of its end; what it has committed it needs no more, whatever the others do.
         ended = {"app_event_status_id": EventStatus.COMMITTED.value, "date__lt": at - WHOLE_FOR}
         for table in (*reader.COMMITS.values(), *reader.ROLLBACKS.values(), reader.AppEventPayload):
             _try(_delete, table.objects.using(alias).filter(**_of("app_event", ended)))
+        _try(_pack, reader.AppEvent.objects.using(alias).filter(**ended))
 
 
 def forget_old_events() -> None:
@@ -78,6 +83,14 @@ def _delete(rows: Any) -> None:
     while ids := list(rows.order_by("pk").values_list("pk", flat=True)[:BATCH]):
         found = rows.model.objects.using(rows.db).filter(pk__in=among_numbers(ids, alias=rows.db))
         found._raw_delete(rows.db)
+
+
+def _pack(rows: Any) -> None:
+    """Pack the steps of events, some at a time."""
+    unpacked = rows.exclude(steps__has_key=PACKED).order_by("pk")
+    while found := dict(unpacked.values_list("pk", "steps")[:BATCH]):
+        packed = {pk: pack_steps(steps) for pk, steps in found.items()}
+        those(rows.model.objects.using(rows.db), packed).update(steps=each_its_own(packed))
 
 
 def _forget(rows: Any) -> None:

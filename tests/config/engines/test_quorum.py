@@ -211,9 +211,13 @@ class TestExecute:
             ConnectionPool.check_connection(line)
 
 
+def connect_to(url: str) -> QuorumConnection:
+    return QuorumConnection.connect(**{name: str(value) for name, value in conninfo_to_dict(url).items()})
+
+
 class TestOutcome:
     def test_a_commit_that_is_lost_is_marked_as_unknown(self, servers: Any) -> None:
-        session = QuorumConnection.connect(**conninfo_to_dict(servers.database))
+        session = connect_to(servers.database)
         session.execute("SELECT 1")
         with psycopg.connect(servers.database) as other:
             other.execute("SELECT pg_terminate_backend(%s)", [session.info.backend_pid])
@@ -222,7 +226,7 @@ class TestOutcome:
         assert getattr(caught.value, OUTCOME_UNKNOWN)
 
     def test_one_that_the_server_refuses_is_known(self, servers: Any) -> None:
-        session = QuorumConnection.connect(**conninfo_to_dict(servers.database))
+        session = connect_to(servers.database)
         session.execute("CREATE TEMP TABLE a (n int UNIQUE DEFERRABLE INITIALLY DEFERRED)")
         session.execute("INSERT INTO a VALUES (1), (1)")
         with pytest.raises(psycopg.IntegrityError) as caught:

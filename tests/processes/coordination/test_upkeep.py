@@ -7,11 +7,13 @@ from django.utils import timezone
 from processes.coordination.auditing import find_faults
 from processes.coordination.models import AppEvent, AppEventPayload, WriterEvent, WriterEventPayload
 from processes.coordination.models import writer as of_writer
+from processes.coordination.packed_steps import PACKED
 from processes.coordination.presenting import present_event
 from processes.coordination.reader import models as of_reader
 from processes.coordination.rebuilding import rebuild_reader
 from processes.coordination.selectors import get_event
 from processes.coordination.statuses import EventStatus
+from processes.coordination.steps import note_only
 from processes.coordination.upkeep import WHOLE_FOR, forget_old_events, slim_committed_events
 from tests.processes.coordination.admin.plots import commit, refuse
 from tests.processes.coordination.cast import DATABASES, Cast, make, told, wanted
@@ -53,6 +55,26 @@ class TestSlim:
             name: before[name] for name in ("payloads", "steps")
         }
         assert [reader["verdict"] for reader in after["readers"]] == ["committed"]
+
+    def test_packs_the_steps_on_all_sides_once(self) -> None:
+        event = commit(Cast(), 2)
+        whole = len(str(WriterEvent.objects.get(pk=event).steps))
+        let_pass(WHOLE_FOR * 2)
+        slim_committed_events()
+        sides = (AppEvent.objects, WriterEvent.objects, of_reader.AppEvent.objects.using(READER))
+        assert [list(rows.get(pk=event).steps) for rows in sides] == [[PACKED]] * 3
+        assert len(str(WriterEvent.objects.get(pk=event).steps)) < whole / 3
+        kept = WriterEvent.objects.get(pk=event).steps
+        slim_committed_events()
+        assert WriterEvent.objects.get(pk=event).steps == kept
+
+    def test_a_step_noted_later_lies_beside_them(self) -> None:
+        event = commit(Cast())
+        let_pass(WHOLE_FOR * 2)
+        slim_committed_events()
+        before = present_event(get_event(event), at=timezone.now())["steps"]
+        note_only("3", WriterEvent.objects.all(), [event], at=timezone.now())
+        assert present_event(get_event(event), at=timezone.now())["steps"] == before
 
     def test_leaves_what_is_young_cancelled_or_under_way(self) -> None:
         cast = Cast()
