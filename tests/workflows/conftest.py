@@ -6,7 +6,7 @@ from django.conf import settings
 
 from messaging.services.accepting import check_addressee
 from processes.workflows.services.heads import facts_of_revision
-from processes.workflows.services.library import compiled
+from processes.workflows.services.library import COMPILED
 from processes.workflows.services.recent import forget_heads
 from tests.workflows.store.scene import Scene
 
@@ -16,8 +16,9 @@ def _nothing_compiled(request: pytest.FixtureRequest) -> Iterator[None]:
     """Revisions are undone with the test, so their numbers mean others in the next."""
     yield
     if request.node.get_closest_marker("django_db"):
-        for remembers in (compiled, facts_of_revision, check_addressee):
+        for remembers in (facts_of_revision, check_addressee):
             remembers.cache_clear()
+        COMPILED.clear()
         forget_heads()
         shutil.rmtree(settings.DATA_DIR / "messages", ignore_errors=True)
 

@@ -198,3 +198,7 @@ class Definition:
     """Event sub-processes by the scope they lie in."""
     plan: Plan | None = None
     """Of a case; its nodes are its plan items, its scopes the case, its plan model and its stages."""
+    upstream: dict[tuple[str, frozenset[str]], tuple[frozenset[str], frozenset[str]]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+    """What lies upstream of a join, by the flows at which tokens wait: found when it is asked for, and gone with it."""

@@ -1,15 +1,15 @@
 """Definitions as the engine reads them, compiled once in a process: a revision never changes."""
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import TypeAlias
 
 from processes.workflows.engine.definition import Definition
 from processes.workflows.engine.problems import NotExecutable
 from processes.workflows.engine.reading import read_definition
 from processes.workflows.models import WorkflowDefinition, WorkflowRevision
+from processes.workflows.services.compiled_cache import CompiledCache
 
-MOST_COMPILED = 256
+COMPILED = CompiledCache()
 
 Library: TypeAlias = Callable[[str, int | None], tuple[Definition, int]]
 
@@ -37,8 +37,15 @@ def find_newest(key: str) -> tuple[int, str | None] | None:
     return WorkflowDefinition.objects.filter(pk=key).values_list("newest", "enterprise_id").first()
 
 
-@lru_cache(maxsize=MOST_COMPILED)
 def compiled(key: str, revision: int) -> Definition:
+    found = COMPILED.find(key, revision)
+    if found is None:
+        found = _compile(key, revision)
+        COMPILED.keep(key, revision, found)
+    return found
+
+
+def _compile(key: str, revision: int) -> Definition:
     rows = WorkflowRevision.objects.filter(definition=key, number=revision)
     source = rows.values_list("source", flat=True).first()
     if source is None:

@@ -9,6 +9,8 @@ from processes.workflows.engine.definition import Kind, Scope
 
 MAX_NODES = 2_000
 MAX_FLOWS = 4_000
+MAX_NESTED = 40
+"""Sub-processes inside one another. With a round around each, all of them can be open at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ def outline(process: Element, file: File) -> Outline:
     """Walk through a process and its sub-processes, then tie its flows to their ends."""
     found = Outline(file)
     if _takes_id(found, process):
-        _walk(found, process, parent=None)
+        _walk(found, process, parent=None, depth=0)
     for flow in list(found.flows.values()):
         _tie(found, flow)
     return found
@@ -107,7 +109,7 @@ def _takes_id(found: Outline, element: Element) -> bool:
     return True
 
 
-def _walk(found: Outline, scope: Element, parent: str | None) -> None:
+def _walk(found: Outline, scope: Element, parent: str | None, depth: int) -> None:
     inside: list[str] = []
     found.scopes[scope.id] = Scope(scope.id, parent, ())
     for child in scope.children:
@@ -123,17 +125,20 @@ def _walk(found: Outline, scope: Element, parent: str | None) -> None:
             Subject(child, found.file).refuse(f"Elements of the type {shorten(child.name)} are not supported.")
         elif _takes_id(found, child):
             inside.append(child.id)
-            _place(found, child, scope.id)
+            _place(found, child, scope.id, depth)
     found.scopes[scope.id] = Scope(scope.id, parent, tuple(inside))
 
 
-def _place(found: Outline, element: Element, scope: str) -> None:
+def _place(found: Outline, element: Element, scope: str, depth: int) -> None:
     kind = KINDS[element.name]
     if kind is Kind.SUB_PROCESS and is_true(element.get("triggeredByEvent")):
         kind = Kind.EVENT_SUB_PROCESS
     found.nodes[element.id] = Placed(element, kind, scope)
     if kind in _SCOPES:
-        _walk(found, element, parent=scope)
+        if depth >= MAX_NESTED:
+            message = f"Sub-processes are nested more than {MAX_NESTED} deep."
+            found.file.problems.stop(element.id, element.line, message)
+        _walk(found, element, parent=scope, depth=depth + 1)
 
 
 def _tie(found: Outline, flow: Element) -> None:

@@ -1,10 +1,11 @@
 """Gateways: exclusive, parallel and inclusive ones. The event-based one waits like an event: see `events`."""
 
-from collections import OrderedDict
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import TypeAlias
 
 from processes.workflows.engine.definition import Definition, Kind, Node
 from processes.workflows.engine.execution.flows import chosen, take
+from processes.workflows.engine.execution.limits import MAX_UPSTREAM, VISITS_A_LOOK
 from processes.workflows.engine.execution.records import number
 from processes.workflows.engine.execution.working import Work
 
@@ -70,11 +71,10 @@ def _may_still_come(work: Work, node: Node, scope: str, waiting: dict[str, list[
     By the standard such a token does not count when it can also reach a flow at which one waits already. There boundary
     events lead nowhere: what one of them lets go to the join comes beside the activity, or the activity never ends.
     """
-    upstream = _upstream(work.definition(scope), node)
-    empty = [upstream[flow].at_all for flow in node.incoming if flow not in waiting]
+    empty = [flow for flow in node.incoming if flow not in waiting]
     if not empty:
         return False
-    full = [upstream[flow].by_flows for flow in waiting]
+    towards_empty, towards_full = _upstream(work, scope, node, empty, waiting)
     tokens = work.tokens_of(scope)
     work.allowance.look(node.id, len(tokens))
     for token in tokens:
@@ -83,47 +83,40 @@ def _may_still_come(work: Work, node: Node, scope: str, waiting: dict[str, list[
         if element == node.id:
             if "flow" not in record:
                 return True
-        elif any(element in nodes for nodes in empty) and not any(element in nodes for nodes in full):
+        elif element in towards_empty and element not in towards_full:
             return True
     return False
 
 
-class Upstream(NamedTuple):
-    """The elements from which a flow can be reached: by sequence flows alone, and by boundary events as well."""
-
-    by_flows: frozenset[str]
-    at_all: frozenset[str]
+Upstream: TypeAlias = tuple[frozenset[str], frozenset[str]]
+"""From where a flow without a token can be reached, boundary events counted; and one with a token, without them."""
 
 
-_known: OrderedDict[int, tuple[Definition, dict[str, dict[str, Upstream]]]] = OrderedDict()
-"""What lies upstream of joins, by definition. A definition is shared by all instances and never changes; holding it
-here keeps its identity its own."""
-_MAX_KNOWN = 256
+def _upstream(work: Work, scope: str, node: Node, empty: Iterable[str], full: Iterable[str]) -> Upstream:
+    """Find what lies upstream of a join, on this side of it. The definition remembers it, as far as there is room."""
+    definition = work.definition(scope)
+    key = (node.id, frozenset(full))
+    found = definition.upstream.get(key)
+    if found is None:
+        found = (
+            _reaching(definition, empty, node.id, by_boundaries=True),
+            _reaching(definition, key[1], node.id, by_boundaries=False),
+        )
+        size = sum(map(len, found))
+        work.allowance.look(node.id, size // VISITS_A_LOOK)
+        while definition.upstream and size + sum(_size(each) for each in definition.upstream.values()) > MAX_UPSTREAM:
+            definition.upstream.pop(next(iter(definition.upstream)), None)
+        definition.upstream[key] = found
+    return found
 
 
-def _upstream(definition: Definition, node: Node) -> dict[str, Upstream]:
-    """Give, for each incoming flow of a join, what lies upstream of it on this side of the join."""
-    known = _known.get(id(definition))
-    if known is None or known[0] is not definition:
-        known = (definition, {})
-        _known[id(definition)] = known
-        while len(_known) > _MAX_KNOWN:
-            _known.popitem(last=False)
-    joins = known[1]
-    if node.id not in joins:
-        joins[node.id] = {
-            flow: Upstream(
-                by_flows=_reaching(definition, flow, node.id, by_boundaries=False),
-                at_all=_reaching(definition, flow, node.id, by_boundaries=True),
-            )
-            for flow in node.incoming
-        }
-    return joins[node.id]
+def _size(upstream: Upstream) -> int:
+    return len(upstream[0]) + len(upstream[1])
 
 
-def _reaching(definition: Definition, flow: str, join: str, *, by_boundaries: bool) -> frozenset[str]:
+def _reaching(definition: Definition, flows: Iterable[str], join: str, *, by_boundaries: bool) -> frozenset[str]:
     found: set[str] = set()
-    rest = [definition.flows[flow].source]
+    rest = [definition.flows[flow].source for flow in flows]
     while rest:
         element = rest.pop()
         if element in found or element == join:

@@ -11,12 +11,18 @@ MAX_ITEMS = 2_001
 MAX_ROUNDS = 10_000
 MAX_CALLS = 20
 """Call activities inside one another."""
+MAX_SCOPES_DEEP = 100
+"""Sub-processes, rounds and calls inside one another. One file stays within it: see `bpmn.outline.MAX_NESTED`."""
 MAX_VARIABLES = 1_000_000
 """Bytes of JSON that variables, and what is kept of them elsewhere in the state, may take in all."""
 MAX_EFFECTS = 16_000_000
 """Bytes of JSON that the effects of one command may take in all."""
 MAX_LOOKS = 200_000
 """Steps that expressions take, and tokens looked at for joins, by one command."""
+VISITS_A_LOOK = 10
+"""Elements upstream of a join that are found in the time of one such step."""
+MAX_UPSTREAM = 20_000
+"""Elements that a definition remembers to lie upstream of its joins: about two megabytes."""
 MAX_WEIGHED = 100_000_000
 """Bytes of JSON that one command may write, copy and remove in all."""
 MAX_ENTRIES = 10_000

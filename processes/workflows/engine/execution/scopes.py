@@ -5,13 +5,25 @@ from collections.abc import Sequence
 from processes.workflows.engine.definition import Definition, Kind, Node, Trigger
 from processes.workflows.engine.execution.arming import arm_event_sub_processes
 from processes.workflows.engine.execution.failures import Failed
+from processes.workflows.engine.execution.limits import MAX_SCOPES_DEEP
 from processes.workflows.engine.execution.records import ScopeRecord
 from processes.workflows.engine.execution.working import Work
 
 
 def open_scope(work: Work, record: ScopeRecord) -> str:
+    _check_depth(work, record)
     work.allowance.grow(work.allowance.weigh(record["variables"], record["element"]), record["element"])
     return work.add(work.scopes, record)
+
+
+def _check_depth(work: Work, record: ScopeRecord) -> None:
+    """Keep what has to be walked and written by depth, as what can be undone in each other, within a bound."""
+    depth, parent = 1, record["parent"]
+    while parent is not None:
+        depth, parent = depth + 1, work.scopes[parent]["parent"]
+    if depth > MAX_SCOPES_DEEP:
+        reason = f"More than {MAX_SCOPES_DEEP} sub-processes, rounds and calls would lie inside one another."
+        raise Failed(record["element"], reason)
 
 
 def begin_scope(work: Work, scope: str, starts: Sequence[str] = ()) -> None:

@@ -107,12 +107,10 @@ class Work:
         found = self._definitions.get(scope)
         if found is None:
             record = self.scopes[scope]
-            if "definition" in record:
-                key, revision = record["definition"]
-                found = self._library(key, revision)[0]
-            else:
-                found = self.definition(cast(str, record["parent"]))
-            self._definitions[scope] = found
+            while "definition" not in record:
+                record = self.scopes[cast(str, record["parent"])]
+            key, revision = record["definition"]
+            found = self._definitions[scope] = self._library(key, revision)[0]
         return found
 
     def newest(self, key: str) -> tuple[Definition, int]:
@@ -194,11 +192,13 @@ class Work:
 
     def _below(self, owner: str, wanted: Section[Any]) -> list[str]:
         found: list[str] = []
-        for key, section in self._children.get(owner, {}).items():
-            if section is wanted:
-                found.append(key)
-            elif section is not self.items:
-                found += self._below(key, wanted)
+        owners = [owner]
+        while owners:
+            for key, section in self._children.get(owners.pop(), {}).items():
+                if section is wanted:
+                    found.append(key)
+                elif section is not self.items:
+                    owners.append(key)
         return sorted(found, key=number)
 
     def _item_index(self) -> dict[str, list[str]]:
@@ -256,13 +256,20 @@ class Work:
         return [key for key, section in self._children.get(scope, {}).items() if section is self.tokens]
 
     def clear(self, owner: str) -> None:
-        """Cancel everything that belongs to a token or a scope."""
-        children = self._children.pop(owner, None)
-        if not children:
-            return
-        for key in sorted(children, key=number):
-            self.clear(key)
-            self._cancel(children[key], key)
+        """Cancel everything that belongs to a token or a scope: what lies in something before the thing itself."""
+        rest = self._take_children(owner)
+        while rest:
+            section, key, is_empty = rest.pop()
+            if is_empty:
+                self._cancel(section, key)
+            else:
+                rest.append((section, key, True))
+                rest += self._take_children(key)
+
+    def _take_children(self, owner: str) -> list[tuple[Section[Any], str, bool]]:
+        """Take what belongs to an owner, the newest first."""
+        children = self._children.pop(owner, {})
+        return [(children[key], key, False) for key in sorted(children, key=number, reverse=True)]
 
     def _cancel(self, section: Section[Any], key: str) -> None:
         record = section.pop(key)
