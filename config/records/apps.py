@@ -9,12 +9,13 @@ class RecordsConfig(AppConfig):
     verbose_name = _("Records")
 
     def ready(self) -> None:
+        from config.records import selectors
         from config.records.groups import keep_groups
-        from config.records.selectors import trace_changes, trace_changes_of_keys, trace_log
         from config.records.tracing import Tracing, register_tracing
 
         # Connected after auth's own receiver, which makes the permissions of the same app.
         post_migrate.connect(keep_groups, dispatch_uid="records.keep_groups")
-        register_tracing(Tracing("records.view_changerecord", trace_changes))
-        register_tracing(Tracing("records.view_accesskey", trace_changes_of_keys))
-        register_tracing(Tracing("records.view_logentry", trace_log))
+        register_tracing(Tracing("records.view_changerecord", selectors.trace_changes))
+        register_tracing(Tracing("records.view_accesskey", selectors.trace_changes_of_keys))
+        register_tracing(Tracing("records.view_logentry", selectors.trace_log))
+        register_tracing(Tracing("auth.view_user", selectors.trace_accounts))

@@ -142,7 +142,7 @@ class LogEntryQuerySet(models.QuerySet["LogEntry"]):
 
 
 class LogEntry(models.Model):
-    """What operators look up afterwards: steps of exchange processes, file errors, refused calls, alerts."""
+    """What operators look up afterwards: steps of exchange processes, file errors, refused calls, alerts, sign-ins."""
 
     class Level(models.TextChoices):
         INFO = "info", pgettext_lazy("log", "info")
@@ -155,13 +155,14 @@ class LogEntry(models.Model):
         REFUSED = "refused", _("refused call")
         ALERT = "alert", _("alert")
         WORKFLOW = "workflow", _("workflow")
+        ACCOUNT = "account", _("account")
 
     # The services always set it: pages go by it, and SQLite's own clock writes a time as another text.
     at = models.DateTimeField(_("time"), db_default=Now())
     level = models.CharField(_("level"), max_length=7, choices=Level.choices)
     kind = models.CharField(_("kind"), max_length=20, choices=Kind.choices)
     subject = models.CharField(_("subject"), max_length=120, blank=True)
-    """What it is about: `process/<id>`, `message/<id>`, `alert/<id>`, `call/<method> <route>`."""
+    """What it is about: `process/<id>`, `message/<id>`, `alert/<id>`, `account/<id>`, `call/<method> <route>`."""
     template = models.CharField(max_length=300)
     """In English, with the names of its data as `%(name)s`: `words` has it in the reader's language."""
     data = models.JSONField(_("details"), default=dict)

@@ -10,6 +10,7 @@ from django.utils.translation import ngettext
 
 from config.records.known_browser import remember_browser
 from config.records.passwords import PasswordsBusy, hashing_slot
+from config.records.services.sign_in_log import record_failure, record_sign_in
 from config.records.sign_in_limits import Reservation, Visitor, forget_attempts, reserve_attempt, take_back_attempt
 
 if TYPE_CHECKING:
@@ -25,8 +26,9 @@ class SignInForm(AuthenticationForm):
         name, password = self.cleaned_data.get("username"), self.cleaned_data.get("password")
         if not name or not password:
             return super().clean()
+        now = timezone.now()
         visitor = Visitor.of(self.request, name)
-        reservation = reserve_attempt(visitor, at=timezone.now())
+        reservation = reserve_attempt(visitor, at=now)
         if not reservation.granted:
             raise ValidationError(_too_many(reservation), code="too_many_attempts")
         try:
@@ -35,7 +37,11 @@ class SignInForm(AuthenticationForm):
         except PasswordsBusy as busy:
             take_back_attempt(visitor)
             raise ValidationError(busy.message, code="busy") from busy
+        except ValidationError:
+            record_failure(visitor, reservation, at=now)
+            raise
         forget_attempts(visitor)
+        record_sign_in(visitor, self.get_user())
         if self.request is not None:
             remember_browser(self.request, visitor.name)
         return cleaned

@@ -80,7 +80,8 @@ class Visitor:
 class Reservation:
     granted: bool
     wait: timedelta
-    refused_by: Counter | None = None
+    reached: tuple[Counter, ...] = ()
+    """The counters that are full with this attempt: if it fails, they lock."""
 
 
 def network_of(address: str) -> str:
@@ -101,12 +102,15 @@ def reserve_attempt(visitor: Visitor, *, at: datetime) -> Reservation:
     refusal = _find_full(visitor.counters, at)
     if refusal is not None:
         return refusal
+    reached = []
     with transaction.atomic():
         for counter in visitor.counters:
             attempt = _count(counter, at)
             if attempt.failures > counter.limit:
-                return _refusal(counter, attempt, at)
-    return Reservation(granted=True, wait=attempt.window_ends_at - at)
+                return _refusal(attempt, at)
+            if attempt.failures == counter.limit:
+                reached.append(counter)
+    return Reservation(granted=True, wait=attempt.window_ends_at - at, reached=tuple(reached))
 
 
 def take_back_attempt(visitor: Visitor) -> None:
@@ -130,7 +134,7 @@ def _find_full(counters: tuple[Counter, ...], at: datetime) -> Reservation | Non
     for counter in counters:
         row = rows.get((counter.name, counter.address))
         if row is not None and row.failures >= counter.limit:
-            return _refusal(counter, row, at)
+            return _refusal(row, at)
     return None
 
 
@@ -145,8 +149,8 @@ def _count(counter: Counter, at: datetime) -> SignInAttempt:
     return SignInAttempt.objects.raw(load("config.records", "reserve_sign_in"), values)[0]
 
 
-def _refusal(counter: Counter, row: SignInAttempt, at: datetime) -> Reservation:
-    return Reservation(granted=False, wait=row.window_ends_at - at, refused_by=counter)
+def _refusal(row: SignInAttempt, at: datetime) -> Reservation:
+    return Reservation(granted=False, wait=row.window_ends_at - at)
 
 
 def _rows(counters: Iterable[Counter]) -> QuerySet[SignInAttempt]:

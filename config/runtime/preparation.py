@@ -13,11 +13,12 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.management import call_command
-from django.db import OperationalError, connection
+from django.db import OperationalError, connection, transaction
 
 from config.common.errors import ApplicationError, VolumeAway
 from config.engines import postgresql
 from config.env import BadVariable
+from config.records.services.accounts import record_account_change, values_of
 from config.runtime.restored import notice_restore
 from config.runtime.static import collect_static
 from config.runtime.upkeep import load_schedule, run_when_prepared
@@ -137,7 +138,11 @@ def _ensure_admin() -> str | None:
     if given:
         _check_password(given)
     password = given or secrets.token_urlsafe(12)
-    accounts.create_superuser(username=ADMIN, password=password)
+    with transaction.atomic():
+        admin = accounts.create_superuser(username=ADMIN, password=password)
+        record_account_change(
+            subject=admin, object_id=str(admin.pk), before=None, after=values_of(admin), actor="command:prepare"
+        )
     return None if given else password
 
 

@@ -15,6 +15,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
+from config.records.admin.pages import actor_of
 from config.records.admin.theme import (
     AdminPasswordChangeForm,
     ModelAdmin,
@@ -24,6 +25,7 @@ from config.records.admin.theme import (
 )
 from config.records.groups import GROUPS
 from config.records.scopes import Scope, permission
+from config.records.services.accounts import find_values, record_account_change, values_of
 
 admin.site.unregister(User)
 admin.site.unregister(Group)
@@ -31,8 +33,29 @@ admin.site.unregister(Group)
 VERBS = {"view": _("see"), "add": _("add"), "change": _("change"), "delete": _("delete")}
 
 
+class RecordedAdmin(ModelAdmin[Any]):
+    """Writes each change of an account or a group to the change log, in the transaction of the form."""
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        request._values_before = find_values(obj) if change else None  # type: ignore[attr-defined]
+        super().save_model(request, obj, form, change)
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        super().save_related(request, form, formsets, change)
+        subject, before = form.instance, request._values_before  # type: ignore[attr-defined]
+        self._record(request, subject, str(subject.pk), before, values_of(subject))
+
+    def delete_model(self, request: HttpRequest, obj: Any) -> None:
+        object_id, before = str(obj.pk), find_values(obj)
+        super().delete_model(request, obj)
+        self._record(request, obj, object_id, before, None)
+
+    def _record(self, request: HttpRequest, subject: Any, object_id: str, before: Any, after: Any) -> None:
+        record_account_change(subject=subject, object_id=object_id, before=before, after=after, actor=actor_of(request))
+
+
 @admin.register(User)
-class UserAdmin(PlainUserAdmin, ModelAdmin[User]):  # type: ignore[type-arg]
+class UserAdmin(PlainUserAdmin, RecordedAdmin):  # type: ignore[type-arg]
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
@@ -90,7 +113,7 @@ class PermissionsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg
 
 
 @admin.register(Group)
-class GroupAdmin(PlainGroupAdmin, ModelAdmin[Group]):
+class GroupAdmin(PlainGroupAdmin, RecordedAdmin):
     list_display = ("name", "purpose")
     actions = None
     filter_horizontal = ()

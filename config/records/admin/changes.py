@@ -24,9 +24,8 @@ from config.records.admin.theme import DropdownFilter, TextFilter, action, displ
 from config.records.models import ChangeRecord
 from config.records.permissions import has_scope
 from config.records.scopes import Scope, permission
-from config.records.selectors import visible_changes
+from config.records.selectors import PRIVATE_KINDS, hidden_kinds, visible_changes
 from config.records.services.changes import revert_change, scope_of_kind, tracked_kinds
-from config.records.services.keys import KIND as KEY
 
 COLOURS = {"created": "success", "changed": "info", "deleted": "danger"}
 
@@ -38,8 +37,7 @@ class KindFilter(DropdownFilter):
     parameter_name = "kind"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        may_see_keys = request.user.has_perm("records.view_accesskey")
-        return [(kind, kind) for kind in tracked_kinds() if kind != KEY or may_see_keys]
+        return [(kind, kind) for kind in tracked_kinds() if kind not in hidden_kinds(request.user)]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[ChangeRecord]) -> QuerySet[ChangeRecord]:
         return queryset.filter(kind=self.value()) if self.value() else queryset
@@ -144,8 +142,8 @@ def compare(change: ChangeRecord) -> list[Difference]:
 
 
 def _revertible_kinds() -> set[str]:
-    """A key that has ended stays ended; everything else can be taken back by the service of its app."""
-    return set(tracked_kinds()) - {KEY}
+    """A key that has ended stays ended, and rights are given by hand; all else is taken back by its app's service."""
+    return set(tracked_kinds()) - set(PRIVATE_KINDS)
 
 
 def _find_revert(change: ChangeRecord) -> ChangeRecord | None:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from config.records.admin.pages import BigTableAdmin, badge, trace_link
 from config.records.admin.theme import DropdownFilter, display
 from config.records.models import LogEntry
-from config.records.selectors import matching_log
+from config.records.selectors import matching_log, visible_log
 from config.records.subjects import find_page
 
 COLOURS = {"info": "info", "warning": "warning", "error": "danger"}
@@ -48,6 +48,9 @@ class LogEntryAdmin(BigTableAdmin[LogEntry]):
     search_fields = ("text",)
     search_help_text = _("Part of the English text")
     fields = ("at", "severity", "kind", "what", "about", "count", "chain", "content")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[LogEntry]:
+        return visible_log(request.user)
 
     @display(description=_("level"))
     def severity(self, entry: LogEntry) -> SafeString:

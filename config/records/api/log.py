@@ -11,11 +11,12 @@ from rest_framework.response import Response
 
 from config.common.fields import MomentField, PeriodQuery
 from config.common.pages import page
+from config.records.authentication import Principal
 from config.records.frame import ApiView
 from config.records.models import LogEntry
 from config.records.schema import PAGE_PARAMETERS
 from config.records.scopes import Scope
-from config.records.selectors import matching_log
+from config.records.selectors import matching_log, visible_log
 
 
 class LogQuery(PeriodQuery):
@@ -48,10 +49,13 @@ class LogView(ApiView):
         operation_id="log_list", tags=["log"], parameters=[LogQuery, *PAGE_PARAMETERS], responses=LogListSerializer
     )
     def get(self, request: Request) -> Response:
-        """List entries of exchange processes, file errors, refused calls and alerts, newest first."""
+        """List entries of exchange processes, file errors, refused calls, alerts and sign-ins, newest first."""
         asked = LogQuery(data=request.query_params)
         asked.is_valid(raise_exception=True)
-        found = page(request, _matching(asked.validated_data), order=["-at", "-id"])
+        entries = _matching(asked.validated_data)
+        if not isinstance(request.user, Principal):
+            entries = entries & visible_log(request.user)
+        found = page(request, entries, order=["-at", "-id"])
         present = LogEntrySerializer().to_representation
         return Response({"results": [present(entry) for entry in found.results], "next": found.next})
 

@@ -1,15 +1,17 @@
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+import time_machine
 from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_login_failed
 from django.test import Client
 from django.utils import timezone
 
-from config.records.models import SignInAttempt
+from config.records.models import LogEntry, SignInAttempt
 from config.records.passwords import SLOTS, hashing_slot
 from config.records.sign_in_limits import LIMIT, NAME_LIMIT, NETWORK_LIMIT, OVERALL_LIMIT, WINDOW
 
@@ -142,6 +144,39 @@ class TestSignInForm:
         assert "Too many passwords are being checked" in answer
         assert counted() == 0
         assert sign_in("olga", "a long password").status_code == 302
+
+
+def log() -> list[tuple[str, str, int]]:
+    entries = LogEntry.objects.filter(kind="account").exclude(text__startswith="The password").order_by("pk")
+    return [(entry.level, str(entry).partition(" until ")[0], entry.count) for entry in entries]
+
+
+@pytest.mark.embedded
+@pytest.mark.usefixtures("olga")
+class TestLog:
+    def test_tells_who_came_in_from_where(self) -> None:
+        sign_in("olga", "a long password")
+        assert log() == [("info", "olga signed in from 192.0.2.7", 1)]
+
+    def test_counts_the_failures_of_a_minute_and_tells_of_the_lock_once(self) -> None:
+        with time_machine.travel(datetime(2026, 3, 1, 12, 0, tzinfo=UTC), tick=False):
+            for _ in range(LIMIT + 5):
+                sign_in("olga", "wrong")
+        assert log() == [
+            ("warning", "A sign-in as olga from 192.0.2.7 failed", LIMIT),
+            ("warning", "Sign-ins as olga from 192.0.2.7 are refused", 1),
+        ]
+
+    def test_keeps_no_name_that_is_nobodys_as_it_may_be_a_password(self) -> None:
+        for _ in range(LIMIT):
+            sign_in("correct horse", "olga")
+        assert {text for _, text, _ in log()} == {"A sign-in from 192.0.2.7 failed: there is no such account"}
+        assert not any("correct" in str(entry.data) for entry in LogEntry.objects.all())
+
+    def test_tells_of_a_network_that_is_locked(self) -> None:
+        fill(address="192.0.2.7", failures=NETWORK_LIMIT - 1)
+        sign_in("nobody", "wrong")
+        assert log()[-1][1] == "Sign-ins from 192.0.2.7 are refused"
 
 
 @pytest.mark.embedded
