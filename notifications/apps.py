@@ -9,6 +9,7 @@ class NotificationsConfig(AppConfig):
     verbose_name = _("Notifications")
 
     def ready(self) -> None:
+        from config.common.encryption import register_encrypted
         from config.records.subjects import register_pages
         from config.records.tracing import Tracing, register_tracing
         from notifications.decisions import register_decision
@@ -32,6 +33,8 @@ class NotificationsConfig(AppConfig):
         from notifications.sessions.repeater import repeat_once, rest, stop_repeating
         from notifications.tracing import trace_alerts, trace_deliveries, trace_events, trace_sessions
 
+        register_encrypted("notifications.Endpoint", "secret", "old_secret")
+        register_encrypted("notifications.Theme", "secret", "old_secret")
         register_work(Work(name=SEQUENCER, run_once=stamp_once, gather=GATHER_SECONDS))
         register_work(Work(name=RETURNS, run_once=return_once))
         register_work(Work(name=DELIVERIES, run_once=send_once, every=1.0, on_workers=True, stop=stop_sending))

@@ -9,12 +9,14 @@ class RecordsConfig(AppConfig):
     verbose_name = _("Records")
 
     def ready(self) -> None:
+        from config.common.encryption import register_encrypted
         from config.records import selectors
         from config.records.groups import keep_groups
         from config.records.tracing import Tracing, register_tracing
 
         # Connected after auth's own receiver, which makes the permissions of the same app.
         post_migrate.connect(keep_groups, dispatch_uid="records.keep_groups")
+        register_encrypted("records.IdempotencyRecord", "answer")
         register_tracing(Tracing("records.view_changerecord", selectors.trace_changes))
         register_tracing(Tracing("records.view_accesskey", selectors.trace_changes_of_keys))
         register_tracing(Tracing("records.view_logentry", selectors.trace_log))

@@ -103,12 +103,14 @@ class TestChangeLog:
     def test_is_read_by_those_alone_who_may_see_accounts(self, staff: Client) -> None:
         change_password("vera")
         viewer, page = User.objects.create_user("ivan", is_staff=True), "/admin/records/logentry/"
-        viewer.groups.add(Group.objects.get(name="viewer"))
+        group = Group.objects.get(name="viewer")
+        viewer.groups.add(group)
         client = Client()
         client.force_login(viewer)
         assert "The password of vera was changed" in staff.get(page).content.decode()
         assert "The password of vera was changed" not in client.get(page).content.decode()
-        staff.post(f"/admin/auth/user/{viewer.pk}/change/", account_form(username="ivan", email="i@example.org"))
+        values = account_form(username="ivan", email="i@example.org", groups=[group.pk])
+        staff.post(f"/admin/auth/user/{viewer.pk}/change/", values)
         line = change_of("account")
         assert staff.get(f"/admin/records/changerecord/{line.pk}/change/").status_code == 200
         assert client.get(f"/admin/records/changerecord/{line.pk}/change/").status_code == 302
