@@ -14,7 +14,7 @@ from django.http.response import HttpResponseBase
 from django.urls import set_script_prefix
 
 from config.common.limits.callers import KnownCallers, credential_of, known_callers
-from config.common.limits.calls import given_body, given_caller
+from config.common.limits.calls import given_caller, take_body
 from config.common.limits.lanes import Lanes
 from config.common.limits.shares import Caller, Shares
 from config.common.limits.slots import Slots
@@ -48,8 +48,7 @@ class ThreadedHandler(ASGIHandler):
         await self.handle(scope, receive, send)
 
     async def handle(self, scope: Any, receive: Any, send: Any) -> None:
-        body = given_body(scope)
-        assert body is not None  # the outermost layer has read it
+        body = take_body(scope)
         caller = given_caller(scope)
         lane = self._lanes.lane_of(scope["method"], scope["path"], body.size)
         async with lane.lend(caller):

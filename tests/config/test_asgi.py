@@ -130,6 +130,14 @@ class TestDrops:
                     line.recv(1)
             assert [server.get("/api/v1/echo/", source=stranger(1)).status for _ in range(5)] == [200] * 5
 
+    def test_a_stream_goes_on_for_as_long_as_it_is_read(self, server: Server) -> None:
+        with _ask(server, "/api/v1/endless/") as line:
+            left = 20_000_000
+            while left > 0:
+                got = len(line.recv(1_000_000))
+                assert got, "it was cut off"
+                left -= got
+
     def test_a_stream_that_nobody_reads_is_left_to_itself_and_memory_with_it(self, server: Server) -> None:
         memory = server.memory_mb()
         with ExitStack() as stack:

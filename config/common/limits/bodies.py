@@ -71,6 +71,7 @@ class Body:
     def __init__(self, files: Shares, caller: Caller) -> None:
         self.file: IO[bytes] = io.BytesIO()
         self.size = 0
+        self.is_taken = False
         self._files, self._caller = files, caller
         self._spooled = 0
 

@@ -135,8 +135,10 @@ def given_caller(scope: HTTPScope) -> Caller:
     return found or caller_of(scope)
 
 
-def given_body(scope: HTTPScope) -> Body | None:
-    body: Body | None = cast(Any, scope).get(BODY)
+def take_body(scope: HTTPScope) -> Body:
+    """Return the body that the outermost layer has read; from then on `receive` waits for the end of the call."""
+    body: Body = cast(Any, scope)[BODY]
+    body.is_taken = True
     return body
 
 
@@ -153,7 +155,6 @@ class _Ends:
         self.receive_body, self._send = receive, send
         self._mark = (HEADER, correlation_id.encode())
         self._reader_patience = reader_patience
-        self._body_is_read = False
         self._cut = asyncio.Event()
         self.body: Body | None = None
         self.answered = False
@@ -161,10 +162,10 @@ class _Ends:
     async def receive(self) -> ASGIReceiveEvent:
         if self._cut.is_set():
             return {"type": "http.disconnect"}
-        if self._body_is_read:
+        assert self.body is not None  # the app does not begin before it is there
+        if self.body.is_taken:
             return await self._end_of_call()
-        assert self.body is not None
-        self._body_is_read = True
+        self.body.is_taken = True
         return {"type": "http.request", "body": self.body.file.read(), "more_body": False}
 
     async def send(self, message: ASGISendEvent) -> None:

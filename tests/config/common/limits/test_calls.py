@@ -7,7 +7,7 @@ import pytest
 
 from config.common.correlation import correlation_id
 from config.common.limits.bodies import Spool
-from config.common.limits.calls import Gate, Limits, given_body, given_caller
+from config.common.limits.calls import Gate, Limits, given_caller, take_body
 from config.common.limits.errors import Busy
 from config.common.limits.shares import Caller as Known
 from config.common.limits.shares import Standing
@@ -283,8 +283,9 @@ class TestShare:
         seen: list[Any] = []
 
         async def app(scope: Any, receive: Any, send: Any) -> None:
-            seen.extend([given_caller(scope), given_body(scope).size])
-            await reading(scope, receive, send)
+            seen.extend([given_caller(scope), take_body(scope).size])
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(receive(), 0.01)
 
         caller = Caller(b"12345")
         caller.scope["client"] = ("2001:db8::1", 1)
