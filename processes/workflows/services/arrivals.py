@@ -40,6 +40,8 @@ class Arrival:
     is_signal: bool = False
     enterprise: str | None = None
     """Whose it is, where it is of one enterprise alone."""
+    hops: int = 0
+    """How long the chain of events, handlers and timers is that has led to it; nothing: it came from outside."""
     names: Mapping[str, Any] = field(default_factory=dict)
     """What expressions may ask for."""
 
@@ -67,6 +69,7 @@ def read_arrival(event: Event) -> Arrival:
         correlation_id=event.correlation_id,
         instance=str(told.get("instance") or "") if is_own else "",
         is_signal=is_own and told.get("kind") == "signal",
+        hops=int(told.get("hops") or 0) if is_own else 0,
         enterprise=enterprise if isinstance(enterprise, str) else None,
         names={**fields, "payload": payload, "record": record, "type": event.type},
     )

@@ -1,6 +1,9 @@
 """Begin instances by events."""
 
+from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from django.db import IntegrityError
 from django.utils import timezone
@@ -17,6 +20,13 @@ from processes.workflows.services.matching import evaluate, event_of, text_of
 from processes.workflows.services.starting import Beginning, start_instance
 
 KIND = "workflow"
+LONG_CHAIN = 5
+"""From so many hops on, an event that begins an instance may be one that in the end begins itself more than once."""
+MOST_STARTS = 100
+"""Instances of a definition in a minute, beyond which a long chain begins no more that run."""
+MOST_REFUSED = 100
+"""So many more are kept with an incident each; what comes then is told by the log alone."""
+TOO_MANY = f"A chain of events would begin more than {MOST_STARTS} instances of one definition in a minute."
 NOT_STARTED = gettext_noop("%(definition)s was not started by %(event)s: %(cause)s")
 
 
@@ -35,6 +45,7 @@ def start_by_event(arrival: Arrival, element: EventElement) -> None:
             start_key=f"event:{arrival.id}:{element.revision_id}:{element.element}"[:300],
             cause=f"event {arrival.type}",
             position=arrival.position,
+            hops=arrival.hops,
         )
         _start(wanted)
     except Failed as failure:
@@ -67,11 +78,22 @@ def _variables(payload: Any) -> dict[str, Any]:
 def _start(wanted: Beginning) -> None:
     if WorkflowInstance.objects.filter(start_key=wanted.start_key).exists():
         return
+    at = timezone.now()
+    begun = _begun_lately(wanted.definition, at=at) if wanted.hops >= LONG_CHAIN else 0
+    if begun >= MOST_STARTS + MOST_REFUSED:
+        raise NotPossible(reason=TOO_MANY)
     try:
-        start_instance(wanted, actor=ACTOR, at=timezone.now())
+        start_instance(replace(wanted, refusal=TOO_MANY if begun >= MOST_STARTS else ""), actor=ACTOR, at=at)
     except IntegrityError:
         if not WorkflowInstance.objects.filter(start_key=wanted.start_key).exists():
             raise
+
+
+def _begun_lately(definition: str, *, at: datetime) -> int:
+    """Count the instances of the last minute, as far as it matters; their ids are in the order of time."""
+    since = int((at - timedelta(minutes=1)).timestamp() * 1000)
+    rows = WorkflowInstance.objects.filter(definition=definition, pk__gte=UUID(int=since << 80))
+    return len(rows.values_list("pk")[: MOST_STARTS + MOST_REFUSED])
 
 
 def _log(arrival: Arrival, element: EventElement, cause: str) -> None:

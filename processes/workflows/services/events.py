@@ -62,7 +62,7 @@ def _take(arrival: Arrival, elements: Sequence[EventElement]) -> None:
 
 
 def _bring(arrival: Arrival, waiting: Waiting) -> None:
-    command = {"command": "event", "subscription": waiting.local, "payload": arrival.payload}
+    command = {"command": "event", "subscription": waiting.local, "payload": arrival.payload, "hops": arrival.hops}
     order = Order(
         command,
         actor=ACTOR,

@@ -146,6 +146,7 @@ def _event(effect: Mapping[str, Any], head: Head) -> NewEvent:
         "effect": effect["id"],
         "message_id": str(new_id()),
         "kind": effect["kind"],
+        "hops": effect.get("hops", 1),
     }
     return NewEvent(type=type_, subject=subject_of(head.id), payload=told)
 

@@ -61,7 +61,7 @@ def _find(instance_id: UUID, incident_id: int | None) -> WorkflowIncident:
 
 def _run_again(incident: WorkflowIncident, wanted: Retry) -> Head:
     """Run the command again; whoever was refused by it before is let through once."""
-    command = dict(incident.command)
+    command = {**incident.command, "hops": 0}  # a person begins a new chain
     order = Order(
         command,
         actor=wanted.actor,

@@ -43,6 +43,10 @@ class Beginning:
     cause: str = "start"
     position: int = 0
     """Of the event that begins it."""
+    hops: int = 0
+    """How long the chain is that has led to that event."""
+    refusal: str = ""
+    """Why it is not to run: it stays as created, with an incident."""
 
 
 def start_instance(wanted: Beginning, *, actor: str, at: datetime) -> Head:
@@ -52,6 +56,8 @@ def start_instance(wanted: Beginning, *, actor: str, at: datetime) -> Head:
         raise Invalid({"record": [rule]})
     head = _created(wanted, at=at)
     order = Order(_command(head, wanted), actor=actor, at=at, cause=wanted.cause, position=wanted.position)
+    if wanted.refusal:
+        return _keep_failed(head, order, wanted, Failed(wanted.start or "", wanted.refusal))
     try:
         outcome = run_command(head, order)
         step = plan_step(head, order, outcome.state, outcome.effects)
@@ -92,12 +98,14 @@ def _created(wanted: Beginning, *, at: datetime) -> Head:
 
 
 def _command(head: Head, wanted: Beginning) -> dict[str, Any]:
-    command = {
+    command: dict[str, Any] = {
         "command": "start",
         "definition": [head.definition, head.revision],
         "record": wanted.record,
         "variables": dict(wanted.variables or {}),
     }
+    if wanted.hops:
+        command["hops"] = wanted.hops
     return command if wanted.start is None else {**command, "start": wanted.start}
 
 

@@ -61,6 +61,7 @@ def _wait_for_task(work: Work, token: str, node: Node, kind: str, inputs: Variab
     }
     if kind == "job":
         task["handler"] = node.handler
+        task["hops"] = work.hop(node.id)
     if kind == EXTERNAL:
         task["topic"] = node.topic
     if inputs is not None:

@@ -37,6 +37,7 @@ def start(library: Library, command: Command, at: datetime) -> Work:
     record = command.get("record") or ""
     state: State = {"kind": definition.kind, "epoch": 0, "next": 1, "status": "active", "record": record}
     work = Work(library, state, at)
+    work.hops = command.get("hops", 0)
     scope = open_scope(
         work,
         {
@@ -57,6 +58,7 @@ def start(library: Library, command: Command, at: datetime) -> Work:
 def apply(work: Work, command: Command) -> None:
     """Do what a command asks of an instance that runs."""
     name = command["command"]
+    work.hops = command.get("hops", 0)
     if name == "close" and is_case(work):
         close_case(work)
         return
@@ -120,6 +122,7 @@ def _complete_job(work: Work, command: Command) -> None:
 
 def _finish_task(work: Work, command: Command, kinds: tuple[str, ...]) -> None:
     task = _task(work, command, kinds)
+    work.hops = command.get("hops", task.get("hops", 0))
     write(work, task["scope"], given(command), task["element"])
     finish(work, task["token"])
 
@@ -130,6 +133,7 @@ def _fail_job(work: Work, command: Command) -> None:
     code = command.get("code")
     if not code:
         raise Failed(task["element"], reason)
+    work.hops = command.get("hops", task.get("hops", 0))
     write(work, task["scope"], given(command), task["element"])
     raise_error(work, task["token"], str(code), reason)
 
@@ -177,6 +181,7 @@ def _fire_timer(work: Work, command: Command) -> None:
     record = work.timers.get(key)
     if record is None:
         raise NotPossible("The timer does not run any more.")
+    work.hops = command.get("hops", record.get("hops", 0))
     fire(work, key, record)
 
 

@@ -11,6 +11,12 @@ MAX_ITEMS = 2_001
 MAX_ROUNDS = 10_000
 MAX_CALLS = 20
 """Call activities inside one another."""
+MAX_HOPS = 100
+"""How often events, handlers and timers of no length may lead to one another without anybody from outside."""
+LEAST_WAIT = 1.0
+"""Seconds: a timer that waits for less counts as such a hop."""
+LONG_WAIT = 60.0
+"""Seconds: whatever goes on after such a wait begins anew, for it cannot happen often."""
 MAX_SCOPES_DEEP = 100
 """Sub-processes, rounds and calls inside one another. One file stays within it: see `bpmn.outline.MAX_NESTED`."""
 MAX_VARIABLES = 1_000_000

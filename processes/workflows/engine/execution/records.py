@@ -71,6 +71,8 @@ class TaskRecord(TypedDict):
     since: str
     topic: NotRequired[str]
     handler: NotRequired[str]
+    hops: NotRequired[int]
+    """Of work that a handler of ours does: how long the chain is that has led to it."""
     inputs: NotRequired[Variables]
 
 
@@ -81,6 +83,8 @@ class TimerRecord(TypedDict):
     kind: str
     due: str
     since: str
+    hops: NotRequired[int]
+    """How long the chain is that has led to it, where it goes on soon."""
     left: NotRequired[int]
     """How often a cycle fires after this one; absent: without an end."""
     interval: NotRequired[str]
@@ -171,6 +175,12 @@ class Effect(TypedDict):
     element: str
     name: NotRequired[str]
     inputs: Variables
+    hops: NotRequired[int]
+    """Of one that is an event."""
+
+
+EVENTS = frozenset({"event", "throw", "signal"})
+"""Effects that are events: they may lead to further commands."""
 
 
 def number(key: str) -> int:

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 from processes.workflows.engine.definition import Node, Timer, TimerKind
 from processes.workflows.engine.execution.failures import Failed
+from processes.workflows.engine.execution.limits import LEAST_WAIT, LONG_WAIT
 from processes.workflows.engine.execution.records import TimerRecord
 from processes.workflows.engine.execution.variables import evaluate
 from processes.workflows.engine.execution.working import Work
@@ -26,6 +27,9 @@ def start_timer(work: Work, node: Node, timer: Timer, scope: str, token: str | N
         "due": due.isoformat(),
         "since": work.now,
     }
+    hops = _hops(work, node.id, (due - work.at).total_seconds())
+    if hops:
+        record["hops"] = hops
     if cycle is not None:
         record["interval"] = cycle.text
         if cycle.count is not None:
@@ -55,6 +59,13 @@ def next_of_cycle(work: Work, record: TimerRecord) -> TimerRecord | None:
     if left is not None:
         following["left"] = left - 1
     return following
+
+
+def _hops(work: Work, element: str, wait: float) -> int:
+    """Return how long the chain is after a timer: one that hardly waits is a hop, one that waits long ends it."""
+    if wait < LEAST_WAIT:
+        return work.hop(element)
+    return work.hops if wait < LONG_WAIT else 0
 
 
 def _due(kind: TimerKind, value: object, now: datetime) -> tuple[datetime, Cycle | None]:

@@ -9,9 +9,10 @@ from processes.workflows.engine.cases.lifecycle import ENDED
 from processes.workflows.engine.definition import Definition, Node
 from processes.workflows.engine.execution.allowance import Allowance
 from processes.workflows.engine.execution.failures import Failed
-from processes.workflows.engine.execution.limits import MAX_TOKENS
+from processes.workflows.engine.execution.limits import MAX_HOPS, MAX_TOKENS
 from processes.workflows.engine.execution.log import Log
 from processes.workflows.engine.execution.records import (
+    EVENTS,
     SECTIONS,
     ConditionRecord,
     Effect,
@@ -91,6 +92,8 @@ class Work:
         """Variables of cases that were written: the case's scope, the name, the value before and after."""
         self.own: set[str] = set()
         """Scopes whose records are copies already."""
+        self.hops = 0
+        """How long the chain is that has led here: see `MAX_HOPS`."""
         self.names: dict[str, Mapping[str, Any]] = {}
         """What can be seen from a scope; forgotten at every change."""
         self.weights: dict[tuple[str, str], int] = {}
@@ -314,9 +317,18 @@ class Work:
         """Add an effect."""
         self.allowance.give(inputs, element)
         effect: Effect = {"id": self.new_id(), "kind": kind, "element": element, "inputs": inputs}
+        if kind in EVENTS:
+            effect["hops"] = self.hop(element)
         if name:
             effect["name"] = name
         self.effects.append(effect)
+
+    def hop(self, element: str) -> int:
+        """Return how long the chain is with what this element does; one that leads to itself for ever ends here."""
+        if self.hops >= MAX_HOPS:
+            reason = "Events, handlers and timers without a wait have led to one another {count} times by themselves."
+            raise Failed(element, reason.format(count=MAX_HOPS))
+        return self.hops + 1
 
     def later(self, *step: object) -> None:
         """Do a step after those that wait already."""
