@@ -69,7 +69,7 @@ class StaffAuthentication(SessionAuthentication):
         if user is None or not user.is_active or not user.is_staff:
             return None
         # Of the plain request: the other one would parse the body for a token, and some views parse their own.
-        self.enforce_csrf(request._request)
+        self.enforce_csrf(request._request)  # type: ignore[arg-type]
         return user, None
 
 

@@ -17,6 +17,7 @@ from rest_framework.views import APIView
 from config.common.errors import Invalid
 from config.common.failures import WHOLE_BODY
 from config.common.rates import configured_rates, seconds_to_wait
+from config.records.authentication import Principal
 from config.records.idempotency import answer_once
 from config.records.models import AccessKey
 from config.records.refusals import note_answer
@@ -30,7 +31,7 @@ class KeyRate(BaseThrottle):
     _wait: int | None = None
 
     def allow_request(self, request: Request, view: APIView) -> bool:
-        if not isinstance(request.auth, AccessKey):
+        if not isinstance(request.auth, AccessKey) or not isinstance(request.user, Principal):
             return True
         limits = {f"key:{request.auth.prefix}": settings.KEY_RATE}
         if request.user.enterprise is not None:

@@ -83,6 +83,7 @@ class DeliveryAdmin(BigTableAdmin[Delivery]):
     list_filter = (StatusFilter, AgeFilter)
     list_filter_submit = True
     list_select_related = ("endpoint",)
+    not_listed = ("body",)
     search_fields = ("subject",)
     search_help_text = _("Sensor id, part of a client's name or URL, delivery number, webhook-id or correlation id")
     fields = (

@@ -31,6 +31,7 @@ class TypeFilter(TextFilter):
 class EventAdmin(BigTableAdmin[Event]):
     list_display = ("at", "type", "subject", "position", "chain")
     list_filter = (TypeFilter,)
+    not_listed = ("payload",)
     list_filter_submit = True
     search_fields = ("=subject", "=correlation_id")
     search_help_text = _("Exact subject or correlation id")

@@ -2,6 +2,8 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.db.models import BinaryField, QuerySet
+from django.db.models.functions import Substr
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -39,6 +41,7 @@ class ParkedMessageAdmin(BigTableAdmin[ParkedMessage]):
     list_display = ("state", "queue", "parked_at", "summary", "beginning")
     list_filter = ("status", "queue")
     list_filter_submit = True
+    not_listed = ("body", "properties")
     fields = (
         "state",
         "queue",
@@ -56,6 +59,9 @@ class ParkedMessageAdmin(BigTableAdmin[ParkedMessage]):
     actions_detail = ("resend", "discard")
     actions_row = ("resend", "discard")
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ParkedMessage]:
+        return super().get_queryset(request).annotate(head=Substr("body", 1, 200, output_field=BinaryField()))
+
     @display(description=_("status"))
     def state(self, parked: ParkedMessage) -> SafeString:
         status = ParkedMessage.Status(parked.status)
@@ -67,7 +73,7 @@ class ParkedMessageAdmin(BigTableAdmin[ParkedMessage]):
 
     @display(description=_("body"))
     def beginning(self, parked: ParkedMessage) -> str:
-        return _cut(clean_text(bytes(parked.body[:200])), 60)
+        return _cut(clean_text(bytes(getattr(parked, "head"))), 60)  # noqa: B009
 
     @display(description=_("body"))
     def content(self, parked: ParkedMessage) -> SafeString:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from django import forms
 from django.contrib import messages
 from django.contrib.admin.utils import quote
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
@@ -47,6 +47,11 @@ class BigTableAdmin(ReadOnlyAdmin[M]):
     list_per_page = 50
     paginator = InfinitePaginator
     show_full_result_count = False
+    not_listed: tuple[str, ...] = ()
+    """Columns of any length, which the page of a row shows and the list does not read."""
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[M]:
+        return super().get_queryset(request).defer(*self.not_listed)
 
 
 @dataclass(frozen=True)

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from django.test import Client
 
@@ -26,6 +28,25 @@ def test_shows_what_is_parked_whatever_its_bytes(operator: Client, parked: Parke
         assert "signals.state" in page
         assert "&lt;b&gt;" in page
         assert "KeyError" in page
+
+
+@pytest.mark.parametrize(
+    ("page", "column"),
+    [
+        (LIST, '"notifications_parkedmessage"."body", "'),
+        ("/admin/notifications/event/", '"notifications_event"."payload"'),
+        ("/admin/notifications/delivery/", '"notifications_delivery"."body"'),
+    ],
+)
+def test_a_list_does_not_read_what_has_no_length(
+    page: str, column: str, operator: Client, parked: ParkedMessage, django_assert_max_num_queries: Any
+) -> None:
+    with django_assert_max_num_queries(40) as asked:
+        assert operator.get(page).status_code == 200
+    table = column.partition(".")[0]
+    statements = [each["sql"] for each in asked.captured_queries if f"FROM {table}" in each["sql"]]
+    assert statements
+    assert not [statement for statement in statements if column in statement]
 
 
 def test_discards_with_a_reason(operator: Client, parked: ParkedMessage) -> None:
