@@ -13,7 +13,9 @@ from messaging.files.envelope import VERSION
 from messaging.models.parties import PARTY_ID
 
 Id = Annotated[str, msgspec.Meta(pattern=rf"^{PARTY_ID}\Z")]
-Error = Annotated[str, msgspec.Meta(max_length=10_000)]
+ERROR_LENGTH = 10_000
+"""Of what an ERP says of a failure, in characters."""
+Error = Annotated[str, msgspec.Meta(max_length=ERROR_LENGTH)]
 REASON_LENGTH = 200
 """Of why a person decided something by hand, in characters: it stands in the log and in receipts."""
 BodyT = TypeVar("BodyT", bound=msgspec.Struct)

@@ -28,6 +28,9 @@ from messaging.services.sending import NewMessage, send_message
 from messaging.services.values import Limits
 
 DEVICE = {AccessKey.Kind.DEVICE}
+MOST_FETCHED = 1000
+MOST_FETCHED_MB = 1024
+"""Of what may be asked for; `EXCHANGE_MAX_MB` bounds what is sent."""
 
 
 class NewMessageSerializer(serializers.Serializer[Any]):
@@ -70,8 +73,8 @@ class ConfirmSerializer(serializers.Serializer[Any]):
 
 
 class FetchQuery(serializers.Serializer[Any]):
-    limit = serializers.IntegerField(min_value=1, max_value=1000, default=100)
-    max_mb = serializers.FloatField(min_value=1, max_value=1024, required=False)
+    limit = serializers.IntegerField(min_value=1, max_value=MOST_FETCHED, default=100)
+    max_mb = serializers.FloatField(min_value=1, max_value=MOST_FETCHED_MB, required=False)
 
 
 class ReceiptSerializer(serializers.Serializer[Any]):

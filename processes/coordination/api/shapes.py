@@ -7,6 +7,7 @@ from rest_framework import serializers
 from config.common.fields import MomentField
 from config.common.serializers import StrictSerializer
 from processes.coordination.models import WriterEventReader
+from processes.coordination.reasons import LONGEST
 from processes.coordination.statuses import BY_TITLE
 from processes.coordination.writer.resolving import Action
 
@@ -47,7 +48,7 @@ class EventQuery(serializers.Serializer[Any]):
 
 class ResolveEventSerializer(StrictSerializer):
     action = serializers.ChoiceField([action.value for action in Action])
-    reason = serializers.CharField(max_length=500)
+    reason = serializers.CharField(max_length=LONGEST)
 
 
 class PayloadCountSerializer(serializers.Serializer[Any]):

@@ -130,7 +130,8 @@ class TestFetchLimits:
         assert ids(scene.fetch("?max_mb=20")) == ids(scene.fetch()) == ["r1"]
 
     @pytest.mark.parametrize(
-        "query", ["limit=0", "limit=1001", "limit=x", "max_mb=0", "max_mb=0.9", "max_mb=nan", "max_mb=inf"]
+        "query",
+        ["limit=0", "limit=1001", "limit=x", "max_mb=0", "max_mb=0.9", "max_mb=1024.1", "max_mb=nan", "max_mb=inf"],
     )
     def test_wrong_limit_is_named(self, scene: Scene, query: str) -> None:
         status, answer = scene.call("GET", f"/messages/?{query}", of=scene.device.pk)

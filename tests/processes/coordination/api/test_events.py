@@ -5,6 +5,7 @@ from notifications.models import Alert
 from processes.coordination.models import AppEvent
 from processes.coordination.models.writer import DummyItem
 from processes.coordination.reader import models as reader
+from processes.coordination.reasons import LONGEST
 from processes.coordination.statuses import EventStatus
 from tests.processes.coordination.cast import DATABASES, Cast, make, rows_of, status_of, wanted
 from tests.sensors.api.callers import Caller, service
@@ -90,6 +91,11 @@ class TestResolve:
         cast.settle(lambda: status_of(later.event) == EventStatus.COMMITTED)
         assert status_of(first.event) == EventStatus.COMPENSATION_FAILED
         return first.event, first.ids
+
+    def test_a_reason_is_at_most_so_long(self, call: Caller, failed: tuple[int, list[int]]) -> None:
+        body = {"action": "retry", "reason": "x" * (LONGEST + 1)}
+        answer = call("POST", f"{PATH}{failed[0]}/resolve/", body)
+        assert (answer.status_code, list(answer.json()["data"]["fields"])) == (400, ["reason"])
 
     def test_only_a_failed_compensation_can_be_resolved(self, call: Caller) -> None:
         made = make(wanted("DummyItem", "insert", name="x"))

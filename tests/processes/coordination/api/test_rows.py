@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from processes.coordination.gateway import wait
+from processes.coordination.gateway.asking import MOST
 from processes.coordination.models import AppEvent
 from processes.coordination.models.writer import DummyItem, DummyNode
 from processes.coordination.reader.models import AppEvent as ReaderEvent
@@ -75,6 +76,15 @@ class TestCreate:
     def test_names_the_field_that_breaks_a_rule(self, call: Caller, body: Any, field: str) -> None:
         answer = call("POST", f"{WRITER}/dummy-items/", body)
         assert (answer.status_code, list(answer.json()["data"]["fields"])) == (400, [field])
+        assert not DummyItem.objects.exists()
+
+    def test_one_row_more_than_an_event_takes_is_refused(self, call: Caller) -> None:
+        rows = [{"name": "x"}] * (MOST + 1)
+        answer = call("POST", f"{WRITER}/dummy-items/", rows)
+        assert (answer.status_code, list(answer.json()["data"]["fields"])) == (400, ["body"])
+        changes = [{"entity": "dummy-items", "op": "insert", "fields": row} for row in rows]
+        answer = call("POST", f"{WRITER}/changes/", {"changes": changes})
+        assert (answer.status_code, list(answer.json()["data"]["fields"])) == (400, ["changes"])
         assert not DummyItem.objects.exists()
 
     def test_repeats_under_one_key_have_one_effect(self, call: Caller) -> None:
