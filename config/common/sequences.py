@@ -1,5 +1,6 @@
 """Numbers that a restored database would give a second time: its sequences are moved past what was given since."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from django.apps import apps
@@ -38,23 +39,27 @@ def given_numbers() -> dict[str, int]:
 
 
 @transaction.atomic
-def skip_given_numbers(*, at: datetime) -> None:
-    """Give numbers from now on that nobody has seen, however old the copy was and however often it is restored."""
+def skip_given_numbers(*, at: datetime, known: Mapping[str, int] | None = None) -> None:
+    """Give numbers from now on that nobody has seen, however old the copy was and however often it is restored.
+
+    `known` are numbers that are known to have been given, by table: a clock that was set back may be behind them.
+    """
     least = int((at - SINCE).total_seconds() * PER_SECOND)
-    tables = _tables()
+    wanted = {table: max(least, (known or {}).get(table, 0)) for table in _tables()}
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute(
                 "SELECT setval(format('%%I.%%I', schemaname, sequencename)::regclass,"
-                " greatest(coalesce(last_value, 0), %s))"
-                " FROM pg_sequences WHERE schemaname = current_schema() AND sequencename = ANY(%s)",
-                [least, [f"{table}_id_seq" for table in tables]],
+                " greatest(coalesce(last_value, 0), least))"
+                " FROM pg_sequences JOIN unnest(%s::text[], %s::bigint[]) AS wanted (name, least)"
+                " ON sequencename = name WHERE schemaname = current_schema()",
+                [[f"{table}_id_seq" for table in wanted], list(wanted.values())],
             )
             return
-        for table in tables:
-            cursor.execute("UPDATE sqlite_sequence SET seq = max(seq, %s) WHERE name = %s", [least, table])
+        for table, number in wanted.items():
+            cursor.execute("UPDATE sqlite_sequence SET seq = max(seq, %s) WHERE name = %s", [number, table])
             if not cursor.rowcount:
-                cursor.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (%s, %s)", [table, least])
+                cursor.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (%s, %s)", [table, number])
 
 
 def _tables() -> list[str]:

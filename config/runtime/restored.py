@@ -42,7 +42,7 @@ def notice_restore() -> bool:
     given, kept = given_numbers(), _read()
     fallen = sorted(table for table, number in kept.items() if given.get(table, number) < number)
     if fallen:
-        skip_given_numbers(at=timezone.now())
+        skip_given_numbers(at=timezone.now(), known=kept)
         log.warning("database.restored", tables=fallen)
     keep_numbers()
     return bool(fallen)

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
+from config.common import sequences
 from config.common.sequences import given_numbers
 from config.runtime import restored
 from config.runtime.preparation import _look_at_volume
@@ -39,6 +41,14 @@ class TestNoticeRestore:
     def test_numbers_given_since_the_copy_are_given_to_nobody_else(self) -> None:
         copied = raised(subject="thing/1").pk
         highest = raised(subject="thing/2").pk
+        keep_numbers()
+        fall_back(copied)
+        assert notice_restore()
+        assert raised(subject="thing/3").pk > highest
+
+    def test_by_a_clock_that_is_behind_them_too(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(sequences, "SINCE", timezone.now())
+        copied, highest = raised(subject="thing/1").pk, raised(subject="thing/2").pk
         keep_numbers()
         fall_back(copied)
         assert notice_restore()
