@@ -182,7 +182,9 @@ class TestTime:
             await asyncio.sleep(0.01)
             if line.reader.at_eof() or line.reader._buffer:  # type: ignore[attr-defined]
                 break
-        assert refusal(await line.rest())[0] == 408
+        answer = await line.rest()
+        # A drop that meets the closed connection resets it, and what was not read yet is lost.
+        assert not answer or refusal(answer)[0] == 408
         assert asyncio.get_running_loop().time() - began < PATIENCE
 
     @pytest.mark.parametrize("sent", [b"", b"GET", b"\r\n"])
