@@ -6,8 +6,11 @@ paused past its lease and overtaken writes nothing. There is no "in progress" fl
 again. All times are the database's.
 """
 
+import math
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -29,6 +32,24 @@ def lease_clock() -> float:
     Read it before a claim: then the lease ends here no later than in the database.
     """
     return time.clock_gettime(_CLOCK)
+
+
+_held_until: ContextVar[float] = ContextVar("held_until", default=math.inf)
+
+
+@contextmanager
+def holding(until: float) -> Iterator[None]:
+    """Let whoever is called from here know by `held_until` when the lease ends under which it acts."""
+    token = _held_until.set(until)
+    try:
+        yield
+    finally:
+        _held_until.reset(token)
+
+
+def held_until() -> float:
+    """Return when the lease ends by `lease_clock`, under which this is done; without one it never does."""
+    return _held_until.get()
 
 
 def claim(

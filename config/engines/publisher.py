@@ -1,5 +1,6 @@
 """Confirmed publishing to RabbitMQ."""
 
+import math
 import os
 import threading
 from collections import deque
@@ -13,6 +14,7 @@ from pika.adapters.select_connection import SelectConnection
 from pika.channel import Channel
 from pika.spec import Basic, BasicProperties
 
+from config.common.leases import lease_clock
 from config.common.supervision import SupervisedThread
 from config.engines.amqp import CONNECT_SECONDS, parameters
 
@@ -30,6 +32,10 @@ class NotRouted(NotPublished):
     """No queue is bound for the message: the broker gave it back."""
 
 
+class Overdue(NotPublished):
+    """The message was held back until the lease of its sender had ended: somebody else may have sent it, and more."""
+
+
 class ChannelClosed(NotPublished):
     """The broker closed the channel over a message: its exchange does not exist."""
 
@@ -42,6 +48,8 @@ class Sent:
     routing_key: str
     body: bytes
     properties: BasicProperties | None
+    until: float = math.inf
+    """By `lease_clock`: from then on it must not leave any more."""
     outcome: "Future[None]" = field(default_factory=Future)
 
     def await_confirmation(self, seconds: float) -> None:
@@ -80,16 +88,26 @@ class Publisher:
         routing_key: str,
         properties: BasicProperties | None = None,
         deadline: float = 5.0,
+        until: float = math.inf,
     ) -> None:
-        """Publish a message that must reach a queue; raise `NotPublished` unless confirmed within `deadline` s."""
-        sent = self.send(body, exchange=exchange, routing_key=routing_key, properties=properties)
+        """Publish a message that must reach a queue; raise `NotPublished` unless confirmed within `deadline` s.
+
+        One that is still here at `until`, by `lease_clock`, does not leave: `Overdue`.
+        """
+        sent = self.send(body, exchange=exchange, routing_key=routing_key, properties=properties, until=until)
         sent.await_confirmation(deadline)
 
     def send(
-        self, body: bytes, *, exchange: str, routing_key: str, properties: BasicProperties | None = None
+        self,
+        body: bytes,
+        *,
+        exchange: str,
+        routing_key: str,
+        properties: BasicProperties | None = None,
+        until: float = math.inf,
     ) -> "Sent":
         """Hand a message over: whoever sends several waits for all of them at once."""
-        message = Sent(exchange, routing_key, body, properties)
+        message = Sent(exchange, routing_key, body, properties, until)
         self._get_link().send(message)
         return message
 
@@ -192,6 +210,10 @@ class _Link:
 
     def _flush(self) -> None:
         while self._channel is not None and self._channel.is_open and (message := self._next_waiting()):
+            # The last look before the bytes leave: this process may have been stopped since they were handed over.
+            if lease_clock() >= message.until:
+                message.fail(Overdue("The lease of its sender has ended."))
+                continue
             self._last_tag += 1
             self._unconfirmed[self._last_tag] = message
             self._channel.basic_publish(

@@ -19,7 +19,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_noop
 
 from config.common.batches import write_in_halves
-from config.common.leases import LeaseLost, claim, finish
+from config.common.leases import LeaseLost, claim, finish, holding, lease_clock
 from config.common.sql import fetch_row
 from config.common.text import clean_error
 from notifications.errors import FollowerWaits
@@ -46,21 +46,30 @@ class _Culprit:
     error: Exception
 
 
+@dataclass
+class _Held:
+    """Until when the follower is claimed, by `lease_clock`."""
+
+    until: float
+
+
 def relay_once(following: Following) -> bool:
     """Hand over one batch; return whether there may be more."""
     if not _is_behind(following):
         return False
+    claimed_at = lease_clock()
     claimed = claim(Follower.objects.filter(name=following.name), limit=1, lease=LEASE)
     if not claimed:
         return False
     follower = claimed[0]
+    held = _Held(claimed_at + LEASE.total_seconds())
     limit = 1 if follower.failures else following.batch
     events = _read(follower, limit)
     if not events:
         finish(follower, due_at=Now())
         return False
     try:
-        culprit = _hand_over_until_one_fails(following, follower, events)
+        culprit = _hand_over_until_one_fails(following, follower, events, held)
         if culprit is not None:
             return _record_failure(follower, culprit)
     except LeaseLost:
@@ -87,14 +96,16 @@ def _read(follower: Follower, limit: int) -> list[Event]:
     return list(Event.objects.filter(position__gt=follower.position).order_by("position")[:limit])
 
 
-def _hand_over_until_one_fails(following: Following, follower: Follower, events: Sequence[Event]) -> _Culprit | None:
+def _hand_over_until_one_fails(
+    following: Following, follower: Follower, events: Sequence[Event], held: _Held
+) -> _Culprit | None:
     """Hand over all events, or all before the first that fails; return that one, which has been tried alone.
 
     Halving hands over at most three times as many events as there are, wherever the culprit stands.
     """
 
     def write(part: Sequence[Event], is_last: bool) -> _Culprit | None:
-        _hand_over(following, follower, part, is_last=is_last)
+        _hand_over(following, follower, part, held, is_last=is_last)
         return None
 
     def settle(event: Event, error: Exception, is_last: bool) -> _Culprit | None:
@@ -104,13 +115,18 @@ def _hand_over_until_one_fails(following: Following, follower: Follower, events:
     return next((culprit for _, culprit in parts if culprit is not None), None)  # what is behind it has its own turn
 
 
-def _hand_over(following: Following, follower: Follower, events: Sequence[Event], *, is_last: bool) -> None:
+def _hand_over(
+    following: Following, follower: Follower, events: Sequence[Event], held: _Held, *, is_last: bool
+) -> None:
     """Commit the position with the effects; where more events of the claim are to follow, hold on to it."""
     due_at = Now() if is_last else Now() + LEASE
     moved: dict[str, Any] = {"position": events[-1].position, "failures": 0, "last_error": "", "due_at": due_at}
     if following.outside:
-        following.handle(events)
+        with holding(held.until):
+            following.handle(events)
+        renewed_at = lease_clock()
         finish(follower, **moved)
+        held.until = renewed_at + LEASE.total_seconds()
         return
     with transaction.atomic():
         following.handle(events)

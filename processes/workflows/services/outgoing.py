@@ -7,9 +7,10 @@ import msgspec
 import structlog
 from pika.spec import BasicProperties
 
+from config.common.leases import LeaseLost, held_until
 from config.common.moments import format_moment
 from config.common.text import cut_bytes
-from config.engines.publisher import ChannelClosed, NotPublished, NotRouted, Publisher
+from config.engines.publisher import ChannelClosed, NotPublished, NotRouted, Overdue, Publisher
 from notifications.errors import FollowerWaits
 from notifications.followers import Following
 from notifications.models import Event
@@ -18,6 +19,9 @@ from processes.workflows.services.planning import OWN
 from processes.workflows.services.topology import OUTGOING, declare_once, forget_declared
 
 NAME = "workflows.out"
+SECONDS_EACH = 5.0
+BATCH = 10
+"""So many that are confirmed as late as they may be stay within the lease of the relay."""
 LONGEST_KEY = 255
 """Bytes: what a short string of AMQP holds."""
 
@@ -40,8 +44,11 @@ def _publish(event: Event) -> None:
             exchange=OUTGOING,
             routing_key=cut_bytes(event.type, LONGEST_KEY),
             properties=_properties(event),
-            deadline=5.0,
+            deadline=SECONDS_EACH,
+            until=held_until(),
         )
+    except Overdue as error:
+        raise LeaseLost(str(error)) from error
     except NotRouted:
         log.debug("workflows.out_unheard", type=event.type)
     except ChannelClosed as error:
@@ -82,4 +89,4 @@ def _id(event: Event) -> str:
     return event.payload.get("message_id") or task_id(event.payload["instance"], event.payload["effect"])
 
 
-FOLLOWING = Following(name=NAME, handle=publish_events, outside=True, batch=100)
+FOLLOWING = Following(name=NAME, handle=publish_events, outside=True, batch=BATCH)

@@ -4,13 +4,19 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.db.models.functions import Now
 from django.utils import timezone
 from pika.adapters.blocking_connection import BlockingChannel
 from pika.spec import BasicProperties
 
+from config.common import leases
+from config.engines import publisher
 from config.engines.amqp import connect
 from notifications.errors import FollowerWaits
-from notifications.models import Event
+from notifications.models import Event, Follower
+from notifications.services import relay
+from notifications.services.relay import relay_once
+from notifications.services.sequencer import stamp_once
 from processes.workflows.services import outgoing, topology
 from processes.workflows.services.incoming import Incoming
 from tests.conftest import ServerAddresses
@@ -106,3 +112,44 @@ class TestPublishEvents:
         topology.forget_declared()
         with pytest.raises(FollowerWaits):
             outgoing.publish_events([told])
+
+
+class TestLateRelay:
+    """One that was stopped after its claim, and goes on when another has taken its place."""
+
+    def shipped(self, scene: Scene, number: int) -> None:
+        source = chain(f"p{number}", service("s", "event", type="'shipped'", payload="number"))
+        scene.begin(source, number=number)
+        while stamp_once():
+            pass
+
+    def test_publishes_nothing_behind_what_the_other_has_published(
+        self, channel: BlockingChannel, scene: Scene, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        queue = channel.queue_declare("", exclusive=True).method.queue
+        channel.queue_bind(queue, topology.OUTGOING, routing_key="custom.shipped")
+        self.shipped(scene, 1)
+        publish, stopped = outgoing._publish, False
+
+        def stop_then_publish(event: Event) -> None:
+            """Let time pass in which another relay publishes this event and the next one."""
+            nonlocal stopped
+            if not stopped:
+                stopped = True
+                Follower.objects.filter(name=outgoing.NAME).update(due_at=Now())
+                self.shipped(scene, 2)
+                assert not relay_once(outgoing.FOLLOWING)
+                clock = leases.lease_clock
+                monkeypatch.setattr(publisher, "lease_clock", lambda: clock() + relay.LEASE.total_seconds())
+            publish(event)
+
+        monkeypatch.setattr(outgoing, "_publish", stop_then_publish)
+        assert not relay_once(outgoing.FOLLOWING)
+        assert [json.loads(body)["payload"] for body in self.published(channel, queue)] == [1, 2]
+
+    def published(self, channel: BlockingChannel, queue: str) -> Iterator[bytes]:
+        while (found := channel.basic_get(queue, auto_ack=True))[0] is not None:
+            yield found[2]
+
+    def test_a_batch_confirmed_as_late_as_can_be_stays_within_the_lease(self) -> None:
+        assert relay.LEASE.total_seconds() > outgoing.BATCH * outgoing.SECONDS_EACH
