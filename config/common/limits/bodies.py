@@ -19,6 +19,8 @@ MEMORY_PER_BODY = 65_536
 """What is larger lies in a temporary file until it is whole."""
 SPOOLED_BYTES = 268_435_456
 """In temporary files of all bodies of a process."""
+SPOOL_RATE = 33_554_432
+"""Bytes a second that all bodies of a process write there: more would keep the disk from what must be durable."""
 
 
 class HungUp(Exception):
@@ -29,11 +31,18 @@ class Spool:
     """Where bodies are put together."""
 
     def __init__(
-        self, *, patience: float = BODY_PATIENCE, rate: float = MIN_BODY_RATE, spooled: int = SPOOLED_BYTES
+        self,
+        *,
+        patience: float = BODY_PATIENCE,
+        rate: float = MIN_BODY_RATE,
+        spooled: int = SPOOLED_BYTES,
+        spool_rate: float = SPOOL_RATE,
     ) -> None:
         self._patience = patience
         self._rate = rate
         self._files = Shares(spooled)
+        self._spool_rate = spool_rate
+        self._next_write_at = 0.0
 
     async def read(self, receive: ASGIReceiveCallable, *, limit: int, caller: Caller) -> "Body":
         """Return the whole body, at its beginning; whoever gets it closes it."""
@@ -61,10 +70,17 @@ class Spool:
             chunk = message.get("body", b"")
             if body.size + len(chunk) > limit:
                 raise TooLarge(limit)
-            if chunk:
-                body.add(chunk)
+            if chunk and (spooled := body.add(chunk)):
+                began += await self._rest(spooled)
             more = message.get("more_body", False)
         body.file.seek(0)
+
+    async def _rest(self, spooled: int) -> float:
+        """Wait until the disk has had its rest after so many bytes; return for how long, which is not the caller's."""
+        now = asyncio.get_running_loop().time()
+        self._next_write_at = max(now, self._next_write_at) + spooled / self._spool_rate
+        await asyncio.sleep(self._next_write_at - now)
+        return self._next_write_at - now
 
 
 class Body:
@@ -75,12 +91,15 @@ class Body:
         self._files, self._caller = files, caller
         self._spooled = 0
 
-    def add(self, chunk: bytes) -> None:
-        size = self.size + len(chunk)
+    def add(self, chunk: bytes) -> int:
+        """Return how many bytes went to the disk."""
+        size, spooled = self.size + len(chunk), 0
         if size > MEMORY_PER_BODY:
-            self._take(size - self._spooled)
+            spooled = size - self._spooled
+            self._take(spooled)
         self.file.write(chunk)
         self.size = size
+        return spooled
 
     def close(self) -> None:
         self.file.close()

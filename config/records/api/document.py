@@ -1,3 +1,4 @@
+import threading
 from functools import cache
 from typing import Any
 
@@ -11,6 +12,7 @@ from rest_framework.request import Request
 
 _RENDERERS: dict[str, Any] = {"json": OpenApiJsonRenderer, "yaml": OpenApiYamlRenderer}
 _GENERATOR: Any = SchemaGenerator
+_rendering = threading.Lock()
 
 
 class SchemaView(SpectacularAPIView):
@@ -19,7 +21,8 @@ class SchemaView(SpectacularAPIView):
     @extend_schema(exclude=True)
     def get(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
         renderer = request.accepted_renderer
-        document = _render(str(renderer.format), get_language() or "en")
+        with _rendering:  # whoever asks meanwhile waits for the same one
+            document = _render(str(renderer.format), get_language() or "en")
         return HttpResponse(document, content_type=f"{renderer.media_type}; charset=utf-8")
 
 

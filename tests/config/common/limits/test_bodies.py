@@ -80,6 +80,13 @@ class TestPace:
 
 
 class TestFiles:
+    async def test_are_written_no_faster_than_the_disk_can_bear_and_nobody_is_blamed_for_it(self) -> None:
+        spool = Spool(patience=0.1, rate=100 * MEMORY_PER_BODY, spool_rate=10 * MEMORY_PER_BODY)
+        began = asyncio.get_running_loop().time()
+        for body in await asyncio.gather(*(read(spool, Sender(*[b"x" * MEMORY_PER_BODY] * 3)) for _ in range(2))):
+            body.close()
+        assert asyncio.get_running_loop().time() - began > 0.5
+
     async def test_of_one_caller_are_within_its_share(self) -> None:
         spool, chunk = Spool(spooled=4 * MEMORY_PER_BODY), b"x" * (MEMORY_PER_BODY + 1)
         first = await read(spool, Sender(chunk))
