@@ -42,6 +42,8 @@ PACKAGES = (
     Package("rabbitmq-server", ("/usr/lib/rabbitmq/bin/rabbitmq-server", "rabbitmq-server"), "TEST_AMQP_URL"),
     Package("redis-server", ("redis-server",), "TEST_REDIS_URL"),
     Package("clickhouse-server", ("clickhouse-server",), "TEST_CLICKHOUSE_URL"),
+    # The proxy that compose.yaml puts before the product.
+    Package("nginx-light", ("/usr/sbin/nginx", "nginx")),
     Package("chromium", ("chromium", "chromium-browser", "google-chrome")),
     Package("gettext", ("msgfmt",)),
     # Without a font that has Cyrillic letters the screenshots of the Russian pages show boxes.

@@ -51,8 +51,6 @@ def _rewrite(columns: Encrypted, pks: list[int], report: Report) -> None:
     rows = apps.get_model(columns.model)._default_manager.filter(pk__in=pks).order_by("pk").select_for_update()
     for row in rows.only("pk", *columns.fields):
         for name, value in _values(row, columns):
-            if is_current(value):
-                continue
             try:
                 setattr(row, name, rotate(value))
             except Undecipherable:
