@@ -1,8 +1,11 @@
 """What an instance and its work are called outside: in events, alerts, the log, and in calls."""
 
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from config.common.ids import new_id
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def subject_of(instance_id: UUID | str) -> str:
@@ -19,9 +22,28 @@ def task_id(instance_id: UUID | str, local: str) -> str:
     return f"{instance_id}.{local}"
 
 
+def work_id(instance_id: UUID | str, local: str, since: datetime) -> str:
+    """Name a task for whoever is to complete it, for ever.
+
+    When a database was restored, an instance counts on from where it was then: what is opened under an earlier number
+    is opened at another time, so that nobody who was given the earlier one completes it.
+    """
+    return f"{task_id(instance_id, local)}.{_stamp(since)}"
+
+
 def local_id(instance_id: UUID | str, task: str) -> str:
     """Read the id of a task back to what the state calls it; one of another instance stays as it is: nobody has it."""
-    return task.removeprefix(f"{instance_id}.")
+    return ".".join(task.removeprefix(f"{instance_id}.").split(".")[:2])
+
+
+def is_of_time(task: str, since: datetime) -> bool:
+    """Tell whether the id was given to what was opened then; one from before ids had a time is believed."""
+    stamp = task.split(".")[3:]
+    return not stamp or stamp == [_stamp(since)]
+
+
+def _stamp(since: datetime) -> str:
+    return f"{(since - _EPOCH) // timedelta(microseconds=1):x}"
 
 
 def instance_of(task: str) -> UUID | None:

@@ -10,7 +10,7 @@ from config.common.moments import format_moment
 from processes.workflows.engine import comparing, showing
 from processes.workflows.engine.running import State
 from processes.workflows.models import WorkflowIncident, WorkflowInstance, WorkflowVersion, WorkItem
-from processes.workflows.naming import task_id
+from processes.workflows.naming import task_id, work_id
 from processes.workflows.selectors import Past, heads_of, open_incidents, pasts_of
 from processes.workflows.services.external import Fetched
 from processes.workflows.services.heads import Head
@@ -106,7 +106,12 @@ def _instance(head: Head, incidents: Sequence[WorkflowIncident]) -> dict[str, An
         "variables": _as_kept(showing.variables(state)),
         "active": _active(state),
         "tasks": [
-            {"id": task_id(head.id, task["id"]), "element": task["element"], "name": task["name"], "kind": task["kind"]}
+            {
+                "id": work_id(head.id, task["id"], datetime.fromisoformat(task["since"])),
+                "element": task["element"],
+                "name": task["name"],
+                "kind": task["kind"],
+            }
             for task in showing.tasks(state)
         ],
         "timers": [

@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from processes.workflows.models.instance import WorkflowInstance
-from processes.workflows.naming import task_id
+from processes.workflows.naming import work_id
 
 
 class WorkItem(models.Model):
@@ -88,7 +88,7 @@ class WorkItem(models.Model):
 
     @property
     def public_id(self) -> str:
-        return task_id(self.instance_id, self.local)
+        return work_id(self.instance_id, self.local, self.since)
 
 
 class WorkflowTimer(models.Model):

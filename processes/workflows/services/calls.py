@@ -66,10 +66,12 @@ def command_instance(
             expected_version=expected_version,
         )
         return retry_incident(instance_id, wanted)
+    named = command.get("task", "")
     for name in ("task", "item"):
         if name in command:
             command[name] = local_id(instance_id, command[name])
-    return carry_out(instance_id, Order(command, actor=actor, at=at, expected_version=expected_version))
+    order = Order(command, actor=actor, at=at, expected_version=expected_version, task_id=named)
+    return carry_out(instance_id, order)
 
 
 def _checked(body: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ compare-and-set of the head and the unique number of a version keep the chain wi
 
 from collections.abc import Mapping
 from contextlib import nullcontext
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -14,11 +15,12 @@ from django.db import transaction
 from processes.workflows import errors
 from processes.workflows.engine.execution.failures import Failed, NotPossible
 from processes.workflows.engine.running import Outcome, State, run
-from processes.workflows.naming import epoch_of
+from processes.workflows.naming import epoch_of, is_of_time
 from processes.workflows.services.heads import Head, read_head
 from processes.workflows.services.holding import hold_work, let_go
 from processes.workflows.services.incidents import about_of, open_incident, settle_incidents
 from processes.workflows.services.library import UnknownDefinition, library_of
+from processes.workflows.services.mirroring import section
 from processes.workflows.services.planning import Order, plan_step
 from processes.workflows.services.recent import remember_head, take_head
 from processes.workflows.services.steps import Step
@@ -49,7 +51,7 @@ def _follow_up(instance_id: UUID, order: Order) -> Head | None:
     Nobody is refused by it: what it says may have changed since.
     """
     recent = take_head(instance_id)
-    if recent is None or order.expected_version not in (None, recent.number):
+    if recent is None or order.expected_version not in (None, recent.number) or _names_earlier_task(recent, order):
         return None
     try:
         head = _run_and_write(recent, order)
@@ -66,12 +68,20 @@ def _attempt(head: Head, order: Order) -> Head | None:
         raise errors.VersionConflict(version=head.number)
     if any(epoch_of(str(order.command.get(name, ""))) in range(head.epoch) for name in ("task", "item")):
         raise errors.Abandoned
+    if _names_earlier_task(head, order):
+        raise errors.Abandoned
     try:
         return _run_and_write(head, order)
     except NotPossible as refusal:
         raise errors.NotPossible(reason=refusal.reason) from refusal
     except Failed as failure:
         return open_incident(head, order, element=failure.element, reason=failure.reason)
+
+
+def _names_earlier_task(head: Head, order: Order) -> bool:
+    """Tell whether the caller means a task that had the same number before the database was restored."""
+    task = section(head.state or {}, "tasks").get(str(order.command.get("task"))) if order.task_id else None
+    return task is not None and not is_of_time(order.task_id, datetime.fromisoformat(task["since"]))
 
 
 def _run_and_write(head: Head, order: Order) -> Head | None:

@@ -12,7 +12,7 @@ from config.common.pages import PAGE_BYTES
 from config.common.sql import as_time
 from processes.workflows.errors import Abandoned, NotLocked, NotPossible, TaskNotFound
 from processes.workflows.models import WorkflowInstance, WorkItem
-from processes.workflows.naming import epoch_of, instance_of, local_id
+from processes.workflows.naming import epoch_of, instance_of, is_of_time, local_id
 from processes.workflows.services.commanding import carry_out
 from processes.workflows.services.failing import fail_work
 from processes.workflows.services.given import inputs_of
@@ -100,7 +100,8 @@ def _held(task: str, worker: str) -> WorkItem:
     item = rows.select_related("instance").first()
     if item is None:
         raise TaskNotFound
-    if item.status == WorkItem.Status.ABANDONED or epoch_of(local) < item.instance.epoch:
+    is_earlier = epoch_of(local) < item.instance.epoch or not is_of_time(task, item.since)
+    if item.status == WorkItem.Status.ABANDONED or is_earlier:
         raise Abandoned
     if item.status != WorkItem.Status.OPEN:
         raise NotPossible(reason="The task is not open any more.")

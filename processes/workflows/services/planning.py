@@ -39,6 +39,8 @@ class Order:
     """The event and the element, where a command brings an event."""
     position: int = 0
     """Of that event."""
+    task_id: str = ""
+    """The id of its task as the caller was given it, which says when the task was opened."""
     variables: Mapping[str, Any] = field(default_factory=dict)
     """To be set before the command is run."""
 

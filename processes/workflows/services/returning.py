@@ -4,6 +4,7 @@ What waits is there again under new ids; what has not left yet of the abandoned 
 cancelled on the way to the version that is returned to may leave after all.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -23,7 +24,7 @@ from processes.workflows.engine.returning import renew
 from processes.workflows.engine.running import State
 from processes.workflows.errors import NotPossible as Refused
 from processes.workflows.models import WorkflowEffect, WorkItem
-from processes.workflows.naming import task_id
+from processes.workflows.naming import task_id, work_id
 from processes.workflows.selectors import Past, get_past, line_of
 from processes.workflows.services.commanding import after
 from processes.workflows.services.heads import Head, read_head
@@ -130,7 +131,7 @@ def _waiting(instance_id: UUID, state: State | None) -> list[dict[str, Any]]:
     return [
         {
             "what": what,
-            "id": task_id(instance_id, local),
+            "id": _id(instance_id, what, local, each),
             "element": each["element"],
             "kind": each["kind"] if "kind" in each else each["state"],
         }
@@ -138,6 +139,12 @@ def _waiting(instance_id: UUID, state: State | None) -> list[dict[str, Any]]:
         for local, each in section(state or {}, part).items()
         if each.get("state") not in ("completed", "terminated", "closed")
     ]
+
+
+def _id(instance_id: UUID, what: str, local: str, each: Mapping[str, Any]) -> str:
+    if what != "task":
+        return task_id(instance_id, local)
+    return work_id(instance_id, local, datetime.fromisoformat(each["since"]))
 
 
 def _effect(effect: WorkflowEffect) -> dict[str, Any]:

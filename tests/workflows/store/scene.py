@@ -1,13 +1,13 @@
 """Definitions, instances, and what is done to them, in few words."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
 
 from processes.workflows.models import WorkflowTimer, WorkflowVersion, WorkItem
-from processes.workflows.naming import task_id
+from processes.workflows.naming import work_id
 from processes.workflows.services.calls import command_instance
 from processes.workflows.services.heads import Head, read_head
 from processes.workflows.services.mirroring import section
@@ -40,8 +40,10 @@ class Scene:
 
     def task(self, head: Head, element: str = "") -> str:
         tasks = section(read_head(head.id).state or {}, "tasks")
-        (local,) = [local for local, task in tasks.items() if element in ("", task["element"])]
-        return task_id(head.id, local)
+        ((local, since),) = [
+            (local, task["since"]) for local, task in tasks.items() if element in ("", task["element"])
+        ]
+        return work_id(head.id, local, datetime.fromisoformat(since))
 
     def head(self, head: Head) -> Head:
         return read_head(head.id)

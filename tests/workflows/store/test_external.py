@@ -2,13 +2,16 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import transaction
 from django.utils import timezone
 
 from processes.workflows import errors
 from processes.workflows.models import WorkflowIncident, WorkItem
+from processes.workflows.naming import task_id
 from processes.workflows.presenting import present_fetched
 from processes.workflows.services.external import Fetched, complete_external, fail_external, fetch_external
 from processes.workflows.services.heads import Head
+from processes.workflows.services.recent import forget_heads
 from tests.workflows.store.files import chain, service, user
 from tests.workflows.store.scene import ACTOR, Scene
 
@@ -125,3 +128,44 @@ class TestFailExternal:
         (again,) = fetch()
         assert again.item.retries == 1
         assert complete(again).status == "active"
+
+
+class TestRestoredDatabase:
+    """What happened after the backup happens again, otherwise: the same numbers are given to other tasks."""
+
+    def test_an_id_from_before_completes_nothing_that_has_its_number_now(self, scene: Scene) -> None:
+        head = scene.begin(chain("p", user("a"), service("s", "external", "stock", amount="x")))
+        backup = transaction.savepoint()
+        scene.complete(head, x=1)
+        (before,) = fetch()
+        transaction.savepoint_rollback(backup)
+        forget_heads()
+        scene.complete(head, x=2)
+        (now,) = fetch()
+        assert now.item.local == before.item.local
+        with pytest.raises(errors.Abandoned):
+            complete(before)
+        with pytest.raises(errors.Abandoned):
+            fail(before, retries=1)
+        assert complete(now).status == "completed"
+
+    @pytest.mark.parametrize("is_remembered", [True, False])
+    def test_nor_a_task_of_a_person(self, scene: Scene, is_remembered: bool) -> None:
+        head = scene.begin(chain("p", user("a"), user("b")))
+        backup = transaction.savepoint()
+        scene.complete(head)
+        before = scene.task(head)
+        transaction.savepoint_rollback(backup)
+        forget_heads()
+        scene.complete(head)
+        if not is_remembered:
+            forget_heads()
+        with pytest.raises(errors.Abandoned):
+            scene.command(head, "complete_task", task=before)
+        assert scene.complete(head).status == "completed"
+
+    def test_an_id_without_a_time_was_given_by_an_earlier_release(self, scene: Scene) -> None:
+        scene.begin(STOCK, x=1)
+        (task,) = fetch()
+        old = task_id(task.item.instance_id, task.item.local)
+        assert complete_external(task=old, worker="w", variables={}, actor=ACTOR, at=timezone.now())
