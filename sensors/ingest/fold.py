@@ -39,7 +39,10 @@ class State:
 
     def is_behind(self, signal: Signal) -> bool:
         """Return whether a signal is greater than all before it: nobody has seen it yet."""
-        return self.last_at is None or (signal.at, signal.id) > (self.last_at, self.last_id)
+        last_at = self.last_at
+        if last_at is None or signal.at != last_at:
+            return last_at is None or signal.at > last_at
+        return signal.id > self.last_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,13 +41,30 @@ def write_states(states: Sequence[State]) -> None:
         return
     _write_full_pages(states)
     if connection.vendor == "postgresql":
-        columns = [[getattr(state, name) for state in states] for name in ("place", *WRITTEN)]
-        columns += [[getattr(state.memory, name) for state in states] for name in MEMORY]
         with sql.postgresql_cursor() as cursor:
-            cursor.execute(sql.load("sensors", "write_states.postgresql"), columns)
+            cursor.execute(sql.load("sensors", "write_states.postgresql"), _columns(states))
             assert cursor.rowcount == len(states), "a locked row was not where it was read"
         return
     SensorState.objects.bulk_update([_as_row(state) for state in states], [*WRITTEN, *MEMORY], batch_size=500)
+
+
+def _columns(states: Sequence[State]) -> list[Any]:
+    numbers = [
+        [state.value for state in states],
+        [state.changed_at for state in states],
+        [state.last_at for state in states],
+        [state.seen_at for state in states],
+        [state.lost_at for state in states],
+        [state.check_at for state in states],
+        [state.heard_at for state in states],
+        [state.memory.page for state in states],
+    ]
+    return [
+        [state.place for state in states],
+        [state.last_id for state in states],
+        [state.memory.recent for state in states],
+        *map(sql.number_array, numbers),
+    ]
 
 
 def _write_full_pages(states: Sequence[State]) -> None:
@@ -90,9 +107,7 @@ def _read_sqlite(sensor_ids: list[str]) -> tuple[dict[str, State], set[str]]:
 
 def _make_state(*cells: Any) -> State:
     """The last two cells are the sensor's memory."""
-    state = State(*cells[:-2])
-    state.memory = Memory(*cells[-2:])
-    return state
+    return State(*cells[:-2], memory=Memory(cells[-2], cells[-1]))
 
 
 def _as_row(state: State) -> SensorState:

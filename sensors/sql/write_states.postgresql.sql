@@ -12,7 +12,7 @@ SET
     recent = fresh.recent,
     page = fresh.page
 FROM unnest(
-    %b::tid[], %b::smallint[], %b::bigint[], %b::bigint[], %b::text[], %b::bigint[], %b::bigint[], %b::bigint[],
-    %b::bigint[], %b::bytea[], %b::integer[]
-) AS fresh (place, value, changed_at, last_at, last_id, seen_at, lost_at, check_at, heard_at, recent, page)
+    %b::tid[], %b::text[], %b::bytea[], %b::text::smallint[], %b::text::bigint[], %b::text::bigint[],
+    %b::text::bigint[], %b::text::bigint[], %b::text::bigint[], %b::text::bigint[], %b::text::integer[]
+) AS fresh (place, last_id, recent, value, changed_at, last_at, seen_at, lost_at, check_at, heard_at, page)
 WHERE state.ctid = fresh.place
