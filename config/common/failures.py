@@ -141,6 +141,15 @@ def _of_database(error: BaseException) -> ApplicationError | None:
     return None
 
 
+def mark_if_lost(error: psycopg.OperationalError) -> None:
+    """Mark the error of a commit whose answer was lost. What the server has answered with a refusal has not happened.
+
+    Lost is: no answer at all, a broken connection (08), or an intervention that ended the session (57P).
+    """
+    if error.sqlstate is None or error.sqlstate.startswith(("08", "57P")):
+        setattr(error, OUTCOME_UNKNOWN, True)
+
+
 def driver_codes(error: BaseException) -> tuple[str | None, int | None]:
     """Return PostgreSQL's state and SQLite's basic code, from the driver's error behind Django's."""
     driver = error.__cause__ or error

@@ -14,6 +14,8 @@ from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.models import IntegerField, Subquery
 from django.db.models.expressions import RawSQL
 
+from config.common.failures import mark_if_lost
+
 
 @cache
 def load(package: str, name: str) -> str:
@@ -89,12 +91,22 @@ def as_time(value: datetime) -> datetime:
 
 
 @contextmanager
-def postgresql_cursor(*, alias: str = DEFAULT_DB_ALIAS) -> "Iterator[psycopg.Cursor[tuple[Any, ...]]]":
-    """Bind on the server, in binary: arrays cost a sixth of what they cost as text. `prepare=True` keeps the plan."""
+def postgresql_cursor(
+    *, alias: str = DEFAULT_DB_ALIAS, commits: bool = False
+) -> "Iterator[psycopg.Cursor[tuple[Any, ...]]]":
+    """Bind on the server, in binary: arrays cost a sixth of what they cost as text. `prepare=True` keeps the plan.
+
+    `commits` is for a statement that is a transaction by itself: where its answer is lost, nobody knows its outcome.
+    """
     database = connections[alias]  # the name `connection` looks it up anew each time it is asked something
     database.ensure_connection()
     with database.wrap_database_errors, psycopg.Cursor(database.connection) as cursor:
-        yield cursor
+        try:
+            yield cursor
+        except psycopg.OperationalError as error:
+            if commits and not database.in_atomic_block:
+                mark_if_lost(error)
+            raise
 
 
 def _columns(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:

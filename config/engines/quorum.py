@@ -18,7 +18,7 @@ from psycopg.abc import PQGen
 from psycopg.errors import Diagnostic, ReadOnlySqlTransaction
 from psycopg_pool import ConnectionPool
 
-from config.common.failures import OUTCOME_UNKNOWN
+from config.common.failures import mark_if_lost
 
 log = structlog.get_logger(__name__)
 
@@ -93,8 +93,8 @@ class QuorumConnection(psycopg.Connection[Any]):
         try:
             super().commit()
         except psycopg.OperationalError as error:
-            if not self._is_new and _is_lost(error):
-                setattr(error, OUTCOME_UNKNOWN, True)
+            if not self._is_new:
+                mark_if_lost(error)
             raise
 
     def wait(self, gen: PQGen[ValueT], interval: float = _INTERVAL, timeout: float | None = None) -> ValueT:
@@ -181,11 +181,6 @@ class QuorumConnection(psycopg.Connection[Any]):
         if pool is not None and self._opened_at >= _drained_at.get(pool, 0.0):
             _drained_at[pool] = time.monotonic()
             pool.drain()
-
-
-def _is_lost(error: psycopg.OperationalError) -> bool:
-    """Say whether the session ended: no answer at all, a broken connection (08) or an intervention (57P)."""
-    return error.sqlstate is None or error.sqlstate.startswith(("08", "57P"))
 
 
 def _note(cancelled_waits: list[Diagnostic], notice: Diagnostic) -> None:

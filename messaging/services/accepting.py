@@ -57,7 +57,7 @@ def _accept_at_once(message: Message) -> bool:
         "subject": subject_of(message),
         "payload": msgspec.json.encode(_payload(message)).decode(),
     }
-    with postgresql_cursor() as cursor:
+    with postgresql_cursor(commits=True) as cursor:
         row = cursor.execute(load("messaging", "accept_message.postgresql"), values, prepare=True).fetchone()
     if row is None:
         return False

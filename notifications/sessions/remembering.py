@@ -87,7 +87,7 @@ def _insert_for_all(sessions: Sequence[_Session]) -> list[int | None]:
 
 def _insert(sessions: Sequence[_Session]) -> list[int | None]:
     """Return the new ids; there is none for a session that its theme refuses, for whatever reason."""
-    with postgresql_cursor() as cursor:
+    with postgresql_cursor(commits=True) as cursor:
         statement = load("notifications", "remember_sessions.postgresql")
         # One parameter: to spread it over arrays takes the client longer than the server needs to read it.
         cursor.execute(statement, [msgspec.json.encode(sessions).decode()], prepare=True)

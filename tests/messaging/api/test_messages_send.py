@@ -7,7 +7,9 @@ from datetime import timedelta
 from itertools import count
 from typing import Any
 
+import psycopg
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from config.common.correlation import correlated
@@ -270,6 +272,28 @@ class TestPayload:
         began = timezone.now()
         send_raw(scene, b"[" + (b"9" * 299 + b",") * 10_000 + b"1]")
         assert timezone.now() - began < timedelta(seconds=1)
+
+
+@pytest.mark.django_db(transaction=True)
+class TestLineCutAtTheCommit:
+    def test_says_that_nobody_knows_and_a_repeat_is_accepted_once(
+        self, scene: Scene, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        if connection.vendor != "postgresql":
+            pytest.skip("there is no line to SQLite")
+        execute = psycopg.Cursor.execute
+
+        def cut(cursor: Any, query: Any, *values: Any, **options: Any) -> Any:
+            execute(cursor, query, *values, **options)
+            if "INSERT INTO messaging_message" in str(query):
+                raise psycopg.OperationalError("server closed the connection unexpectedly")
+            return cursor
+
+        with monkeypatch.context() as patch:
+            patch.setattr(psycopg.Cursor, "execute", cut)
+            status, answer = scene.send("m1")
+        assert (status, answer["code"]) == (503, "outcome_unknown")
+        assert (scene.send("m1")[0], Message.objects.count()) == (200, 1)
 
 
 @pytest.mark.django_db(transaction=True)
