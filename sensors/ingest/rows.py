@@ -49,7 +49,7 @@ def write_states(states: Sequence[State]) -> None:
 
 
 def _columns(states: Sequence[State]) -> list[Any]:
-    numbers = [
+    numbers: list[list[int | None]] = [
         [state.value for state in states],
         [state.changed_at for state in states],
         [state.last_at for state in states],
@@ -107,7 +107,8 @@ def _read_sqlite(sensor_ids: list[str]) -> tuple[dict[str, State], set[str]]:
 
 def _make_state(*cells: Any) -> State:
     """The last two cells are the sensor's memory."""
-    return State(*cells[:-2], memory=Memory(cells[-2], cells[-1]))
+    *own, recent, page = cells
+    return State(*own, memory=Memory(recent, page))  # type: ignore[misc]  # how many cells `own` has is not known there
 
 
 def _as_row(state: State) -> SensorState:

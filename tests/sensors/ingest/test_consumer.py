@@ -227,9 +227,14 @@ def test_a_consumer_asked_to_stop_gives_back_what_it_holds(broker: Broker) -> No
     for n in range(50):
         broker.send({"sensor_id": "0xA", "data": 1, "id": str(n), "at": now_text()})
     Consumer("brief", should_stop=iter([False, True, True]).__next__).run()
-    taken: list[Signal] = []
-    consume(lambda: taken.extend(broker.history()) or len(taken) >= 50)
-    assert {signal.id for signal in taken} == {str(n) for n in range(50)}
+    taken: set[str] = set()
+
+    def has_all() -> bool:
+        taken.update(signal.id for signal in broker.history())
+        return len(taken) == 50
+
+    consume(has_all)
+    assert taken == {str(n) for n in range(50)}
 
 
 class Counted(Consumer):
