@@ -17,7 +17,8 @@ SOURCES = ("127.0.0.2", "127.0.0.3", "127.0.0.4")
 CONNECTIONS = 200
 DROP_SECONDS = 0.5
 
-Reader, Writer = asyncio.StreamReader, asyncio.StreamWriter
+Reader = asyncio.StreamReader
+Writer = asyncio.StreamWriter
 
 
 class Attack:

@@ -8,6 +8,7 @@ from ipaddress import IPv6Address, ip_address, ip_network
 
 from asgiref.typing import HTTPScope, WebSocketScope
 
+from config.common.keys import find_prefix
 from config.common.limits.shares import Caller, Standing
 
 MOST_KNOWN = 10_000
@@ -48,7 +49,10 @@ def caller_of(scope: HTTPScope | WebSocketScope, known: KnownCallers = known_cal
     if name is not None:
         return Caller(name, Standing.KNOWN)
     client = scope.get("client")
-    return Caller(network_of(client[0]) if client else "", Standing.STRANGER)
+    address = network_of(client[0]) if client else ""
+    # Whoever makes keys up has many such shares; all strangers together still have no more than theirs.
+    prefix = find_prefix(credential.decode("latin-1").partition(" ")[2].strip())
+    return Caller(f"{address} {prefix}" if prefix else address, Standing.STRANGER)
 
 
 def credential_of(scope: HTTPScope | WebSocketScope) -> bytes:

@@ -12,7 +12,7 @@ class Standing(IntEnum):
     KNOWN = 1
     """Its key or session was found to be right a little while ago."""
     STRANGER = 2
-    """Counted by its address, whatever key it shows."""
+    """Counted by its address, and by the key it shows as long as nobody has looked at that."""
 
 
 class Caller(NamedTuple):

@@ -38,6 +38,12 @@ class TestCallerOf:
         known.remember(b"__Host-sessionid=abc", "account 1")
         assert caller_of(scope(cookie=b"__Host-sessionid=abc"), known).standing is Standing.KNOWN
 
+    def test_a_key_that_nobody_has_looked_at_is_a_stranger_apart_from_others_of_its_address(
+        self, known: KnownCallers
+    ) -> None:
+        sent = scope(authorization=b"Bearer ps_stuvwxyz_" + b"x" * 43)
+        assert caller_of(sent, known) == Caller("192.0.2.7 ps_stuvwxyz", Standing.STRANGER)
+
     def test_without_an_address_all_are_one_stranger(self, known: KnownCallers) -> None:
         assert caller_of(scope(client=None), known) == Caller("", Standing.STRANGER)
 
