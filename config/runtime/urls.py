@@ -1,10 +1,11 @@
 from django.urls import path
 
-from config.runtime.views import MetricsView, healthz, hearing, readyz
+from config.runtime.views import MetricsView, healthz, hearing, readyz, security_txt
 
 urlpatterns = [
     path("healthz", healthz),
     path("readyz", readyz),
     path("hearing", hearing),
+    path(".well-known/security.txt", security_txt),
     path("metrics", MetricsView.as_view()),
 ]

@@ -1,12 +1,14 @@
-"""The three pages that machines watch: is the process there, do its engines answer, what has it counted."""
+"""The pages that machines watch: is the process there, do its engines answer, what has it counted, whom to write to."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from ipaddress import IPv6Address, ip_address
 from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils import timezone
 from prometheus_client import CONTENT_TYPE_LATEST
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.permissions import BasePermission
@@ -18,6 +20,7 @@ from config.records.scopes import Scope
 from config.runtime.health import engine_states
 from config.runtime.metrics import render_metrics
 
+SECURITY_TXT_LASTS = timedelta(days=180)
 # One thread, so that a hundred probes at once wait for one answer instead of taking a hundred threads.
 _asking = ThreadPoolExecutor(1, "readyz")
 
@@ -36,6 +39,20 @@ async def readyz(request: HttpRequest) -> HttpResponse:
 def hearing(request: HttpRequest) -> HttpResponse:
     """Answer in a slot, as a signal is: a web process asks itself here whether it hears."""
     return HttpResponse("ok", content_type="text/plain")
+
+
+def security_txt(request: HttpRequest) -> HttpResponse:
+    """Tell whoever has found a weakness whom to write to (RFC 9116)."""
+    home = settings.PUBLIC_URL.geturl().rstrip("/")
+    today = timezone.now().replace(hour=0, minute=0, second=0, microsecond=0)
+    lines = {
+        "Contact": f"mailto:{settings.ADMIN_EMAIL}" if settings.ADMIN_EMAIL else f"{home}/",
+        "Expires": (today + SECURITY_TXT_LASTS).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "Preferred-Languages": "en, ru",
+        "Canonical": f"{home}/.well-known/security.txt",
+    }
+    text = "".join(f"{name}: {value}\n" for name, value in lines.items())
+    return HttpResponse(text, content_type="text/plain; charset=utf-8")
 
 
 class FromAllowedNetwork(BasePermission):

@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 import psycopg
 import pytest
 from websockets.sync.client import connect
+from websockets.typing import Origin
 
 from tests.conftest import ServerAddresses
 from tests.faults.patience import eventually
@@ -30,10 +31,10 @@ class Behind:
         self.nginx, self.product = nginx, product
         self.tls = ssl.create_default_context(cafile=str(nginx.certificate))
 
-    def call(self, method: str, path: str, body: bytes = b"", **headers: str) -> tuple[int, Any, bytes]:
+    def call(self, method: str, path: str, body: bytes = b"", headers: Any = None) -> tuple[int, Any, bytes]:
         caller = http.client.HTTPSConnection(NAME, self.nginx.port, timeout=30, context=self.tls)
         try:
-            caller.request(method, path, body, headers)
+            caller.request(method, path, body, headers or {})
             answer = caller.getresponse()
             return answer.status, answer.headers, answer.read()
         finally:
@@ -44,7 +45,7 @@ class Behind:
         form = urlencode({"username": "admin", "password": password, "csrfmiddlewaretoken": token})
         headers |= {"Cookie": f"__Host-csrftoken={token}", "Referer": f"{self.nginx.url}/admin/login/"}
         headers["Content-Type"] = "application/x-www-form-urlencoded"
-        status, found, _ = self.call("POST", "/admin/login/", form.encode(), **headers)
+        status, found, _ = self.call("POST", "/admin/login/", form.encode(), headers)
         return status, cookies_of(found)
 
 
@@ -80,7 +81,7 @@ class TestNginx:
         header = f"__Host-sessionid={cookies['__Host-sessionid'].value}"
         socket_url = behind.nginx.url.replace("https", "wss") + "/ws/dashboard/"
         with connect(
-            socket_url, ssl=behind.tls, origin=behind.nginx.url, additional_headers={"Cookie": header}
+            socket_url, ssl=behind.tls, origin=Origin(behind.nginx.url), additional_headers={"Cookie": header}
         ) as opened:
             assert json.loads(opened.recv(timeout=30))["type"] == "snapshot"
 
@@ -120,7 +121,7 @@ class TestNginx:
             assert secure.recv(100) in (b"", b"HTTP/1.1 408")
 
     def test_a_head_that_is_too_large_is_refused(self, behind: Behind) -> None:
-        assert behind.call("GET", "/healthz", **{"X-Large": "x" * 16_400})[0] == 400
+        assert behind.call("GET", "/healthz", headers={"X-Large": "x" * 16_400})[0] == 400
 
     def test_plain_http_leads_to_https(self, behind: Behind) -> None:
         caller = http.client.HTTPConnection("127.0.0.1", behind.nginx.http_port, timeout=30)

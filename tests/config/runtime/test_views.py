@@ -1,9 +1,11 @@
+from datetime import datetime, timedelta
 from ipaddress import ip_network
 from typing import Any
 
 import pytest
 from asgiref.testing import ApplicationCommunicator
 from django.test import AsyncClient, Client
+from django.utils import timezone
 
 from config.asgi import application
 from config.records.services.keys import create_key
@@ -128,3 +130,19 @@ class TestMetricsByAddress:
         settings.METRICS_ALLOWED_NETWORKS = (ip_network("10.0.0.0/8"),)
         status, body, _ = await call("/metrics", host=b"10.0.0.5:8000")
         assert (status, b"postern_engine_up" in body) == (200, True)
+
+
+class TestSecurityTxt:
+    def test_names_whom_to_write_to_and_does_not_run_out(self, client: Client, settings: Any) -> None:
+        settings.ADMIN_EMAIL = "olga@example.org"
+        answer = client.get("/.well-known/security.txt")
+        lines = dict(line.split(": ", 1) for line in answer.content.decode().splitlines())
+        assert (answer.status_code, answer["Content-Type"]) == (200, "text/plain; charset=utf-8")
+        assert lines["Contact"] == "mailto:olga@example.org"
+        assert lines["Canonical"] == "http://127.0.0.1:8000/.well-known/security.txt"
+        left = datetime.fromisoformat(lines["Expires"]) - timezone.now()
+        assert timedelta(days=179) < left <= timedelta(days=180)
+
+    def test_without_an_address_the_installation_itself_is_the_contact(self, client: Client, settings: Any) -> None:
+        settings.ADMIN_EMAIL = None
+        assert b"Contact: http://127.0.0.1:8000/\n" in client.get("/.well-known/security.txt").content
