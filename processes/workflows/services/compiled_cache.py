@@ -54,10 +54,11 @@ class CompiledCache:
 
 def weigh_definition(definition: Definition) -> int:
     """Count the bytes of a definition and of everything that is its own."""
-    size, rest = 0, [definition]
+    size = 0
+    rest: list[Any] = [definition]
     seen: set[int] = set()
     while rest:
-        each: Any = rest.pop()
+        each = rest.pop()
         if id(each) in seen or isinstance(each, type):
             continue
         seen.add(id(each))

@@ -17,7 +17,7 @@ from tests.workflows.store.scene import Scene
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
-LARGE = {"large": [["x" * 90] for _ in range(9_000)]}
+LARGE: dict[str, Any] = {"large": [["x" * 90] for _ in range(9_000)]}
 """Nearly as much as variables may take in all."""
 LAP = process("lap", '<startEvent id="begin"/><userTask id="check"/>', flow("begin", "check"), flow("check", "check"))
 

@@ -103,7 +103,8 @@ def _takes_id(found: Outline, element: Element) -> bool:
     if not Subject(element, found.file).has_own_id(found.ids):
         return False
     found.ids.add(element.id)
-    if len(found.nodes) > MAX_NODES or len(found.flows) > MAX_FLOWS:
+    is_flow = element.name == "sequenceFlow"
+    if (len(found.flows) >= MAX_FLOWS) if is_flow else (len(found.nodes) >= MAX_NODES):
         message = f"A process has at most {MAX_NODES} elements and {MAX_FLOWS} sequence flows."
         found.file.problems.stop(element.id, element.line, message)
     return True
