@@ -11,6 +11,7 @@ from config.env import BadVariable, DatabaseAddress, environment
 from config.logs import logging_config
 from config.private_folder import make_private
 from config.unfold import UNFOLD as UNFOLD
+from config.web_slots import web_slots
 
 ENV = environment()
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -95,14 +96,7 @@ TEMPLATES: list[dict[str, Any]] = [
 # --- engines ---------------------------------------------------------------------------------------------
 
 WEB_CONCURRENCY = ENV.web_concurrency
-# The calls of one process at once, by kind: none of them can keep out another.
-WEB_SLOTS = {
-    "api": WEB_CONCURRENCY,
-    "large": max(1, WEB_CONCURRENCY // 8),
-    "pages": max(2, WEB_CONCURRENCY // 4),
-    "sign_in": 2,
-    "metrics": 1,
-}
+WEB_SLOTS = web_slots(WEB_CONCURRENCY)
 # Connections of one process at once, and of one address.
 WEB_CONNECTIONS = ENV.web_connections
 WEB_CONNECTIONS_PER_ADDRESS = ENV.web_connections_per_address

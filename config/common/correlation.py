@@ -8,7 +8,8 @@ from contextvars import ContextVar
 from config.common.ids import new_id
 
 HEADER = b"x-correlation-id"
-PATTERN = re.compile(r"[A-Za-z0-9._-]{8,64}")
+LONGEST = 64
+PATTERN = re.compile(rf"[A-Za-z0-9._-]{{8,{LONGEST}}}")
 
 _current: ContextVar[str] = ContextVar("correlation_id", default="")
 

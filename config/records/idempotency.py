@@ -28,8 +28,9 @@ from config.records.models import IdempotencyRecord
 
 HEADER = "Idempotency-Key"
 KEPT_FOR = timedelta(hours=24)
+LONGEST_KEY = 64
 
-_PATTERN = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_PATTERN = re.compile(rf"[A-Za-z0-9._-]{{1,{LONGEST_KEY}}}")
 
 
 class IdempotencyConflict(Conflict):

@@ -40,8 +40,6 @@ from notifications.sessions.operating import repeat_now, require_moved, revive_s
 from notifications.sessions.presentation import get_session, present_in_parts, present_session, present_with_timelines
 from notifications.sessions.themes import create_theme, delete_theme, rotate_secret, update_theme
 
-"""A page ends before its records are longer than this, if it has one session."""
-
 
 class SessionApiView(ApiView):
     """Adds to every error what the protocol of sessions calls it."""

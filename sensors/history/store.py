@@ -9,6 +9,9 @@ from config.common.engine_guard import EngineGuard
 from sensors.history.values import KINDS, EventKey, PastEvent, Period, SignalKey
 from sensors.ingest.signals import Signal
 
+ONE_IN = 2
+"""One slot in so many may wait for ClickHouse: however silent or slow it is, the others serve everything else."""
+
 
 class HistoryStore(Protocol):
     """Every signal and every event of a sensor, once in each answer however often it was added.
@@ -78,6 +81,5 @@ def _make(url: str | None) -> HistoryStore:
 
     if not url:
         return DatabaseStore()
-    # Half of the slots of a process: however silent or slow history is, the other half serves everything else.
-    guard = EngineGuard(calls=max(1, settings.WEB_CONCURRENCY // 2))
+    guard = EngineGuard(calls=max(1, settings.WEB_CONCURRENCY // ONE_IN))
     return ClickHouseStore(connect_reader=connect_reader, guard=guard)

@@ -14,8 +14,10 @@ from processes.coordination.statuses import EventStatus
 LONGEST_WAIT = 10.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.02, 0.25
 
-# A call that waits keeps its slot: three quarters of them stay for those who do not.
-_waiting = threading.BoundedSemaphore(max(1, settings.WEB_CONCURRENCY // 4))
+ONE_IN = 4
+"""One slot in so many may wait: a call that does keeps its slot, and three quarters of them stay for others."""
+
+_waiting = threading.BoundedSemaphore(max(1, settings.WEB_CONCURRENCY // ONE_IN))
 
 
 def wait_for_event(event_id: int, *, alias: str) -> None:

@@ -58,16 +58,20 @@ class TestBounds:
     """One past each bound is refused, and strings count as one value whatever stands in them."""
 
     @pytest.mark.parametrize(
-        ("name", "most", "unit"),
-        [("MOST_CONTAINERS", 300, b"[]"), ("MOST_CONTAINERS", 300, b'{"[{":"\\\\"}'), ("MOST_VALUES", 600, b"7")],
+        ("name", "most", "unit", "units"),
+        [
+            ("MOST_CONTAINERS", 300, b"[]", 299),  # and the list around them
+            ("MOST_CONTAINERS", 300, b'{"[{":"\\\\"}', 299),
+            ("MOST_VALUES", 600, b"7", 600),
+        ],
     )
     def test_takes_so_many_and_not_one_more(
-        self, name: str, most: int, unit: bytes, monkeypatch: pytest.MonkeyPatch
+        self, name: str, most: int, unit: bytes, units: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(api, name, most)
-        assert len(decode(b"[" + b",".join([unit] * (most - 1)) + b"]")) == most - 1
+        assert len(decode(b"[" + b",".join([unit] * units) + b"]")) == units
         with pytest.raises(BadJson, match=str(most)) as refused:
-            decode(b"[" + b",".join([unit] * (most + 1)) + b"]")
+            decode(b"[" + b",".join([unit] * (units + 1)) + b"]")
         assert refused.value.data == {name.lower(): most}
 
     @pytest.mark.parametrize("text", [rb'"[[[{{,,\"[[[\\"', rb'{"[\"[":",,,[[\\\""}', b'"' + b"[{," * 1000 + b'"'])

@@ -6,11 +6,17 @@ import pytest
 from asgiref.sync import async_to_sync
 from asgiref.testing import ApplicationCommunicator
 from django.contrib.auth.models import User
+from django.http import HttpResponse
 from django.test import Client
 
 from config.asgi import application
+from config.common import handler
+from config.common.handler import SMALL_ANSWER
 from config.common.limits.callers import known_callers
+from config.common.limits.lanes import make_lanes
+from config.common.limits.shares import Caller, Standing
 from config.records.services.keys import create_key
+from config.web_slots import web_slots
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db(transaction=True)]
 
@@ -54,6 +60,16 @@ def test_one_that_is_wrong_is_not_though_its_prefix_is_right() -> None:
 def test_nor_is_one_that_nobody_looked_at() -> None:
     assert async_to_sync(call)("/api/v1/docs/", b"authorization", b"Bearer whatever") == 200
     assert known_callers.find(b"Bearer whatever") is None
+
+
+def test_large_answers_that_wait_have_room_of_which_each_caller_has_a_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(handler, "ANSWER_BYTES", 3 * SMALL_ANSWER + 3)
+    anne, bert = Caller("anne", Standing.KNOWN), Caller("bert", Standing.KNOWN)
+    handling = handler.ThreadedHandler(make_lanes(**web_slots(2)))
+    small, large = HttpResponse(b"x" * SMALL_ANSWER), HttpResponse(b"x" * (SMALL_ANSWER + 1))
+    assert [handling._make_room(each, anne) for each in (small, large, small)] == [0, SMALL_ANSWER + 1, 0]
+    assert handling._make_room(large, anne) is None, "it keeps its slot"
+    assert handling._make_room(large, bert) == SMALL_ANSWER + 1
 
 
 def test_a_session_is_known_by_its_account() -> None:

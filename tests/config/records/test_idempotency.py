@@ -13,6 +13,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.test import Client
 from django.utils import timezone
 
+from config.records.idempotency import LONGEST_KEY
 from config.records.models import AccessKey, IdempotencyRecord, SignInAttempt
 from config.records.services.keys import create_key
 from config.records.services.upkeep import forget_old_answers
@@ -132,6 +133,9 @@ class TestError:
         answer = caller.post(once)
         assert (answer.status_code, list(answer.json()["data"]["fields"])) == (400, ["Idempotency-Key"])
         assert made() == 0
+
+    def test_the_longest_is_taken(self, caller: Caller) -> None:
+        assert caller.post("x" * LONGEST_KEY).status_code == 201
 
 
 class TestStoredAnswer:

@@ -1,15 +1,287 @@
+import ast
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from config.runtime.bounds import FieldBound, field_bounds
+from config.runtime.bounds import FieldBound, bounds, field_bounds, render
 from tests.config.records.api.test_strictness import Callers, fill
 
-pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
-
+TOP = Path(__file__).parents[3]
 FIELDS = list(field_bounds())
 
+ONE_PAST = {
+    "config/runtime/test_bounds.py": {"changes.list": "test_one_past_the_limit_of_a_field_is_refused_by_name"},
+    "config/runtime/test_connections.py": {
+        "connections": "TestNumber::test_a_proxy_has_all_of_them",
+        "connections.address": "TestNumber::test_one_address_has_its_share_and_another_its_own",
+        "head.url": "TestHead::test_a_url_of_the_limit_is_taken_and_one_byte_more_is_not",
+        "head.bytes": "TestHead::test_headers_of_the_limit_are_taken_and_one_byte_more_is_not",
+        "head.number": "TestHead::test_so_many_headers_are_taken_and_one_more_is_not",
+        "head.time": "TestTime::test_a_head_that_does_not_come_is_not_waited_for",
+        "idle": "TestTime::test_nor_is_a_further_call_on_the_same_connection",
+        "pipelined": "TestNumber::test_so_many_calls_wait_on_one_connection_and_those_behind_are_not_answered",
+        "reader.stalled": "TestTime::test_a_reader_that_stops_is_not_waited_for",
+        "reader.end": "TestTime::test_a_reader_that_stops_is_not_waited_for",
+        "socket.bytes": "TestWebSocket::test_takes_a_message_of_the_limit_and_not_a_byte_more",
+    },
+    "config/dashboard/live/test_pulse.py": {"socket.time": "TestSlowSocket::test_is_cut_off_when_it_reads_no_more"},
+    "config/common/limits/test_calls.py": {
+        "calls": "TestShare::test_one_address_has_only_so_many_calls_under_way",
+        "slots.static": "TestGate::test_refuses_one_call_too_many_under_its_path",
+        "correlation.id": "TestCorrelationId::test_makes_one_instead_of_a_wrong_one",
+        "body.bytes": "TestBodyLimit::test_each_path_has_the_limit_of_the_settings",
+        "body.message": "TestBodyLimit::test_each_path_has_the_limit_of_the_settings",
+        "body.prepare": "TestBodyLimit::test_each_path_has_the_limit_of_the_settings",
+        "answer.time": "TestPatience::test_a_caller_that_stops_reading_counts_as_gone",
+    },
+    "config/common/limits/test_lanes.py": {
+        "slots.api": "test_each_kind_has_so_many_and_not_one_more",
+        "slots.large": "test_each_kind_has_so_many_and_not_one_more",
+        "slots.pages": "test_each_kind_has_so_many_and_not_one_more",
+        "slots.sign_in": "test_each_kind_has_so_many_and_not_one_more",
+        "slots.metrics": "test_each_kind_has_so_many_and_not_one_more",
+    },
+    "config/common/limits/test_slots.py": {
+        "slots.places": "TestLend::test_so_many_wait_and_no_more_than_their_share_of_the_places"
+    },
+    "config/common/limits/test_bodies.py": {
+        "body.time": "TestPace::test_a_body_that_stalls_is_given_up",
+        "body.longest": "TestPace::test_none_takes_longer_than_the_longest",
+        "body.files": "TestFiles::test_of_one_caller_are_within_its_share",
+    },
+    "config/common/test_handler.py": {
+        "answer.bytes": "test_large_answers_that_wait_have_room_of_which_each_caller_has_a_share"
+    },
+    "config/common/test_api.py": {
+        "json.depth": "TestDecode::test_refuses_anything_else_and_names_the_place",
+        "json.containers": "TestBounds::test_takes_so_many_and_not_one_more",
+        "json.values": "TestBounds::test_takes_so_many_and_not_one_more",
+    },
+    "config/common/test_pages.py": {
+        "list.rows": "TestParameters::test_a_wrong_limit_is_named",
+        "list.bytes": "TestBytesOfAPage::test_a_page_ends_where_its_bytes_are_used_up_and_next_leads_on",
+    },
+    "config/records/api/test_trace.py": {"trace.rows": "TestTrace::test_is_bounded"},
+    "config/records/api/test_strictness.py": {
+        "faults.entries": "TestMany::test_a_list_of_faults_names_some",
+        "faults.rules": "TestMany::test_an_answer_names_no_more_rules_than_anybody_reads",
+    },
+    "config/records/test_idempotency.py": {
+        "idempotency.key": "TestError::test_a_wrong_key_is_named",
+        "idempotency.time": "TestRepeat::test_after_a_day_is_another_call",
+    },
+    "config/records/test_sign_in_limits.py": {
+        "sign_in.pair": "TestReserveAttempt::test_grants_ten_and_refuses_the_eleventh",
+        "sign_in.network": "TestReserveAttempt::test_a_network_has_its_limit_whatever_the_names",
+        "sign_in.name": "TestReserveAttempt::test_a_name_has_its_limit_whatever_the_networks",
+        "sign_in.all": "TestReserveAttempt::test_all_together_have_their_limit_for_a_minute",
+    },
+    "config/records/test_sign_in.py": {"sign_in.browser": "TestSignInForm::test_it_has_no_more_guesses_than_others"},
+    "config/records/test_passwords.py": {
+        "sign_in.slots": "TestHashingSlot::test_one_past_them_is_refused_at_once_and_they_come_back"
+    },
+    "config/records/test_sessions.py": {
+        "session.idle": "TestSessionStore::test_a_session_that_nobody_used_for_so_long_is_over",
+        "session.age": "TestSessionStore::test_two_weeks_after_it_began_it_is_over_however_it_was_used",
+    },
+    "frame/test_frame.py": {"rate.key": "TestRate::test_the_call_past_the_rate_is_refused"},
+    "sensors/api/test_signals.py": {"signals.list": "TestSignals::test_a_list_of_more_than_a_thousand_is_an_error"},
+    "sensors/ingest/test_signals.py": {
+        "signals.message": "TestOverAmqp::test_a_message_over_256_kib_is_refused",
+        "signals.ahead": "TestReadSignals::test_more_than_five_minutes_ahead_is_refused",
+    },
+    "sensors/ingest/test_rejected.py": {
+        "signals.rejected": "TestRecordRejections::test_beyond_the_limit_a_minute_has_one_row_for_the_rest"
+    },
+    "sensors/api/test_history.py": {"history.days": "TestClientHistory::test_takes_31_days_and_no_more"},
+    "sensors/history/test_silence.py": {
+        "history.time": "test_the_first_waits_for_a_moment_and_the_next_not_at_all",
+        "history.calls": "test_of_forty_at_once_only_half_of_the_slots_wait",
+    },
+    "sensors/services/test_sheets.py": {
+        "import.bytes": "TestReadSheet::test_takes_ten_megabytes_and_not_one_byte_more",
+        "import.rows": "TestReadSheet::test_takes_a_hundred_thousand_rows_and_not_one_more",
+        "import.line": "TestReadSheet::test_takes_a_line_of_the_limit_and_not_a_character_more",
+        "import.csv_cell": "TestReadSheet::test_takes_a_cell_of_the_limit_and_not_a_character_more",
+    },
+    "sensors/services/test_workbook.py": {
+        "import.unpacked": "TestBounds::test_what_claims_to_unpack_to_too_much_is_not_unpacked",
+        "import.part": "TestBounds::test_a_part_is_counted_while_it_is_unpacked",
+        "import.parts": "TestBounds::test_parts_are_counted_before_the_archive_is_opened",
+        "import.depth": "TestBounds::test_depth",
+        "import.tag": "TestBounds::test_a_tag_without_an_end_is_not_kept",
+        "import.columns": "TestBounds::test_columns",
+        "import.cells": "TestBounds::test_cells",
+        "import.cell": "TestBounds::test_length_of_a_cell",
+        "import.texts": "TestBounds::test_shared_texts",
+        "import.text": "TestBounds::test_characters_of_all_cells",
+    },
+    "messaging/test_protocol.py": {
+        "message.depth": "TestCheckPayload::test_takes_the_limit_and_not_a_level_more",
+        "message.body_depth": "TestReadBody::test_a_payload_may_be_as_deep_as_any_json_and_the_body_stands_around_it",
+    },
+    "messaging/api/test_messages_send.py": {
+        "message.bytes": "TestPayload::test_limit_is_of_the_file",
+        "message.ahead": "TestCreatedAt::test_takes_five_minutes_ahead_and_not_a_millisecond_more",
+    },
+    "processes/exchange/test_picking.py": {
+        "exchange.files": "TestLimits::test_smaller_number_of_files_counts",
+        "exchange.bytes": "TestLimits::test_smaller_size_counts",
+    },
+    "processes/exchange/test_preparing.py": {
+        "exchange.replies": "TestTakenBack::test_more_than_a_thousand_are_refused"
+    },
+    "processes/exchange/test_deciding.py": {"exchange.error": "TestRollBack::test_wrong_body_is_refused"},
+    "processes/exchange/test_timeouts.py": {
+        "exchange.started": "TestTimeOutOnce::test_started_too_long_ago_its_messages_are_offered_again",
+        "exchange.ready": "TestTimeOutOnce::test_ready_too_long_ago_it_is_in_doubt",
+    },
+    "notifications/api/test_sessions.py": {"session.bytes": "TestAppendAndRewrite::test_too_long_changes_nothing"},
+    "notifications/sessions/test_repeating.py": {
+        "session.operations": "TestFailure::test_a_handler_without_end_is_a_failure"
+    },
+    "notifications/sessions/test_webhook.py": {
+        "session.calls": "TestOperations::test_have_an_end_after_a_hundred_calls",
+        "session.time": "TestFailure::test_no_answer_within_the_themes_timeout",
+        "session.answer": "TestFailure::test_an_answer_of_more_bytes_than_are_read",
+    },
+    "notifications/sessions/test_slots.py": {
+        "session.theme": "TestThemeSlots::test_a_theme_has_as_many_as_there_are_workers_and_not_one_more",
+        "session.open": "TestHangingTheme::test_behind_an_open_breaker_it_has_one_slot",
+        "session.slow": "TestThemeSlots::test_no_more_are_set_aside_than_there_may_be",
+    },
+    "notifications/sending/test_webhook.py": {
+        "webhook.time": "TestPostToBadReceivers::test_one_that_never_answers_ends_by_the_time_limit",
+        "webhook.answer": "TestPostToBadReceivers::test_ten_megabytes_are_not_fetched",
+        "webhook.header": "TestPostToBadReceivers::test_headers_have_a_number_and_a_length",
+        "webhook.headers": "TestPostToBadReceivers::test_headers_have_a_number_and_a_length",
+        "webhook.retry_after": "TestParseRetryAfter::test_seconds_dates_and_nonsense",
+    },
+    "notifications/sending/test_claims.py": {
+        "webhook.slots": "TestWhatWaits::test_no_endpoint_has_more_than_its_slots"
+    },
+    "notifications/sending/test_sender.py": {
+        "webhook.all": "TestSlots::test_so_many_are_under_way_and_ten_times_as_many_of_the_slow"
+    },
+    "notifications/sending/test_policy.py": {
+        "webhook.attempts": "TestJudge::test_the_last_attempt_ends_in_death_with_its_reason"
+    },
+    "notifications/sending/test_outcomes.py": {
+        "webhook.breaker": "TestTheBreaker::test_opens_after_so_many_failures_in_a_row_and_closes_with_a_success",
+        "webhook.open": "TestTheBreaker::test_open_for_three_days_it_disables_the_endpoint_with_an_alert",
+    },
+    "sensors/heartbeat/test_sweep.py": {
+        "webhook.list": "TestSweepOnce::test_five_losses_of_one_client_are_one_list_of_at_most_200"
+    },
+    "workflows/engine/bpmn/test_hostile.py": {
+        "file.bytes": "TestReadXml::test_reads_nothing_beyond_them",
+        "file.depth": "TestReadXml::test_reads_nothing_beyond_them",
+        "file.elements": "TestReadXml::test_reads_so_many_elements_and_not_one_more",
+        "file.attributes": "TestReadXml::test_reads_so_many_attributes_and_not_one_more",
+        "file.nodes": "TestSize::test_of_a_process",
+        "file.flows": "TestSize::test_of_a_process",
+        "file.expressions": "TestSize::test_of_all_expressions",
+        "file.expression_text": "TestSize::test_of_all_expressions",
+    },
+    "workflows/engine/bpmn/test_validation.py": {
+        "file.names": "TestIds::test_more_than_200_characters_are_refused",
+        "file.problems": "TestAllAtOnce::test_no_more_than_a_hundred",
+    },
+    "workflows/engine/bpmn/test_extensions.py": {
+        "file.fields": "TestForms::test_what_cannot_be_shown_is_refused",
+        "file.choices": "TestForms::test_a_field_has_so_many_choices_and_not_one_more",
+    },
+    "workflows/engine/cmmn/test_limits.py": {
+        "file.items": "TestLimits::test_as_many_plan_items_as_are_allowed_are_read",
+        "file.stages": "TestLimits::test_stages_as_deep_as_is_allowed_are_read",
+        "file.on_parts": "TestLimits::test_a_sentry_has_so_many_on_parts",
+        "file.awaited": "TestLimits::test_criteria_count_with_what_they_wait_for",
+        "file.case_file": "TestLimits::test_as_many_items_of_the_case_file_as_are_allowed_are_read",
+    },
+    "workflows/engine/expressions/test_refusals.py": {
+        "expression.text": "TestSize::test_one_more_is_refused",
+        "expression.parts": "TestSize::test_one_more_part_is_refused",
+        "expression.depth": "TestDepth::test_one_more_is_refused",
+        "expression.steps": "TestWork::test_ends_after_so_many_steps",
+        "expression.string": "TestWork::test_takes_the_limit_and_not_one_more",
+        "expression.items": "TestWork::test_takes_the_limit_and_not_one_more",
+        "expression.integer": "TestWork::test_takes_the_limit_and_not_one_more",
+    },
+    "workflows/engine/execution/test_allowance.py": {
+        "command.steps": "TestAllowance::test_steps",
+        "command.looks": "TestAllowance::test_looks",
+        "command.weighed": "TestAllowance::test_bytes_that_are_weighed",
+        "command.effects": "TestAllowance::test_bytes_of_effects",
+        "instance.variables": "TestAllowance::test_bytes_of_variables",
+    },
+    "workflows/engine/execution/test_commands.py": {
+        "instance.tokens": "TestLimits::test_tokens_are_counted",
+        "instance.items": "TestLimits::test_so_many_items_of_cases",
+        "instance.calls": "TestLimits::test_so_many_call_one_another",
+        "variable.depth": "TestLimits::test_values_have_a_depth",
+        "variable.name": "TestLimits::test_names_have_a_length",
+    },
+    "workflows/engine/execution/test_loops.py": {
+        "instance.rounds": "TestParallelMultiInstance::test_a_number_of_rounds_that_cannot_be_fails"
+    },
+    "workflows/engine/execution/test_compensation.py": {"instance.undo": "TestLog::test_does_not_grow_without_end"},
+    "workflows/store/test_effects.py": {"event.type": "TestEvents::test_a_type_that_is_too_long_is_an_incident"},
+    "workflows/store/test_receiving.py": {
+        "event.message": "TestTakeMessage::test_takes_a_body_of_the_limit_and_not_a_byte_more"
+    },
+    "workflows/api/test_page_bytes.py": {
+        "external.bytes": "TestFetch::test_as_many_as_fit_are_locked_and_the_others_wait_in_their_order"
+    },
+    "processes/coordination/api/test_rows.py": {
+        "rows.list": "TestCreate::test_a_list_has_so_many_rows_and_not_one_more",
+        "reader.wait": "TestWait::test_after_ten_seconds_the_caller_is_told_to_come_back",
+        "reader.waiting": "TestWait::test_those_who_wait_leave_slots_to_others",
+    },
+    "processes/coordination/coordinator/test_deciding.py": {
+        "coordination.deadline": "TestDeadline::test_of_a_silent_reader_cancels_the_event"
+    },
+    "processes/coordination/coordinator/test_activation.py": {
+        "coordination.parallel": "TestChoose::test_begins_in_the_order_of_the_positions"
+    },
+    "processes/coordination/bus/test_amqp.py": {
+        "envelope.number": "TestSend::test_is_written_to_disk_in_envelopes_of_a_hundred",
+        "envelope.bytes": "TestSend::test_an_envelope_holds_few_large_messages",
+    },
+}
+"""By file, the test that goes one past each row of the table."""
 
+
+class TestTable:
+    def test_each_row_has_a_name_of_its_own_and_a_test_that_goes_one_past_it(self) -> None:
+        rows = Counter(row.name for section in bounds().values() for row in section)
+        assert rows == Counter(name for tests in ONE_PAST.values() for name in tests)
+        assert max(rows.values()) == 1
+
+    @pytest.mark.parametrize("file", ONE_PAST)
+    def test_the_tests_are_there(self, file: str) -> None:
+        assert set(ONE_PAST[file].values()) - tests_in(TOP / "tests" / file) == set()
+
+    def test_rows_of_a_section_can_be_told_apart(self) -> None:
+        for section, rows in bounds().items():
+            assert max(Counter((row.what, row.per) for row in rows).values()) == 1, section
+
+    def test_the_document_is_what_the_command_prints(self) -> None:
+        kept = (TOP / "docs" / "bounds.md").read_text()
+        assert kept == render(), "run: python manage.py show_bounds > docs/bounds.md"
+
+
+def tests_in(file: Path) -> set[str]:
+    """Name the tests of a file as pytest does: those of its classes behind the name of the class."""
+    top = ast.parse(file.read_text()).body
+    groups = [("", top), *((f"{each.name}::", each.body) for each in top if isinstance(each, ast.ClassDef))]
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return {f"{prefix}{each.name}" for prefix, body in groups for each in body if isinstance(each, functions)}
+
+
+@pytest.mark.django_db
+@pytest.mark.embedded
 @pytest.mark.parametrize(
     "bound", FIELDS, ids=[f"{each.method} {each.path} {each.field} {each.rule}" for each in FIELDS]
 )

@@ -16,6 +16,7 @@ from config.runtime.connections import (
     MAX_HEAD_BYTES,
     MAX_HEADERS,
     MAX_PIPELINED,
+    MAX_SOCKET_BYTES,
     MAX_URL_BYTES,
     Connection,
     WebSocket,
@@ -25,6 +26,10 @@ from config.runtime.connections import (
 HERE = "127.0.0.1"
 A_MOMENT = 0.1
 PATIENCE = 10.0
+UPGRADE = (
+    b"GET /ws HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+)
 
 
 async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -32,7 +37,8 @@ async def app(scope: Any, receive: Any, send: Any) -> None:
     if scope["type"] == "websocket":
         await receive()
         await send({"type": "websocket.accept"})
-        await receive()
+        while (message := await receive())["type"] == "websocket.receive":
+            await send({"type": "websocket.send", "text": str(len(message["bytes"]))})
         return
     body, more = b"", True
     while more and (message := await receive())["type"] == "http.request":
@@ -91,6 +97,7 @@ async def served(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Served]:
         log_config=None,
         http=Connection,
         ws=WebSocket,
+        ws_max_size=MAX_SOCKET_BYTES,
         timeout_keep_alive=1,
         forwarded_allow_ips=HERE,
     )
@@ -202,11 +209,19 @@ class TestTime:
             await asyncio.wait_for(line.reader.read(1), 3 * connections.HEAD_SECONDS)
         line.writer.close()
 
-    async def test_a_reader_that_stops_is_not_waited_for(self, served: Served) -> None:
+    @pytest.mark.parametrize(
+        ("asked", "other"),
+        [(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n", "DRAIN_SECONDS"), (head(url=b"/large"), "STALLED_SECONDS")],
+        ids=["in the middle of an answer", "at its end"],
+    )
+    async def test_a_reader_that_stops_is_not_waited_for(
+        self, served: Served, asked: bytes, other: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(connections, other, 1000.0)
         line = await served.connect()
         line.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         line.reader._transport.pause_reading()  # type: ignore[attr-defined]
-        line.write(head(url=b"/large"))
+        line.write(asked)
         await _until(lambda: bool(served.state.connections))
         await _until(lambda: not served.state.connections)
         line.writer.close()
@@ -240,13 +255,9 @@ class TestNumber:
             line.writer.close()
 
     async def test_a_web_socket_counts_until_it_is_closed(self, served: Served) -> None:
-        upgrade = (
-            b"GET /ws HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-            b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
-        )
         lines = [await served.connect("127.0.0.2") for _ in range(5)]
         for line in lines:
-            line.write(upgrade)
+            line.write(UPGRADE)
             assert b" 101 " in await asyncio.wait_for(line.reader.readuntil(b"\r\n\r\n"), PATIENCE)
         assert status(await (await served.connect("127.0.0.2")).rest()) == 503
         for line in lines:
@@ -261,6 +272,19 @@ class TestNumber:
         answer = await served.ask(b"".join(call % number for number in range(300)))
         assert answer.count(b" 200 OK") == 1 + MAX_PIPELINED
         assert answer.endswith(b"/%03d" % MAX_PIPELINED)
+
+
+class TestWebSocket:
+    async def test_takes_a_message_of_the_limit_and_not_a_byte_more(self, served: Served) -> None:
+        line = await served.connect()
+        line.write(UPGRADE)
+        await asyncio.wait_for(line.reader.readuntil(b"\r\n\r\n"), PATIENCE)
+        line.write(_start_of_message(MAX_SOCKET_BYTES) + bytes(MAX_SOCKET_BYTES))
+        assert await asyncio.wait_for(line.reader.readexactly(7), PATIENCE) == b"\x81\x05%d" % MAX_SOCKET_BYTES
+        line.write(_start_of_message(MAX_SOCKET_BYTES + 1))
+        answer = await asyncio.wait_for(line.reader.readexactly(4), PATIENCE)
+        assert (answer[:1], int.from_bytes(answer[2:])) == (b"\x88", 1009)
+        line.writer.close()
 
 
 class TestHolderOf:
@@ -284,6 +308,11 @@ class TestHolderOf:
     def test_nobody_is_a_proxy_where_none_is_believed(self) -> None:
         config = uvicorn.Config(app, log_config=None, proxy_headers=False, forwarded_allow_ips=["10.0.0.0/8"])
         assert holder_of("10.1.2.3", config).standing is Standing.KNOWN
+
+
+def _start_of_message(length: int) -> bytes:
+    """What stands before the bytes of a message: their number, and a mask that changes nothing."""
+    return b"\x82\xff" + length.to_bytes(8) + bytes(4)
 
 
 async def _until(is_so: Any) -> None:

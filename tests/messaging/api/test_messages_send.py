@@ -13,9 +13,11 @@ from django.db import connection
 from django.utils import timezone
 
 from config.common.correlation import correlated
+from config.common.errors import Invalid
 from config.common.moments import format_moment
 from messaging.files import places
 from messaging.models import Message
+from messaging.services.values import AHEAD, read_created_at
 from notifications.models import Event
 from tests.messaging.calls import call_raw, drafts, file_of, send_raw, write_replies
 from tests.messaging.disk import failing
@@ -161,6 +163,12 @@ class TestCreatedAt:
     def test_wrong_time_is_refused_by_its_name(self, scene: Scene, given: Any) -> None:
         assert refused(scene.send("m1", created_at=given)) == (400, "invalid", ["created_at"])
         assert nothing_kept(scene)
+
+    def test_takes_five_minutes_ahead_and_not_a_millisecond_more(self) -> None:
+        at = timezone.now()
+        assert read_created_at((at + AHEAD).isoformat(), at=at) <= at + AHEAD
+        with pytest.raises(Invalid):
+            read_created_at((at + AHEAD + timedelta(milliseconds=1)).isoformat(), at=at)
 
     def test_more_than_five_minutes_ahead_is_refused(self, scene: Scene) -> None:
         ahead = format_moment(timezone.now() + timedelta(seconds=302))

@@ -61,6 +61,16 @@ class Stopped:
             patch.setattr(module, "lease_clock", lambda: real_clock() + self.skipped)
 
 
+class TestSlots:
+    @pytest.mark.parametrize(
+        ("quick", "slow", "free"), [(0, 0, 2), (1, 0, 1), (2, 0, 0), (0, 2, 2), (0, 19, 1), (0, 20, 0), (1, 19, 0)]
+    )
+    def test_so_many_are_under_way_and_ten_times_as_many_of_the_slow(self, quick: int, slow: int, free: int) -> None:
+        sender, now = Sender(slots=2), time.monotonic() + 1000
+        sender._tasks = {object(): now for _ in range(quick)} | {object(): 0.0 for _ in range(slow)}  # type: ignore
+        assert sender._count_free() == free
+
+
 class TestAfterTheClaim:
     def test_a_sender_that_was_stopped_past_its_lease_sends_nothing_behind_a_newer_message(
         self, receiver: Receiver, sender: Sender, monkeypatch: pytest.MonkeyPatch

@@ -21,6 +21,8 @@ from notifications.sending import webhook
 from notifications.sending.guard import ThreadResolver
 from notifications.sending.webhook import (
     BODY_BYTES,
+    HEADER_BYTES,
+    HEADERS,
     RETRY_AFTER_SECONDS,
     TIMEOUT_SECONDS,
     Answer,
@@ -237,6 +239,23 @@ class TestPostToBadReceivers:
         answer = await _send(session, await receiver.open(reset))
         assert answer.status is None
         assert answer.error.startswith("the connection ")
+
+    @pytest.mark.parametrize(
+        ("headers", "status"),
+        [
+            (b"a: b\r\n" * HEADERS, 204),
+            (b"a: b\r\n" * (HEADERS + 1), None),
+            (b"abc: " + b"d" * (HEADER_BYTES - 3) + b"\r\n", 204),
+            (b"abc: " + b"d" * (HEADER_BYTES - 2) + b"\r\n", None),
+        ],
+        ids=["so many", "one more", "so long", "one byte more"],
+    )
+    async def test_headers_have_a_number_and_a_length(
+        self, session: aiohttp.ClientSession, receiver: Receiver, headers: bytes, status: int | None
+    ) -> None:
+        said = receiver.say(b"HTTP/1.1 204 No\r\n" + headers + b"\r\n")
+        answer = await _send(session, await receiver.open(said), timeout_seconds=1)
+        assert (answer.status, answer.ok) == (status, status is not None)
 
     @pytest.mark.parametrize(
         ("data", "status"),

@@ -232,6 +232,12 @@ class TestFailure:
             [1],
         )
 
+    @pytest.mark.parametrize(("surplus", "records"), [(0, [2]), (1, [1])])
+    def test_an_answer_of_more_bytes_than_are_read(self, partner: Partner, surplus: int, records: list[int]) -> None:
+        body = b'{"operations": [{"op": "rewrite", "records": [2]}]'.ljust(webhook.ANSWER_BYTES + surplus - 1) + b"}"
+        session_id = repeated(partner.sends(200, body).says({"op": "finish"}), 1)
+        assert shown(session_id)["records"] == records
+
     def test_no_answer_within_the_themes_timeout(self, partner: Partner) -> None:
         began = time.monotonic()
         session_id = repeated(partner.hangs(3), 1, timeout=0.3)

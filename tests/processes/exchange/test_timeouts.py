@@ -37,6 +37,11 @@ class TestTimeOutOnce:
         assert "No word from the ERP" in scene.process(process)["log"][-1]["text"]
         assert scene.prepare(process, {"m1": "PROCESSED"}) == "CANCELLED"
 
+    def test_ready_too_long_ago_it_is_in_doubt(self, scene: Scene) -> None:
+        process = bring_to(scene, "READY_TO_COMMIT")
+        let_time_pass(process)
+        assert scene.process(process)["status"] == "IN_DOUBT"
+
     @pytest.mark.parametrize("status", ["CLEANUP", "FAILED", "DONE", "IN_DOUBT", "ROLLED_BACK", "INTERRUPTED"])
     def test_others_have_no_patience_to_lose(self, scene: Scene, status: str) -> None:
         process = bring_to(scene, status)

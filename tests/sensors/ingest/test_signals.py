@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from sensors.ingest.signals import MAX_BODY, Code, Origin, Rejection, Signal, read_signals
+from sensors.ingest.signals import AHEAD, MAX_BODY, Code, Origin, Rejection, Signal, moment, read_signals
 
 NOW = 1_800_000_000_123
 AT = "2027-01-15T08:00:00.123Z"
@@ -90,6 +90,13 @@ class TestReadSignals:
         assert isinstance(result, Rejection)
         assert result.code == Code.BAD_SHAPE
 
+    def test_more_than_five_minutes_ahead_is_refused(self) -> None:
+        times = (moment(NOW + AHEAD), moment(NOW + AHEAD + 1))
+        taken, refused = read([{"sensor_id": "a", "data": 1, "at": at.isoformat(), "id": "x"} for at in times])
+        assert isinstance(taken, Signal)
+        assert isinstance(refused, Rejection)
+        assert refused.code == Code.FROM_THE_FUTURE
+
 
 class TestOverAmqp:
     def test_the_message_gives_id_and_time_where_the_body_has_none(self) -> None:
@@ -100,7 +107,9 @@ class TestOverAmqp:
         assert [result.id for result in results if isinstance(result, Signal)] == ["m1:0", "own"]
 
     def test_a_message_over_256_kib_is_refused(self) -> None:
-        (result,) = read(b'{"sensor_id":"a","data":1,"x":"' + b"y" * MAX_BODY + b'"}', AMQP)
+        body = b'{"sensor_id":"a","data":1}'.ljust(MAX_BODY)
+        assert isinstance(read(body, AMQP)[0], Signal)
+        (result,) = read(body + b" ", AMQP)
         assert isinstance(result, Rejection)
         assert result.code == Code.BAD_SHAPE
 

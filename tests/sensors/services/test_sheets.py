@@ -96,6 +96,16 @@ class TestReadSheet:
         with pytest.raises(TooLarge, match="10485760 bytes"):
             read_sheet(content + b"x")
 
+    def test_takes_a_line_of_the_limit_and_not_a_character_more(self) -> None:
+        line = b"s".ljust(LONGEST_LINE, b",")
+        assert len(read_sheet(HEADER + line)) == 1
+        assert refusal(HEADER + line + b",") == f"Line 2 has more than {LONGEST_LINE} characters."
+
+    def test_takes_a_cell_of_the_limit_and_not_a_character_more(self) -> None:
+        line = b"s," + b"x" * csv.field_size_limit()
+        assert len(read_sheet(HEADER + line)) == 1
+        assert "field larger than field limit (131072)" in refusal(HEADER + line + b"x")
+
     def test_empty_rows_are_not_read_for_ever(self) -> None:
         assert "100000 rows" in refusal(HEADER + b"\n" * 3_000_000)
 

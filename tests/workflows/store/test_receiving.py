@@ -8,7 +8,7 @@ from config.engines.amqp_messages import AmqpMessage
 from config.records.models import LogEntry
 from notifications.models import Event
 from processes.workflows.models import ReceivedEvent
-from processes.workflows.services.incoming import take_message
+from processes.workflows.services.incoming import LARGEST, take_message
 from processes.workflows.services.receiving import receive_event
 
 pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
@@ -64,6 +64,13 @@ class TestTakeMessage:
         for _ in range(2):
             take_message(amqp_message(b'{"type": "custom.x", "record": "r", "payload": {"a": 1}}'))
         assert Event.objects.get().payload["record"] == "r"
+
+    def test_takes_a_body_of_the_limit_and_not_a_byte_more(self) -> None:
+        body = b'{"type": "custom.x"}'.ljust(LARGEST)
+        take_message(amqp_message(body))
+        take_message(AmqpMessage("workflows.events", body + b" ", {"message_id": "m2"}, was_delivered=False))
+        assert Event.objects.get().payload["id"] == "m1"
+        assert "too large" in LogEntry.objects.get(kind="workflow").data["cause"]
 
     @pytest.mark.parametrize(
         "body", [b"{", b"[]", b'{"type": 5}', b'{"type": "sensor.x"}', b'{"type": "custom.x", "y": 1}']

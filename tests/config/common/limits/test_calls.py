@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from django.conf import settings
 
 from config.common.correlation import correlation_id
 from config.common.limits.bodies import Spool
@@ -126,6 +127,22 @@ class TestBodyLimit:
         caller = Caller(b"x" * 99, path="/large/file/")
         await caller.call(limited(reading))
         assert caller.status == 200
+
+    @pytest.mark.parametrize(
+        ("path", "limit"),
+        [
+            ("/api/v1/signals/", settings.MB),
+            ("/admin/login/", settings.MB),
+            ("/api/v1/messages/", (settings.MESSAGE_MAX_MB + 1) * settings.MB),
+            (f"/api/v1/exchange/processes/{'x' * 36}/prepare/", (settings.EXCHANGE_MAX_MB + 1) * settings.MB),
+        ],
+    )
+    async def test_each_path_has_the_limit_of_the_settings(self, path: str, limit: int) -> None:
+        app = Limits(reading, body_limits=settings.BODY_LIMITS)
+        taken, refused = (Caller(path=path, content_length=str(length)) for length in (limit, limit + 1))
+        for caller in (taken, refused):
+            await caller.call(app)
+        assert (taken.status, refused.status, refused.error["data"]) == (200, 413, {"limit": limit})
 
 
 class TestPatience:

@@ -1,7 +1,12 @@
+from contextlib import AsyncExitStack
+
 import pytest
 
+from config.common.limits.errors import Busy
 from config.common.limits.lanes import LARGE_BODY, Lanes, make_lanes
+from config.common.limits.shares import Caller, Standing
 from config.common.limits.slots import Slots
+from config.web_slots import web_slots
 
 
 @pytest.fixture
@@ -28,3 +33,14 @@ def lanes() -> Lanes:
 def test_each_kind_of_call_has_slots_of_its_own(lanes: Lanes, method: str, path: str, size: int, lane: str) -> None:
     chosen: Slots = getattr(lanes, lane)
     assert lanes.lane_of(method, path, size) is chosen
+
+
+@pytest.mark.parametrize(("lane", "calls"), web_slots(32).items())
+async def test_each_kind_has_so_many_and_not_one_more(lane: str, calls: int) -> None:
+    chosen: Slots = getattr(make_lanes(**web_slots(32)), lane)
+    chosen._patience = 0.02
+    async with AsyncExitStack() as held:
+        for _ in range(calls):
+            await held.enter_async_context(chosen.lend(Caller("proxy", Standing.CROWD)))
+        with pytest.raises(Busy):
+            await held.enter_async_context(chosen.lend(Caller("proxy", Standing.CROWD)))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from processes.coordination.gateway import wait
+from processes.coordination.gateway import asking, wait
 from processes.coordination.gateway.asking import MOST
 from processes.coordination.models import AppEvent
 from processes.coordination.models.writer import DummyItem, DummyNode
@@ -54,6 +54,13 @@ class TestCreate:
         answer = call("POST", f"{WRITER}/dummy-items/", [{"name": f"n{n}"} for n in range(25)]).json()
         assert len(answer["id"]) == 25
         assert AppEvent.objects.get(pk=answer["event"]).payload_count == 25
+
+    def test_a_list_has_so_many_rows_and_not_one_more(self, call: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(asking, "MOST", 2)
+        rows = [{"name": name} for name in "abc"]
+        assert call("POST", f"{WRITER}/dummy-items/", rows[:2]).status_code == 202
+        answer = call("POST", f"{WRITER}/dummy-items/", rows)
+        assert (answer.status_code, list(answer.json()["data"]["fields"])) == (400, ["body"])
 
     def test_takes_a_correlation_id(self, call: Caller) -> None:
         own = str(uuid.uuid4())

@@ -1,5 +1,6 @@
 import pytest
 
+from processes.workflows.engine.bpmn.forms import MAX_CHOICES
 from processes.workflows.engine.bpmn.reading import read_bpmn
 from processes.workflows.engine.definition import FormField
 from tests.workflows.engine.bpmn.sources import find_problems, load, read_only, wrap
@@ -119,6 +120,13 @@ class TestForms:
     def test_what_cannot_be_shown_is_refused(self, form: str, expected: str) -> None:
         problems = find_problems(wrap(f'<userTask id="t" postern:form="{form}" />'))
         assert [problem.message for problem in problems] == [expected]
+
+    def test_a_field_has_so_many_choices_and_not_one_more(self) -> None:
+        form = '<userTask id="t" postern:form="size:choice(%s)" />'
+        choices = [f"c{number}" for number in range(MAX_CHOICES + 1)]
+        assert find_problems(wrap(form % "|".join(choices[1:]))) == ()
+        (problem,) = find_problems(wrap(form % "|".join(choices)))
+        assert problem.message == "The field size needs choices, at most 200."
 
 
 class TestPlaces:

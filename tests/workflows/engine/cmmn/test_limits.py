@@ -3,6 +3,7 @@ from functools import reduce
 
 import pytest
 
+from processes.workflows.engine.cmmn.case_file import MAX_FILE_ITEMS
 from processes.workflows.engine.cmmn.outline import MAX_ITEMS, MAX_STAGES_DEEP
 from processes.workflows.engine.cmmn.sentries import MAX_AWAITED, MAX_ON_PARTS
 from tests.workflows.cases_files import case, human, stage
@@ -33,6 +34,12 @@ class TestLimits:
         assert told(wrap(SENTRY + item("humanTask", uses))) == []
         (problem,) = told(wrap(SENTRY + item("humanTask", uses + '<exitCriterion sentryRef="s" />')))
         assert problem[::2] == ("X", f"A case has at most {MAX_AWAITED} criteria, counted with all they wait for.")
+
+    def test_as_many_items_of_the_case_file_as_are_allowed_are_read(self) -> None:
+        items = [f'<caseFileItem id="f{number}" />' for number in range(MAX_FILE_ITEMS + 1)]
+        assert told(wrap("", case=f"<caseFileModel>{''.join(items[:-1])}</caseFileModel>")) == []
+        (problem,) = told(wrap("", case=f"<caseFileModel>{''.join(items)}</caseFileModel>"))
+        assert problem[2] == f"A case file has at most {MAX_FILE_ITEMS} items."
 
 
 def nested(stages: int) -> bytes:

@@ -4,11 +4,14 @@ from typing import Any
 
 import pytest
 
+from processes.workflows.engine.cases import items
+from processes.workflows.engine.cmmn.reading import read_cmmn
 from processes.workflows.engine.definition import Kind
-from processes.workflows.engine.execution import allowance, limits, working
+from processes.workflows.engine.execution import allowance, calls, limits, working
 from processes.workflows.engine.running import Failed, NotPossible, run
 from tests.workflows.engine.builder import (
     boundary,
+    call,
     catch,
     condition,
     duration,
@@ -23,6 +26,7 @@ from tests.workflows.engine.builder import (
     user,
 )
 from tests.workflows.engine.case import START, Case
+from tests.workflows.engine.cmmn.sources import wrap
 
 ONE_TASK = process(user("a"), "start > a > end")
 
@@ -143,6 +147,36 @@ class TestLimits:
         monkeypatch.setattr(allowance, "MAX_EFFECTS", 1000)
         with pytest.raises(Failed, match="effects of one command"):
             Case(process(service("s", "event", loop=each(cardinality="20")), "start > s > end"), x="y" * 90)
+
+    def test_names_have_a_length(self) -> None:
+        case = Case(ONE_TASK)
+        case.do("set_variables", variables={"x" * limits.MAX_NAME: 1})
+        with pytest.raises(NotPossible, match="cannot be the name"):
+            case.do("set_variables", variables={"x" * (limits.MAX_NAME + 1): 1})
+
+    def test_values_have_a_depth(self) -> None:
+        deepest: list[Any] = []
+        for _ in range(limits.MAX_DEPTH - 1):
+            deepest = [deepest]
+        case = Case(ONE_TASK, x=deepest)
+        with pytest.raises(NotPossible, match="nested too deeply"):
+            case.do("set_variables", variables={"x": [deepest]})
+
+    def test_so_many_call_one_another(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(calls, "MAX_CALLS", 2)
+        chain = [process(call("c", f"Q{number + 1}"), "start > c > end", key=f"Q{number}") for number in range(3)]
+        last = process(user("a"), "start > a > end", key="Q3")
+        assert Case(*chain[1:], last).tasks == ["a"]
+        with pytest.raises(Failed, match="More than 2 processes and cases"):
+            Case(*chain, last)
+
+    def test_so_many_items_of_cases(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        definition, begin = read_cmmn(wrap("")), {"command": "start", "definition": ["c", 1], "record": "r"}
+        monkeypatch.setattr(items, "MAX_ITEMS", 2)  # the plan and its task
+        assert run(lambda key, revision: (definition, 1), None, begin, START).state
+        monkeypatch.setattr(items, "MAX_ITEMS", 1)
+        with pytest.raises(Failed, match="more than 1 items"):
+            run(lambda key, revision: (definition, 1), None, begin, START)
 
     def test_a_weight_is_about_that_of_json(self) -> None:
         assert limits.weigh({"name": ["ab", {"c": None}], "x": "é"}) in range(30, 60)

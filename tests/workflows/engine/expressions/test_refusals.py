@@ -1,8 +1,11 @@
 """What is no expression, where it goes wrong, and the limits."""
 
+from typing import Any
+
 import pytest
 
-from processes.workflows.engine.expressions import ExpressionError, compile_expression
+from processes.workflows.engine.expressions import ExpressionError, ExpressionFailed, compile_expression
+from processes.workflows.engine.expressions.limits import MAX_INTEGER, MAX_ITEMS, MAX_STEPS, MAX_STRING, Meter
 
 REFUSED = [
     ("", 0, "A value is expected here, but the expression ends."),
@@ -153,3 +156,29 @@ class TestSize:
     def test_one_more_part_is_refused(self, joint: str) -> None:
         with pytest.raises(ExpressionError, match="at most 500 parts"):
             compile_expression(f"[{joint.join('a' * 501)}]")
+
+
+class TestWork:
+    """What one evaluation may work on."""
+
+    @pytest.mark.parametrize(
+        ("almost", "one", "two", "refusal"),
+        [
+            ("x" * (MAX_STRING - 1), "x", "xx", "100,000 characters"),
+            ([1] * (MAX_ITEMS - 1), [1], [1, 1], "10,000 items"),
+            (MAX_INTEGER - 1, 1, 2, "too large"),
+        ],
+        ids=["text", "list", "number"],
+    )
+    def test_takes_the_limit_and_not_one_more(self, almost: Any, one: Any, two: Any, refusal: str) -> None:
+        sum_of = compile_expression("a + b")
+        assert sum_of.evaluate({"a": almost, "b": one}) == almost + one
+        with pytest.raises(ExpressionFailed, match=refusal):
+            sum_of.evaluate({"a": almost, "b": two})
+
+    def test_ends_after_so_many_steps(self) -> None:
+        meter = Meter()
+        for _ in range(MAX_STEPS):
+            meter.spend_items(1)
+        with pytest.raises(ExpressionFailed, match="10,000 steps"):
+            meter.spend_items(1)
