@@ -287,7 +287,8 @@ def tests_in(file: Path) -> set[str]:
 )
 def test_one_past_the_limit_of_a_field_is_refused_by_name(bound: FieldBound) -> None:
     one_more = int(bound.limit) + 1
-    past: Any = one_more if bound.rule == "maximum" else ("x" if bound.rule == "maxLength" else [{}]) * one_more
+    unit: Any = {"maximum": 1, "maxLength": "x", "maxItems": [{}]}[bound.rule]
+    past = unit * one_more
     path = fill(bound.path.removeprefix("/api/v1"))
     if bound.place == "query":
         answer = Callers()(bound.method, f"{path}?{bound.field}={past}")
