@@ -67,7 +67,7 @@ class TestSlots:
     )
     def test_so_many_are_under_way_and_ten_times_as_many_of_the_slow(self, quick: int, slow: int, free: int) -> None:
         sender, now = Sender(slots=2), time.monotonic() + 1000
-        sender._tasks = {object(): now for _ in range(quick)} | {object(): 0.0 for _ in range(slow)}  # type: ignore[misc]
+        sender._tasks = {object(): now for _ in range(quick)} | {object(): 0.0 for _ in range(slow)}  # type: ignore[assignment]
         assert sender._count_free() == free
 
 
