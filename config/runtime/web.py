@@ -9,6 +9,7 @@ import socket
 import threading
 import time
 from types import FrameType
+from typing import Any
 
 import structlog
 import uvicorn
@@ -70,25 +71,7 @@ def serve(listener: socket.socket) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         # Uvicorn puts its own handlers in front and, when it is done, sends itself the signal once more.
         signal.signal(number, _leave)
-    server = _Server(
-        uvicorn.Config(
-            "config.asgi:application",
-            lifespan="off",
-            log_config=None,
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            # Left to its default, it would believe whatever a caller on the same machine says its address is.
-            proxy_headers=bool(settings.FORWARDED_ALLOW_IPS),
-            forwarded_allow_ips=[str(network) for network in settings.FORWARDED_ALLOW_IPS],
-            http=Connection,
-            ws=WebSocket,
-            ws_max_size=MAX_SOCKET_BYTES,
-            timeout_keep_alive=KEEP_ALIVE_SECONDS,
-            backlog=BACKLOG,
-            timeout_graceful_shutdown=GRACE_SECONDS,
-        )
-    )
+    server = _Server(make_config("config.asgi:application"))
     _allow_open_files(settings.WEB_CONNECTIONS + OTHER_FILES)
     log.info("web.started", address="{0[0]}:{0[1]}".format(listener.getsockname()))
     host, port = listener.getsockname()[:2]
@@ -99,6 +82,26 @@ def serve(listener: socket.socket) -> None:
     finally:
         ear.stop()
         log.info("web.stopped")
+
+
+def make_config(app: Any) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        lifespan="off",
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        # Left to its default, it would believe whatever a caller on the same machine says its address is.
+        proxy_headers=bool(settings.FORWARDED_ALLOW_IPS),
+        forwarded_allow_ips=[str(network) for network in settings.FORWARDED_ALLOW_IPS],
+        http=Connection,
+        ws=WebSocket,
+        ws_max_size=MAX_SOCKET_BYTES,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        backlog=BACKLOG,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
 
 
 def _allow_open_files(needed: int) -> None:

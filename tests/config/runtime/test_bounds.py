@@ -261,7 +261,7 @@ class TestTable:
 
     @pytest.mark.parametrize("file", ONE_PAST)
     def test_the_tests_are_there(self, file: str) -> None:
-        assert set(ONE_PAST[file].values()) - tests_in(TOP / "tests" / file) == set()
+        assert set(ONE_PAST[file].values()) - names_in(TOP / "tests" / file) == set()
 
     def test_rows_of_a_section_can_be_told_apart(self) -> None:
         for section, rows in bounds().items():
@@ -272,7 +272,7 @@ class TestTable:
         assert kept == render(), "run: python manage.py show_bounds > docs/bounds.md"
 
 
-def tests_in(file: Path) -> set[str]:
+def names_in(file: Path) -> set[str]:
     """Name the tests of a file as pytest does: those of its classes behind the name of the class."""
     top = ast.parse(file.read_text()).body
     groups = [("", top), *((f"{each.name}::", each.body) for each in top if isinstance(each, ast.ClassDef))]

@@ -11,7 +11,7 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from config.common.limits.shares import Caller, Shares, Standing
-from config.runtime import connections
+from config.runtime import connections, web
 from config.runtime.connections import (
     MAX_HEAD_BYTES,
     MAX_HEADERS,
@@ -19,9 +19,9 @@ from config.runtime.connections import (
     MAX_SOCKET_BYTES,
     MAX_URL_BYTES,
     Connection,
-    WebSocket,
     holder_of,
 )
+from config.runtime.web import make_config
 
 HERE = "127.0.0.1"
 A_MOMENT = 0.1
@@ -85,22 +85,15 @@ class Line:
 
 
 @pytest.fixture
-async def served(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Served]:
+async def served(monkeypatch: pytest.MonkeyPatch, settings: Any) -> AsyncIterator[Served]:
     shares = Shares(20, each=5)
     monkeypatch.setattr(connections, "_connections", lambda: shares)
     for name in ("HEAD_SECONDS", "DRAIN_SECONDS", "STALLED_SECONDS"):
         monkeypatch.setattr(connections, name, 0.3)
-    # By default 127.0.0.1 is believed as a proxy is; the other addresses of the loopback network are callers.
-    config = uvicorn.Config(
-        app,
-        lifespan="off",
-        log_config=None,
-        http=Connection,
-        ws=WebSocket,
-        ws_max_size=MAX_SOCKET_BYTES,
-        timeout_keep_alive=1,
-        forwarded_allow_ips=HERE,
-    )
+    # One address of the loopback network is a proxy; the others are callers.
+    settings.FORWARDED_ALLOW_IPS = [HERE]
+    monkeypatch.setattr(web, "KEEP_ALIVE_SECONDS", 1)
+    config = make_config(app)
     config.load()
     state = ServerState()
     loop = asyncio.get_running_loop()
