@@ -8,19 +8,17 @@ import hashlib
 import threading
 import time
 from collections import OrderedDict
-from ipaddress import IPv6Address, ip_address, ip_network
 
 from django.conf import settings
 from rest_framework.exceptions import Throttled
 
+from config.common.networks import network_of
 from config.common.rates import MemoryRates, seconds_left
 
 MOST_KNOWN = 10_000
 """Keys that this process remembers as right."""
 MOST_ADDRESSES = 10_000
 """Addresses that are counted one by one in a minute; those beyond them share a count."""
-IPV6_PREFIX = 64
-"""One caller has that much of a network to itself."""
 
 
 class FailedKeys:
@@ -34,11 +32,11 @@ class FailedKeys:
     def check(self, address: str, text: str) -> None:
         """Refuse a key that is not known to be right, from where too many wrong ones have come within the minute."""
         at = time.time()
-        if self._rates.read(_network(address), at) >= settings.FAILED_KEY_RATE and _digest(text) not in self._known:
+        if self._rates.read(network_of(address), at) >= settings.FAILED_KEY_RATE and _digest(text) not in self._known:
             raise Throttled(wait=seconds_left(at))
 
     def note_wrong(self, address: str, text: str) -> None:
-        self._rates.count(_network(address), time.time())
+        self._rates.count(network_of(address), time.time())
         with self._lock:
             self._known.pop(_digest(text), None)
 
@@ -53,16 +51,6 @@ class FailedKeys:
 
 def _digest(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
-
-
-def _network(address: str) -> str:
-    try:
-        found = ip_address(address)
-    except ValueError:
-        return ""
-    if isinstance(found, IPv6Address) and found.ipv4_mapped is None:
-        return str(ip_network((found, IPV6_PREFIX), strict=False))
-    return str(found.ipv4_mapped or found) if isinstance(found, IPv6Address) else str(found)
 
 
 failed_keys = FailedKeys()

@@ -13,12 +13,12 @@ failures keep its owner out.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from ipaddress import IPv6Address, ip_address, ip_network
 
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.http import HttpRequest
 
+from config.common.networks import network_of
 from config.common.sql import load
 from config.records.known_browser import find_known_browser
 from config.records.models import SignInAttempt
@@ -31,8 +31,6 @@ NAME_LIMIT = 100
 OVERALL_WINDOW = timedelta(minutes=1)
 OVERALL_LIMIT = 100
 
-IPV6_NETWORK_BITS = 64
-"""What one subscriber has at least: each of its addresses would otherwise have guesses of its own."""
 EVERYWHERE = ""
 """Stands for any network and any name in a counter; neither is ever empty."""
 
@@ -82,19 +80,6 @@ class Reservation:
     wait: timedelta
     reached: tuple[Counter, ...] = ()
     """The counters that are full with this attempt: if it fails, they lock."""
-
-
-def network_of(address: str) -> str:
-    """Return the network that an address is counted by."""
-    try:
-        found = ip_address(address.partition("%")[0])
-    except ValueError:
-        return "unknown"
-    if not isinstance(found, IPv6Address):
-        return str(found)
-    if found.ipv4_mapped is not None:
-        return str(found.ipv4_mapped)
-    return str(ip_network((found, IPV6_NETWORK_BITS), strict=False))
 
 
 def reserve_attempt(visitor: Visitor, *, at: datetime) -> Reservation:

@@ -197,7 +197,7 @@ class TestRate:
         assert refused.json()["code"] == "throttled"
 
     def test_limits_are_on_by_default(self, settings: Any) -> None:
-        assert (settings.KEY_RATE, settings.ENTERPRISE_RATE, settings.FAILED_KEY_RATE) == (12_000, 60_000, 600)
+        assert (settings.KEY_RATE, settings.ENTERPRISE_RATE, settings.FAILED_KEY_RATE) == (60_000, 300_000, 600)
 
     def test_each_key_has_its_own(self, client: Client, settings: Any) -> None:
         settings.KEY_RATE = 1

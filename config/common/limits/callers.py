@@ -4,17 +4,15 @@ import hashlib
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from ipaddress import IPv6Address, ip_address, ip_network
 
 from asgiref.typing import HTTPScope, WebSocketScope
 
 from config.common.keys import find_prefix
 from config.common.limits.shares import Caller, Standing
+from config.common.networks import network_of
 
 MOST_KNOWN = 10_000
 KNOWN_SECONDS = 600.0
-IPV6_PREFIX = 64
-"""Whoever has one IPv6 address has its whole network."""
 
 
 class KnownCallers:
@@ -64,21 +62,6 @@ def credential_of(scope: HTTPScope | WebSocketScope) -> bytes:
         if name == b"cookie":
             cookies = value
     return _session_in(cookies)
-
-
-def network_of(address: str) -> str:
-    """Return what is counted as one address."""
-    if ":" not in address:
-        return address
-    try:
-        found = ip_address(address.partition("%")[0])
-    except ValueError:
-        return address
-    if not isinstance(found, IPv6Address):
-        return address
-    if found.ipv4_mapped:
-        return str(found.ipv4_mapped)
-    return str(ip_network((found, IPV6_PREFIX), strict=False))
 
 
 def _session_in(cookies: bytes) -> bytes:

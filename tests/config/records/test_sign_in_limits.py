@@ -14,7 +14,6 @@ from config.records.sign_in_limits import (
     WINDOW,
     Visitor,
     forget_attempts,
-    network_of,
     reserve_attempt,
 )
 
@@ -117,20 +116,3 @@ class TestVisitor:
 
     def test_a_name_is_cut_to_what_the_column_holds(self) -> None:
         assert len(Visitor.of(None, "ß" * 150).name) == 150
-
-
-class TestNetworkOf:
-    @pytest.mark.parametrize(
-        ("address", "network"),
-        [
-            ("192.0.2.7", "192.0.2.7"),
-            ("::ffff:192.0.2.7", "192.0.2.7"),
-            ("2001:db8:1:2:aaaa::1", "2001:db8:1:2::/64"),
-            ("2001:db8:1:2:bbbb::2", "2001:db8:1:2::/64"),
-            ("fe80::1%eth0", "fe80::/64"),
-            ("", "unknown"),
-            ("somewhere", "unknown"),
-        ],
-    )
-    def test_is_the_address_or_the_64_bits_of_one_subscriber(self, address: str, network: str) -> None:
-        assert network_of(address) == network

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from config.common.limits import callers
-from config.common.limits.callers import KNOWN_SECONDS, KnownCallers, caller_of, network_of
+from config.common.limits.callers import KNOWN_SECONDS, KnownCallers, caller_of
 from config.common.limits.shares import Caller, Standing
 
 KEY = b"Bearer ps_abcdefgh_secret"
@@ -64,21 +64,3 @@ class TestKnownCallers:
         for name in ("anne", "ben", "anne", "carl"):
             known.remember(name.encode(), name)
         assert [known.find(name) for name in (b"anne", b"ben", b"carl")] == ["anne", None, "carl"]
-
-
-class TestNetworkOf:
-    @pytest.mark.parametrize(
-        ("address", "network"),
-        [
-            ("192.0.2.7", "192.0.2.7"),
-            ("2001:db8:1:2:3::4", "2001:db8:1:2::/64"),
-            ("2001:db8:1:2:ffff::", "2001:db8:1:2::/64"),
-            ("2001:db8:1:3::1", "2001:db8:1:3::/64"),
-            ("::ffff:192.0.2.7", "192.0.2.7"),
-            ("fe80::1%eth0", "fe80::/64"),
-            ("no:address", "no:address"),
-            ("", ""),
-        ],
-    )
-    def test_is_what_one_person_has(self, address: str, network: str) -> None:
-        assert network_of(address) == network
