@@ -289,7 +289,7 @@ class TestHolderOf:
             ("*", "192.0.2.7", Caller("192.0.2.7", Standing.CROWD)),
             (["10.0.0.0/8"], "192.0.2.7", Caller("192.0.2.7", Standing.KNOWN)),
             ("", "2001:db8::1", Caller("2001:db8::/64", Standing.KNOWN)),
-            ("10.0.0.1", "", Caller("", Standing.KNOWN)),
+            ("10.0.0.1", "", Caller("unknown", Standing.KNOWN)),
         ],
     )
     def test_is_the_address_unless_many_come_through_it(

@@ -112,7 +112,7 @@ class TestTrace:
                 owe_state(endpoint, f"thing/{number}")
                 raised(subject=f"s{number}")
         answer(*claim())
-        with django_assert_max_num_queries(22):
+        with django_assert_max_num_queries(23):
             operator("GET", f"/trace/{CHAIN}/")
 
 
