@@ -35,8 +35,8 @@ class Theme(models.Model):
     """What signs the calls of the URL, encrypted; after a rotation the old one signs too."""
     old_secret = models.BinaryField(null=True)
     old_secret_until = models.DateTimeField(null=True)
-    failures = models.PositiveIntegerField(default=0, editable=False)
-    """Repeats in a row that ended without an answer."""
+    failures = models.PositiveIntegerField(default=0, db_default=0, editable=False)
+    """Repeats in a row that ended without an answer. The database has the default too, for processes of the release before."""
     opened_at = models.DateTimeField(null=True, editable=False)
     """Since when its breaker is open: its sessions are repeated one at a time."""
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pika
 import pytest
-from django.db import DataError, connections
+from django.db import DataError
 from pika.adapters.blocking_connection import BlockingChannel
 from pika.spec import BasicProperties
 
@@ -41,6 +41,7 @@ from sensors.ingest.topology import QUEUE as SIGNALS
 from sensors.ingest.topology import declare as declare_signals
 from sensors.models import RejectedSignal, SensorState
 from tests.conftest import ServerAddresses
+from tests.faults.forks import leave_no_connections
 from tests.faults.hostile import BODIES, PROPERTIES, RawProperties, encode_properties
 from tests.faults.patience import eventually
 from tests.processes.coordination.cast import DATABASES
@@ -226,7 +227,7 @@ def test_a_message_that_kills_its_consumer_each_time_is_parked_and_the_line_goes
 
 def _run_apart(run: Callable[[], None]) -> int:
     """Run in a process of its own; return its exit code, which is negative where a signal has ended it."""
-    connections.close_all()  # the child must not close what it has inherited
+    leave_no_connections()
     child = os.fork()
     if not child:
         try:

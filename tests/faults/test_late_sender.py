@@ -9,13 +9,14 @@ from ipaddress import ip_network
 from typing import Any
 
 import pytest
-from django.db import connections, transaction
+from django.db import transaction
 
 from notifications.models import Delivery
 from notifications.sending import claims, webhook
 from notifications.sending import sender as sending
 from notifications.sending.claims import Claim, Claimer
 from notifications.sending.sender import Sender
+from tests.faults.forks import leave_no_connections
 from tests.faults.patience import eventually
 from tests.notifications.sending.owing import make_endpoint, owe_state
 from tests.receiver import Receiver, receiving
@@ -84,7 +85,7 @@ def test_what_was_claimed_before_the_stop_is_not_sent_behind_a_newer_message(
 
 def start_sender(prepare: Callable[[], None]) -> int:
     """Run a sender in a process of its own until it has done with what it has claimed; return the process."""
-    connections.close_all()  # the child must not close what it has inherited
+    leave_no_connections()
     child = os.fork()
     if child:
         return child
