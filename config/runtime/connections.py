@@ -81,6 +81,7 @@ class Connection(_Counted, HttpToolsProtocol):
         """Given to the parser since the call began, or since the last of its body came out: what it may hold back."""
         self._refusal: ApplicationError | None = None
         self._is_overfull = False
+        self._is_upgraded = False
         self._timer: asyncio.TimerHandle | None = None
         self._reader_timer: asyncio.TimerHandle | None = None
 
@@ -100,6 +101,7 @@ class Connection(_Counted, HttpToolsProtocol):
         super().connection_lost(exc)
 
     def handle_websocket_upgrade(self) -> None:
+        self._is_upgraded = True
         self._stop_timer()
         self._release()
         super().handle_websocket_upgrade()
@@ -114,6 +116,8 @@ class Connection(_Counted, HttpToolsProtocol):
     def _feed(self, piece: memoryview) -> None:
         self._unread += len(piece)
         super().data_received(piece)  # type: ignore[arg-type]
+        if self._is_upgraded:  # the line is the web socket's now: an answer of ours would be a broken frame
+            return
         if self._refusal is None and self._unread > MAX_HEAD_BYTES:
             self._refusal = HeadTooLarge(MAX_HEAD_BYTES)
         if self._refusal is not None:

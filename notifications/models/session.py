@@ -36,7 +36,7 @@ class Theme(models.Model):
     old_secret = models.BinaryField(null=True)
     old_secret_until = models.DateTimeField(null=True)
     failures = models.PositiveIntegerField(default=0, db_default=0, editable=False)
-    """Repeats in a row that ended without an answer. The database has the default too, for processes of the release before."""
+    """Repeats in a row without an answer. The database has the default too, for processes of the release before."""
     opened_at = models.DateTimeField(null=True, editable=False)
     """Since when its breaker is open: its sessions are repeated one at a time."""
 

@@ -260,6 +260,14 @@ class TestNumber:
         line.write(head())
         assert status(await line.rest()) == 200
 
+    async def test_a_web_socket_is_not_taken_for_a_head_that_does_not_come(self, served: Served) -> None:
+        line = await served.connect("127.0.0.2")
+        line.write(UPGRADE)
+        await asyncio.wait_for(line.reader.readuntil(b"\r\n\r\n"), PATIENCE)
+        with pytest.raises(TimeoutError):  # nothing is said, and nothing is closed
+            await asyncio.wait_for(line.reader.read(1), 2 * connections.HEAD_SECONDS)
+        line.writer.close()
+
     async def test_so_many_calls_wait_on_one_connection_and_those_behind_are_not_answered(self, served: Served) -> None:
         call = b"GET /%03d HTTP/1.1\r\nHost: a\r\n\r\n"
         answer = await served.ask(b"".join(call % number for number in range(300)))
