@@ -48,7 +48,7 @@ class TestReadXml:
         large = read_xml(b"<a>" + b"x" * (MAX_BYTES - 7) + b"</a>")
         assert (len(deep.children), len(large.text)) == (1, MAX_BYTES - 7)
 
-    @pytest.mark.parametrize("source", [TOO_DEEP, b"<a/>".ljust(MAX_BYTES + 1)])
+    @pytest.mark.parametrize("source", [TOO_DEEP, b"<a/>".ljust(MAX_BYTES + 1)], ids=["deep", "large"])
     def test_reads_nothing_beyond_them(self, source: bytes) -> None:
         with pytest.raises(NotExecutable, match=r"deep|larger"):
             read_xml(source)
