@@ -25,6 +25,9 @@ SHARED = "web process, shared"
 PROCESS = "web process"
 
 
+THROTTLED = "429 `throttled`, `Retry-After`"
+
+
 def connection_bounds() -> list[Bound]:
     address = "address (IPv6: network of /64); a proxy of `FORWARDED_ALLOW_IPS` has no limit of its own"
     each = f"{count(DEFAULTS.web_connections_per_address)}, and half of what is still free"
@@ -74,7 +77,6 @@ def call_bounds() -> list[Bound]:
     kinds = web_slots(concurrency)
     waited = f"{BUSY}, after {span(slots.SLOT_PATIENCE)}"
     waited_long = f"{BUSY}, after {span(lanes.LARGE_PATIENCE)}"
-    rate = count(DEFAULTS.key_rate) if DEFAULTS.key_rate else "no limit"
     places = f"{slots.WAITING_PER_SLOT} for each slot"
     return [
         Bound(
@@ -101,7 +103,23 @@ def call_bounds() -> list[Bound]:
             "slots.static", "files of the admin that are sent", count(2 * concurrency), SHARED, BUSY, "WEB_CONCURRENCY"
         ),
         Bound("slots.places", "calls that wait for a slot", places, SHARED, f"{BUSY}, at once"),
-        Bound("rate.key", "calls in a minute", rate, "key", "429 `throttled`, `Retry-After`", "KEY_RATE"),
+        Bound("rate.key", "calls in a minute", count(DEFAULTS.key_rate), "key", THROTTLED, "KEY_RATE"),
+        Bound(
+            "rate.enterprise",
+            "calls in a minute",
+            count(DEFAULTS.enterprise_rate),
+            "enterprise, all its devices and databases together",
+            THROTTLED,
+            "ENTERPRISE_RATE",
+        ),
+        Bound(
+            "rate.wrong_key",
+            "wrong keys in a minute",
+            count(DEFAULTS.failed_key_rate),
+            "address (IPv6: network of /64) and web process",
+            f"{THROTTLED}; keys that were right lately are still taken",
+            "FAILED_KEY_RATE",
+        ),
         Bound("list.rows", "rows of a page of a list", count(pages.LARGEST_LIMIT), "call", INVALID),
         Bound("trace.rows", "rows of each kind in a trace", count(tracing.MOST), "call", "the oldest are told"),
         Bound(

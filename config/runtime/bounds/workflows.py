@@ -8,7 +8,7 @@ from processes.workflows.engine.cmmn import case_file, sentries
 from processes.workflows.engine.cmmn import outline as plan
 from processes.workflows.engine.execution import limits as engine
 from processes.workflows.engine.expressions import limits as expressions
-from processes.workflows.services import incoming, planning
+from processes.workflows.services import event_starts, incoming, planning
 
 REFUSED = "400 `not_executable`"
 INCIDENT = "an incident, the command is not carried out"
@@ -23,6 +23,7 @@ def definition_bounds() -> list[Bound]:
         Bound("file.elements", "elements of its XML", count(xml.MAX_ELEMENTS), "definition", REFUSED),
         Bound("file.attributes", "attributes", count(xml.MAX_ATTRIBUTES), "element", REFUSED),
         Bound("file.nodes", "events, activities and gateways", count(outline.MAX_NODES), "process", REFUSED),
+        Bound("file.nested", "nesting of sub-processes", count(outline.MAX_NESTED, "levels"), "process", REFUSED),
         Bound("file.flows", "sequence flows", count(outline.MAX_FLOWS), "process", REFUSED),
         Bound("file.names", "ids and names", count(file.MAX_NAME, characters), "element", REFUSED),
         Bound("file.fields", "fields of a form", count(forms.MAX_FIELDS), "task", REFUSED),
@@ -83,6 +84,21 @@ def instance_bounds() -> list[Bound]:
             INCIDENT,
         ),
         Bound("command.effects", "variables that go out", count(engine.MAX_EFFECTS, "bytes"), "command", INCIDENT),
+        Bound("instance.depth", "scopes inside one another", count(engine.MAX_SCOPES_DEEP), "instance", INCIDENT),
+        Bound(
+            "chain.hops",
+            f"events, handlers and timers of less than {engine.LEAST_WAIT:g} s that lead to one another",
+            count(engine.MAX_HOPS),
+            "chain",
+            INCIDENT,
+        ),
+        Bound(
+            "chain.starts",
+            f"instances that chains of {event_starts.LONG_CHAIN} or more begin in a minute",
+            count(event_starts.MOST_STARTS),
+            "definition",
+            "kept with an incident; past as many again in the log alone",
+        ),
         Bound("instance.tokens", "tokens", count(engine.MAX_TOKENS), "instance", INCIDENT),
         Bound("instance.items", "items of its cases", count(engine.MAX_ITEMS), "instance", INCIDENT),
         Bound("instance.rounds", "rounds of a multi-instance activity", count(engine.MAX_ROUNDS), "activity", INCIDENT),

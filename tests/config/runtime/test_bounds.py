@@ -87,6 +87,20 @@ ONE_PAST = {
         "session.age": "TestSessionStore::test_two_weeks_after_it_began_it_is_over_however_it_was_used",
     },
     "frame/test_frame.py": {"rate.key": "TestRate::test_the_call_past_the_rate_is_refused"},
+    "config/records/test_failed_keys.py": {
+        "rate.wrong_key": "TestFailedKeys::test_past_the_rate_wrong_keys_are_refused_without_a_query"
+    },
+    "messaging/api/test_rate.py": {
+        "rate.enterprise": "TestEnterpriseRate::test_devices_and_databases_of_an_enterprise_share_one_and_others_have_their_own"
+    },
+    "workflows/engine/execution/test_depth.py": {
+        "file.nested": "TestNesting::test_one_deeper_is_refused_with_its_element_and_line",
+        "instance.depth": "TestCalls::test_deeper_than_a_state_may_be_is_a_failure_of_the_command",
+    },
+    "workflows/store/test_endless.py": {
+        "chain.hops": "TestEvents::test_one_that_begins_itself_ends_after_so_many_hops",
+        "chain.starts": "TestEvents::test_one_that_begins_two_of_itself_is_held_by_its_rate",
+    },
     "sensors/api/test_signals.py": {"signals.list": "TestSignals::test_a_list_of_more_than_a_thousand_is_an_error"},
     "sensors/ingest/test_signals.py": {
         "signals.message": "TestOverAmqp::test_a_message_over_256_kib_is_refused",
