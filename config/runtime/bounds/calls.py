@@ -23,8 +23,6 @@ from config.web_slots import web_slots
 
 SHARED = "web process, shared"
 PROCESS = "web process"
-
-
 THROTTLED = "429 `throttled`, `Retry-After`"
 
 

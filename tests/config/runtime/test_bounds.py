@@ -91,7 +91,7 @@ ONE_PAST = {
         "rate.wrong_key": "TestFailedKeys::test_past_the_rate_wrong_keys_are_refused_without_a_query"
     },
     "messaging/api/test_rate.py": {
-        "rate.enterprise": "TestEnterpriseRate::test_devices_and_databases_of_an_enterprise_share_one_and_others_have_their_own"
+        "rate.enterprise": "TestEnterpriseRate::test_devices_and_databases_of_an_enterprise_share_one"
     },
     "workflows/engine/execution/test_depth.py": {
         "file.nested": "TestNesting::test_one_deeper_is_refused_with_its_element_and_line",

@@ -8,7 +8,7 @@ pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
 
 class TestEnterpriseRate:
-    def test_devices_and_databases_of_an_enterprise_share_one_and_others_have_their_own(
+    def test_devices_and_databases_of_an_enterprise_share_one(
         self, settings: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("time.time", lambda: 1_800_000_000.0)
