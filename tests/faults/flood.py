@@ -1,20 +1,24 @@
-"""Two hundred hostile connections at once, as a program of its own: `python -m tests.faults.flood PORT SECONDS KEYS`.
+"""Hostile connections, many at once, as a program of its own: `python -m tests.faults.flood PORT SECONDS WAYS KEYS`.
 
-Whatever the server cuts off begins anew at once. What was answered is printed at the end as JSON.
+Two hundred of eight kinds for the way "flood", forty of one kind for any other. Whatever the server cuts off begins
+anew at once. What was answered is printed at the end as JSON.
 """
 
 import asyncio
 import json
 import os
 import random
+import secrets
 import socket
 import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from urllib.parse import urlencode
 
 HOST = "127.0.0.1"
 SOURCES = ("127.0.0.2", "127.0.0.3", "127.0.0.4")
-CONNECTIONS = 200
+CONNECTIONS, OF_ONE_KIND = 200, 40
+BRACKETS = b'{"version":1,"to":"other-erp","payload":[%s]}' % b",".join([b"[[]]"] * 150_000)
 DROP_SECONDS = 0.5
 
 Reader = asyncio.StreamReader
@@ -111,6 +115,37 @@ async def pipeline(attack: Attack, reader: Reader, writer: Writer) -> None:
         await attack.read_answer(reader)
 
 
+async def wrong_keys(attack: Attack, reader: Reader, writer: Writer) -> None:
+    while True:
+        attack.key = f"ps_{secrets.token_hex(4)}_{secrets.token_urlsafe(32)}"
+        writer.write(attack.head("GET", "/api/v1/sensors/?limit=1"))
+        await attack.read_answer(reader)
+        await asyncio.sleep(DROP_SECONDS)
+
+
+async def brackets(attack: Attack, reader: Reader, writer: Writer) -> None:
+    """Send a payload that takes a hundred times its size in memory once it is read."""
+    more = (f"Content-Length: {len(BRACKETS)}", "Content-Type: application/json")
+    writer.write(attack.head("POST", "/api/v1/messages/", *more) + BRACKETS)
+    await attack.read_answer(reader)
+    await asyncio.sleep(DROP_SECONDS)
+
+
+async def guesses(attack: Attack, reader: Reader, writer: Writer) -> None:
+    """Guess passwords of one name."""
+    token = "x" * 32
+    form = urlencode({"username": "root", "password": secrets.token_hex(8), "csrfmiddlewaretoken": token}).encode()
+    more = (
+        f"Content-Length: {len(form)}",
+        "Content-Type: application/x-www-form-urlencoded",
+        f"Cookie: csrftoken={token}",
+        f"Origin: http://127.0.0.1:{attack.port}",
+    )
+    writer.write(attack.head("POST", "/admin/login/", *more) + form)
+    await attack.read_answer(reader)
+    await asyncio.sleep(DROP_SECONDS)
+
+
 async def _drip(attack: Attack, reader: Reader, writer: Writer, text: bytes) -> None:
     for number in range(len(text)):
         writer.write(text[number : number + 1])
@@ -124,13 +159,15 @@ async def _drip(attack: Attack, reader: Reader, writer: Writer, text: bytes) -> 
             continue
 
 
-WAYS = (drip_head, drip_body, huge_headers, endless_body, slow_reader, half_open, small_calls, pipeline)
+FLOOD = (drip_head, drip_body, huge_headers, endless_body, slow_reader, half_open, small_calls, pipeline)
+WAYS = {way.__name__: (way,) for way in (*FLOOD, wrong_keys, brackets, guesses)} | {"flood": FLOOD}
 
 
-async def flood(port: int, seconds: float, keys: list[str]) -> dict[str, dict[str, int]]:
+async def flood(port: int, seconds: float, kind: str, keys: list[str]) -> dict[str, dict[str, int]]:
     attacks, tasks = [], []
-    for number in range(CONNECTIONS):
-        way = WAYS[number % len(WAYS)]
+    ways = WAYS[kind]
+    for number in range(CONNECTIONS if kind == "flood" else OF_ONE_KIND):
+        way = ways[number % len(ways)]
         attack = Attack(port, random.Random(number).choice(["", *keys]), number)
         attacks.append((way.__name__, attack))
         tasks.append(asyncio.ensure_future(attack.repeat(way)))
@@ -138,7 +175,7 @@ async def flood(port: int, seconds: float, keys: list[str]) -> dict[str, dict[st
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-    answers: dict[str, Counter[str]] = {way.__name__: Counter() for way in WAYS}
+    answers: dict[str, Counter[str]] = {way.__name__: Counter() for way in ways}
     for name, attack in attacks:
         answers[name] += attack.answers
     return {name: dict(counted) for name, counted in answers.items()}
@@ -146,4 +183,4 @@ async def flood(port: int, seconds: float, keys: list[str]) -> dict[str, dict[st
 
 if __name__ == "__main__":
     os.nice(19)  # it comes from other machines: it must not take the processor of this one but through the server
-    print(json.dumps(asyncio.run(flood(int(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]))))
+    print(json.dumps(asyncio.run(flood(int(sys.argv[1]), float(sys.argv[2]), sys.argv[3], sys.argv[4:]))))

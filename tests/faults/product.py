@@ -48,7 +48,7 @@ class Product:
             env={**self.environment, **variables},
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=240,
         )
 
     def prepare(self) -> str:

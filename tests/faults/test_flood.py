@@ -23,6 +23,7 @@ from messaging.simulation.calls import Answer, Calls
 from processes.exchange.reference.client import Server
 from processes.exchange.reference.erp import Ending, exchange_once
 from processes.exchange.reference.ledger import open_store
+from tests.faults.flood import WAYS
 from tests.faults.mute import MuteServer
 from tests.faults.patience import eventually
 from tests.faults.product import Product
@@ -34,7 +35,10 @@ SCALE = float(os.environ.get("DRILL_SCALE", "0.05"))
 SECONDS = max(6.0, 60 * SCALE)
 MOST_MEMORY_MB = 400
 QUIET_SECONDS = 10.0
-FLOOR_SECONDS = 2.0
+FLOOR_SECONDS, FLOOR_ALONE = 2.0, 0.25
+# Calls that are allowed take their part of the processor, each in its turn: those are for the flood alone.
+ALONE = sorted(set(WAYS) - {"flood", "small_calls", "pipeline"})
+ALONE_SMALL = ["brackets", "drip_body", "guesses", "slow_reader"]
 PASSWORD = "correct-horse-battery"
 BIG_REPLY = 1_000_000
 
@@ -209,7 +213,7 @@ def test_nobody_notices_a_flood_but_the_flood(product: Product, capsys: pytest.C
     everyday.run(1.0)  # all are known from here on
     calm = everyday.run(SECONDS / 2)
     watch = Watch(product)
-    with flooded(product, [keys[name] for name in ("service", "client", "other-phone", "other-erp")]) as flood:
+    with flooded(product, keys, "flood", SECONDS + 2) as flood:
         time.sleep(1.0)
         busy = everyday.run(SECONDS)
     memory = watch.stop()
@@ -224,6 +228,37 @@ def test_nobody_notices_a_flood_but_the_flood(product: Product, capsys: pytest.C
     assert eventually(lambda: watch.connections() == 0, QUIET_SECONDS)
     after = everyday.run(1.0)
     assert all(not times.failures for times in after.values())
+
+
+def test_no_attack_alone_slows_the_others(product: Product, capsys: pytest.CaptureFixture[str]) -> None:
+    keys = _make_world(product)
+    product.start()
+    _fill_queue(product, keys)
+    everyday = Everyday(product, keys)
+    everyday.run(1.0)
+    seconds = max(2.0, 15 * SCALE)
+    slower: dict[str, str] = {}
+    for way in ALONE if SCALE >= 1 else ALONE_SMALL:
+        calm = everyday.run(seconds)
+        with flooded(product, keys, way, seconds + 2) as attack:
+            time.sleep(1.0)
+            busy = everyday.run(seconds)
+        with capsys.disabled():
+            print(
+                f"\n{way}:", {name: f"{_ratio(calm[name], times):.1f}" for name, times in busy.items()}, attack.answers
+            )
+        assert {name: times.failures for name, times in busy.items() if times.failures} == {}, way
+        slower |= {
+            f"{way}: {name}": f"{calm[name].within(0.99):.3f} s without, {times.within(0.9):.3f} s with it"
+            for name, times in busy.items()
+            if times.within(0.9) > max(2 * calm[name].within(0.99), calm[name].within(0.99) + FLOOR_ALONE)
+        }
+    assert slower == {}
+
+
+def _ratio(calm: Times, busy: Times) -> float:
+    """How many times longer the slowest in a hundred calls took."""
+    return busy.within(0.99) / calm.within(0.99)
 
 
 def test_forty_questions_to_a_silent_history_cost_no_signal(product: Product) -> None:
@@ -284,10 +319,11 @@ class Watch:
 
 
 class flooded:
-    """Run the flood beside the block; afterwards, what it was answered."""
+    """Run an attack beside the block, with all keys but those of the well-behaved; afterwards, what it was answered."""
 
-    def __init__(self, product: Product, keys: list[str]) -> None:
-        self._command = [sys.executable, "-m", "tests.faults.flood", str(product.port), str(SECONDS + 2), *keys]
+    def __init__(self, product: Product, keys: dict[str, str], way: str, seconds: float) -> None:
+        used = [keys[name] for name in ("service", "client", "other-phone", "other-erp")]
+        self._command = [sys.executable, "-m", "tests.faults.flood", str(product.port), str(seconds), way, *used]
         self.answers: dict[str, dict[str, int]] = {}
 
     def __enter__(self) -> "flooded":
@@ -298,7 +334,7 @@ class flooded:
         return self
 
     def __exit__(self, *_: object) -> None:
-        said, _unsaid = self._process.communicate(timeout=60)
+        said, _unsaid = self._process.communicate(timeout=240)
         self.answers = json.loads(said)
 
 
