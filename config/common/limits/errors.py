@@ -65,6 +65,7 @@ def answer_of(error: ApplicationError) -> tuple[HTTPResponseStartEvent, bytes]:
         (b"content-length", str(len(body)).encode()),
         (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
         (b"x-content-type-options", b"nosniff"),
+        (b"cache-control", b"no-store"),
         (b"connection", b"close"),
     ]
     if error.retry_after is not None:

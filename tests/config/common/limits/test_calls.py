@@ -225,6 +225,7 @@ class TestFailures:
         caller = Caller()
         await caller.call(limited(failing))
         assert (caller.status, caller.error["code"]) == (status, code)
+        assert caller.headers[b"cache-control"] == b"no-store"
         assert "detail" not in caller.error["message"]
 
     async def test_other_protocols_pass(self) -> None:
