@@ -134,9 +134,7 @@ def read(variables: Mapping[str, str]) -> Environment:
         admin_phone=source.take("ADMIN_PHONE", _phone),
         secret_key=source.take("SECRET_KEY", _long_secret),
         field_keys=source.take("FIELD_KEYS", _field_keys) or (),
-        key_rate=source.integer("KEY_RATE", 60_000, 1, 1_000_000),
-        enterprise_rate=source.integer("ENTERPRISE_RATE", 300_000, 1, 10_000_000),
-        failed_key_rate=source.integer("FAILED_KEY_RATE", 600, 1, 1_000_000),
+        **_rates(source),
         web_concurrency=source.integer("WEB_CONCURRENCY", 32, 1, 1000),
         web_connections=source.integer("WEB_CONNECTIONS", 1000, 10, 100_000),
         web_connections_per_address=source.integer("WEB_CONNECTIONS_PER_ADDRESS", 250, 1, 100_000),
@@ -278,6 +276,21 @@ def _sms(source: "_Source") -> _Gateway:
         raise BadVariable(variable, "must hold {to} and {text}, where the number and the text go")
     headers = source.take("SMS_HEADERS", _headers) or {}
     return {"sms_url": url, "sms_method": method, "sms_headers": headers, "sms_body": body}
+
+
+class _Rates(TypedDict):
+    key_rate: int
+    enterprise_rate: int
+    failed_key_rate: int
+
+
+def _rates(source: "_Source") -> _Rates:
+    """Read how many calls a minute are taken; the defaults are past what one web process serves."""
+    return {
+        "key_rate": source.integer("KEY_RATE", 60_000, 1, 1_000_000),
+        "enterprise_rate": source.integer("ENTERPRISE_RATE", 300_000, 1, 10_000_000),
+        "failed_key_rate": source.integer("FAILED_KEY_RATE", 600, 1, 1_000_000),
+    }
 
 
 def _method(value: str) -> str:

@@ -101,23 +101,6 @@ def call_bounds() -> list[Bound]:
             "slots.static", "files of the admin that are sent", count(2 * concurrency), SHARED, BUSY, "WEB_CONCURRENCY"
         ),
         Bound("slots.places", "calls that wait for a slot", places, SHARED, f"{BUSY}, at once"),
-        Bound("rate.key", "calls in a minute", count(DEFAULTS.key_rate), "key", THROTTLED, "KEY_RATE"),
-        Bound(
-            "rate.enterprise",
-            "calls in a minute",
-            count(DEFAULTS.enterprise_rate),
-            "enterprise, all its devices and databases together",
-            THROTTLED,
-            "ENTERPRISE_RATE",
-        ),
-        Bound(
-            "rate.wrong_key",
-            "wrong keys in a minute",
-            count(DEFAULTS.failed_key_rate),
-            "address (IPv6: network of /64) and web process",
-            f"{THROTTLED}; keys that were right lately are still taken",
-            "FAILED_KEY_RATE",
-        ),
         Bound("list.rows", "rows of a page of a list", count(pages.LARGEST_LIMIT), "call", INVALID),
         Bound("trace.rows", "rows of each kind in a trace", count(tracing.MOST), "call", "the oldest are told"),
         Bound(
@@ -140,6 +123,28 @@ def call_bounds() -> list[Bound]:
             count(correlation.LONGEST, "characters"),
             "call",
             "the call gets an id of its own",
+        ),
+    ]
+
+
+def rate_bounds() -> list[Bound]:
+    return [
+        Bound("rate.key", "calls in a minute", count(DEFAULTS.key_rate), "key", THROTTLED, "KEY_RATE"),
+        Bound(
+            "rate.enterprise",
+            "calls in a minute",
+            count(DEFAULTS.enterprise_rate),
+            "enterprise, all its devices and databases together",
+            THROTTLED,
+            "ENTERPRISE_RATE",
+        ),
+        Bound(
+            "rate.wrong_key",
+            "wrong keys in a minute",
+            count(DEFAULTS.failed_key_rate),
+            "address (IPv6: network of /64) and web process",
+            f"{THROTTLED}; keys that were right lately are still taken",
+            "FAILED_KEY_RATE",
         ),
     ]
 

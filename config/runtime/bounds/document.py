@@ -35,6 +35,7 @@ def bounds() -> dict[str, list[Bound]]:
     return {
         "Connections": calls.connection_bounds(),
         "Calls": calls.call_bounds(),
+        "Rates": calls.rate_bounds(),
         "Bodies and answers": calls.content_bounds(),
         "Sign-in": calls.sign_in_bounds(),
         "Sensors": parties.sensor_bounds(),
@@ -43,6 +44,7 @@ def bounds() -> dict[str, list[Bound]]:
         "Repeat sessions": parties.session_bounds(),
         "Webhooks": parties.webhook_bounds(),
         "Definitions of workflows": workflows.definition_bounds(),
+        "Expressions of workflows": workflows.expression_bounds(),
         "Running workflows": workflows.instance_bounds(),
         "Coordination": parties.coordination_bounds(),
     }

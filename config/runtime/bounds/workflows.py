@@ -54,9 +54,7 @@ def definition_bounds() -> list[Bound]:
     ]
 
 
-def instance_bounds() -> list[Bound]:
-    brought = f"{NOT_POSSIBLE} where a command brings so much, else an incident"
-    task_bytes = "variables that external tasks are given"
+def expression_bounds() -> list[Bound]:
     return [
         Bound("expression.steps", "steps of an expression", count(expressions.MAX_STEPS), "evaluation", INCIDENT),
         Bound(
@@ -74,6 +72,13 @@ def instance_bounds() -> list[Bound]:
             INCIDENT,
         ),
         Bound("expression.integer", "whole number", count(expressions.MAX_INTEGER), "operation", INCIDENT),
+    ]
+
+
+def instance_bounds() -> list[Bound]:
+    brought = f"{NOT_POSSIBLE} where a command brings so much, else an incident"
+    task_bytes = "variables that external tasks are given"
+    return [
         Bound("command.steps", "elements entered", count(engine.MAX_STEPS), "command", INCIDENT),
         Bound("command.looks", "steps of all expressions and joins", count(engine.MAX_LOOKS), "command", INCIDENT),
         Bound(
