@@ -26,7 +26,7 @@ from tests.processes.exchange.states import alerts
 
 __all__ = ["_own_folders", "scene"]
 
-pytestmark = [pytest.mark.django_db, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.django_db, pytest.mark.timeout(300)]
 
 SECRET = "nobody must see this"
 OLD = "2020-01-01T00:00:00Z"

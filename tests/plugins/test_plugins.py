@@ -40,7 +40,7 @@ def manage(folder: Path, *arguments: str, plugins: str = "doors") -> subprocess.
         env={"PATH": os.environ["PATH"], "HOME": str(folder), "LANG": "C.UTF-8", **variables},
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=280,
     )
 
 
