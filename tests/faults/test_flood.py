@@ -248,6 +248,8 @@ def test_no_attack_alone_slows_the_others(product: Product, capsys: pytest.Captu
                 f"\n{way}:", {name: f"{_ratio(calm[name], times):.1f}" for name, times in busy.items()}, attack.answers
             )
         assert {name: times.failures for name, times in busy.items() if times.failures} == {}, way
+        if SCALE < 1:  # a few seconds beside the rest of the suite say nothing about times
+            continue
         slower |= {
             f"{way}: {name}": f"{calm[name].within(0.99):.3f} s without, {times.within(0.9):.3f} s with it"
             for name, times in busy.items()

@@ -96,6 +96,7 @@ class Servers:
 def main(arguments: Sequence[str]) -> int:
     """Run the command among the servers, or wait for Ctrl-C; return the exit code."""
     options, command = _parse(arguments)
+    os.umask(0o022)  # under root, PostgreSQL runs as somebody else, who must be able to reach its folder
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _leave)
     try:
