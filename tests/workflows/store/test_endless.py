@@ -176,6 +176,7 @@ class TestOrdinaryCycles:
         clock = Clock(process("cycle", *steps, flow("begin", "a"), flow("every", "tells")))
         for _ in range(2 * MAX_HOPS):
             clock.fire()
+        assert clock.state["timers"], "the next lap is due"
 
     def test_people_may_go_round_as_often_as_they_like(self, scene: Scene) -> None:
         head = scene.begin(lap(user("a"), timer("wait", "PT0S")))
