@@ -79,4 +79,4 @@ bench: packages dev ## Measure the figures, each as a ratio within this run; als
 	@$(SERVERS) -- $(VENV)/bin/python -m bench $(FIGURES)
 
 drill: packages dev ## The drills at full size
-	@DRILL_SCALE=1 $(SERVERS) -- $(PYTEST) -q tests/faults tests/workflows/engine/expressions/test_fuzz.py
+	@DRILL_SCALE=1 $(SERVERS) -- $(PYTEST) -q tests/faults tests/processes/workflows/engine/expressions/test_fuzz.py

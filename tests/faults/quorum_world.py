@@ -26,10 +26,10 @@ from tests.faults.exchange_fleet import Member
 from tests.faults.patience import eventually
 from tests.faults.product import Product
 from tests.faults.scripted.handler import LOG
+from tests.processes.workflows.store.files import chain, user
 from tests.receiver import Receiver
 from tests.servers.cluster import Cluster
 from tests.servers.private import HOST
-from tests.workflows.store.files import chain, user
 
 DATABASE = "postern"
 THEME = 1

@@ -19,9 +19,9 @@ from processes.workflows.services.events import FOLLOWING
 from processes.workflows.services.timing import fire_due_once
 from processes.workflows.services.writing import write_step
 from tests.faults.sabotage import Killed, Sabotage
+from tests.processes.workflows.store.files import chain, message, named, timer, user
+from tests.processes.workflows.store.files import service as service_task
 from tests.sensors.api.callers import service
-from tests.workflows.store.files import chain, message, named, timer, user
-from tests.workflows.store.files import service as service_task
 
 PATIENCE = 60
 VERSIONS = 7
