@@ -13,7 +13,7 @@ from notifications.errors import ClientInactive, PingUnderWay
 from notifications.models import Alert, Attempt, Delivery, Endpoint
 from notifications.services.pinging import begin_ping, finish_ping
 from tests.notifications.sending.owing import SECRET, answer, claim, make_endpoint
-from tests.receiver import Receiver, receiving
+from tests.webhook_receiver import Receiver, run_receiver
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 @pytest.fixture
 def receiver(settings: Any) -> Iterator[Receiver]:
     settings.WEBHOOK_ALLOWED_NETWORKS = [ip_network("127.0.0.1")]
-    with receiving() as receiver:
+    with run_receiver() as receiver:
         yield receiver
 
 

@@ -12,7 +12,7 @@ from config.records.models import ChangeRecord
 from notifications.errors import ClientInactive, DeliveryNotFound, Superseded
 from notifications.models import Delivery, Endpoint, Event, ListedSubject
 from notifications.services.resending import count_dead, resend, resend_dead
-from tests.faults.patience import eventually
+from tests.faults.wait import wait_until
 from tests.notifications.sending.owing import answer, claim, make_endpoint, owe_state
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
@@ -202,7 +202,7 @@ class TestBesideTheIngest:
         with transaction.atomic():
             newer = owe_state(endpoint)
             thread.start()
-            assert eventually(_someone_waits)
+            assert wait_until(_someone_waits)
         thread.join(10)
         assert [refused.data for refused in caught] == [{"superseded_by": newer.pk}]  # type: ignore[attr-defined]
         assert (fresh(old).status, fresh(newer).status) == ("dead", "pending")

@@ -27,10 +27,10 @@ from notifications.sessions import handlers, repeater
 from notifications.sessions.remembering import remember
 from notifications.sessions.repeater import Repeater
 from tests.conftest import ServerAddresses
-from tests.faults.patience import eventually
+from tests.faults.wait import wait_until
 from tests.notifications.sending.owing import make_endpoint, owe_state
 from tests.notifications.sessions.themes import theme
-from tests.receiver import Receiver, receiving
+from tests.webhook_receiver import Receiver, run_receiver
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -61,7 +61,7 @@ class Stage:
 
     def receiver(self) -> Receiver:
         self.settings.WEBHOOK_ALLOWED_NETWORKS = [ip_network("127.0.0.1")]
-        return self.ends.enter_context(receiving())
+        return self.ends.enter_context(run_receiver())
 
 
 Case = Callable[[Stage], Callable[[], bool]]
@@ -182,5 +182,5 @@ def stage(monkeypatch: pytest.MonkeyPatch, settings: Any, servers: ServerAddress
 )
 def test_its_work_goes_on(case: Case, stage: Stage) -> None:
     goes_on = case(stage)
-    assert eventually(goes_on, 15)
+    assert wait_until(goes_on, 15)
     assert len(stage.raised) == 1

@@ -11,10 +11,10 @@ from notifications.models import Alert, Attempt, Delivery, Endpoint
 from notifications.sending.sender import Sender
 from notifications.services.alert_messages import APART, GATHER
 from notifications.services.alerts import acknowledge, heal
-from tests.faults.patience import eventually
+from tests.faults.wait import wait_until
+from tests.mail_server import mail_server
 from tests.notifications.alerts import climb, lead, pass_time, raised
-from tests.servers.private import find_free_port
-from tests.smtp import mail_server
+from tests.servers.private_server import find_free_port
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db(transaction=True)]
 
@@ -46,7 +46,7 @@ def move_clock(gone: timedelta) -> None:
 
 def attempt(sender: Sender, expected: int) -> None:
     sender.poke()
-    assert eventually(lambda: Attempt.objects.count() >= expected, 10)
+    assert wait_until(lambda: Attempt.objects.count() >= expected, 10)
 
 
 def test_it_survives_an_hour_without_a_mail_server_and_climbs_until_somebody_acknowledges(
@@ -63,7 +63,7 @@ def test_it_survives_an_hour_without_a_mail_server_and_climbs_until_somebody_ack
         climb()
         move_clock(APART)
         sender.poke()
-        assert eventually(lambda: len(server.inbox) == 2, 20)
+        assert wait_until(lambda: len(server.inbox) == 2, 20)
         assert {to for to, _ in server.inbox} == {"ops@example.org", "chief@example.org"}
         acknowledge(alert.pk, "ann")
         move_clock(timedelta(hours=1))
@@ -73,6 +73,6 @@ def test_it_survives_an_hour_without_a_mail_server_and_climbs_until_somebody_ack
         heal("engine.down", "engine/redis")
         move_clock(APART)
         sender.poke()
-        assert eventually(lambda: len(server.inbox) == 4, 20)
+        assert wait_until(lambda: len(server.inbox) == 4, 20)
     assert Alert.objects.get(pk=alert.pk).status == Alert.Status.RESOLVED
     assert set(Delivery.objects.values_list("status", flat=True)) == {"delivered"}

@@ -7,7 +7,7 @@ from django.core import mail as django_mail
 
 from notifications.sending import mail as module
 from notifications.sending.mail import mail, send_mail
-from tests.smtp import MailServer, mail_server
+from tests.mail_server import MailServer, mail_server
 
 BODY = {
     "version": 1,

@@ -15,10 +15,10 @@ from notifications.sending.claims import LEASE, Claim, Claimer
 from notifications.sending.sender import Sender
 from notifications.services.deliveries import cancel
 from notifications.services.resending import resend
-from tests.faults.patience import eventually
+from tests.faults.wait import wait_until
+from tests.mail_server import mail_server
 from tests.notifications.sending.owing import SECRET, make_due, make_endpoint, owe_state
-from tests.receiver import Receiver, receiving
-from tests.smtp import mail_server
+from tests.webhook_receiver import Receiver, run_receiver
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db(transaction=True)]
 
@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.embedded, pytest.mark.django_db(transaction=True)]
 @pytest.fixture
 def receiver(settings: Any) -> Iterator[Receiver]:
     settings.WEBHOOK_ALLOWED_NETWORKS = [ip_network("127.0.0.1")]
-    with receiving() as receiver:
+    with run_receiver() as receiver:
         yield receiver
 
 
@@ -84,11 +84,11 @@ class TestAfterTheClaim:
             with transaction.atomic():
                 newer = owe_state(endpoint, data=2)
             another.poke()
-            assert eventually(lambda: status_of(newer) == "delivered", 10)
+            assert wait_until(lambda: status_of(newer) == "delivered", 10)
 
         stopped = Stopped(monkeypatch, LEASE.total_seconds() + 1, overtake)
         sender.poke()
-        assert eventually(lambda: stopped.skipped, 15)
+        assert wait_until(lambda: stopped.skipped, 15)
         sender.stop(grace=10)
         another.stop(grace=10)
         assert [call.json["data"] for call in receiver.calls] == [2]
@@ -100,7 +100,7 @@ class TestAfterTheClaim:
         row = owe_state(make_endpoint(receiver.url("/200/a")))
         stopped = Stopped(monkeypatch, sending.DOUBT_SECONDS + 1, lambda: cancel([row.pk], "unlinked"))
         sender.poke()
-        assert eventually(lambda: stopped.skipped, 15)
+        assert wait_until(lambda: stopped.skipped, 15)
         sender.stop(grace=10)
         assert (receiver.calls, status_of(row)) == ([], "cancelled")
 
@@ -110,14 +110,14 @@ class TestAfterTheClaim:
         row = owe_state(make_endpoint(receiver.url("/200/a")))
         Stopped(monkeypatch, sending.DOUBT_SECONDS + 1, lambda: None)
         sender.poke()
-        assert eventually(lambda: status_of(row) == "delivered", 15)
+        assert wait_until(lambda: status_of(row) == "delivered", 15)
 
 
 class TestSender:
     def test_delivers_a_signed_message(self, receiver: Receiver, sender: Sender) -> None:
         row = owe_state(make_endpoint(receiver.url("/200/a")))
         sender.poke()
-        assert eventually(lambda: status_of(row) == "delivered", 10)
+        assert wait_until(lambda: status_of(row) == "delivered", 10)
         (call,) = receiver.calls
         assert call.id == str(row.message_id) == row.webhook_id
         assert Webhook(SECRET).verify(call.body, call.headers) == row.body
@@ -132,40 +132,40 @@ class TestSender:
         row = owe_state(endpoint)
         for calls in (1, 2):
             sender.poke()
-            assert eventually(lambda: Attempt.objects.filter(delivery=row).count() == calls, 10)  # noqa: B023
+            assert wait_until(lambda: Attempt.objects.filter(delivery=row).count() == calls, 10)  # noqa: B023
             resend(row.pk, "staff")
         receiver.status["/500/a"] = 200
         sender.poke()
-        assert eventually(lambda: status_of(row) == "delivered", 10)
+        assert wait_until(lambda: status_of(row) == "delivered", 10)
         assert {call.id for call in receiver.calls} == {str(row.message_id)}
         Delivery.objects.all().delete()
         copied = owe_state(endpoint, "thing/2")
         Delivery.objects.filter(pk=copied.pk).update(id=row.pk)
         sender.poke()
-        assert eventually(lambda: len({call.id for call in receiver.calls}) == 2, 10)
+        assert wait_until(lambda: len({call.id for call in receiver.calls}) == 2, 10)
 
     def test_a_row_from_before_there_were_such_ids_keeps_its_number(self, receiver: Receiver, sender: Sender) -> None:
         row = owe_state(make_endpoint(receiver.url("/200/a")))
         Delivery.objects.update(message_id=None)
         sender.poke()
-        assert eventually(lambda: status_of(row) == "delivered", 10)
+        assert wait_until(lambda: status_of(row) == "delivered", 10)
         assert [call.id for call in receiver.calls] == [str(row.pk)]
 
     def test_goes_on_with_what_becomes_due_later(self, receiver: Receiver, sender: Sender) -> None:
         endpoint = make_endpoint(receiver.url("/200/a"))
         first = owe_state(endpoint, "thing/1")
         sender.poke()
-        assert eventually(lambda: status_of(first) == "delivered", 10)
+        assert wait_until(lambda: status_of(first) == "delivered", 10)
         second = owe_state(endpoint, "thing/2")
         sender.poke()
-        assert eventually(lambda: status_of(second) == "delivered", 10)
+        assert wait_until(lambda: status_of(second) == "delivered", 10)
 
     def test_one_poke_sends_all_that_is_due(self, receiver: Receiver, sender: Sender) -> None:
         endpoint = make_endpoint(receiver.url("/200/a"))
         for number in range(60):
             owe_state(endpoint, f"thing/{number}")
         sender.poke()
-        assert eventually(lambda: Delivery.objects.filter(status="delivered").count() == 60, 20)
+        assert wait_until(lambda: Delivery.objects.filter(status="delivered").count() == 60, 20)
         assert len(receiver.calls) == 60
 
     def test_a_receiver_that_hangs_holds_up_nobody_else(self, receiver: Receiver, sender: Sender) -> None:
@@ -175,13 +175,13 @@ class TestSender:
             owe_state(quick, f"thing/{number}")
         began = time.monotonic()
         sender.poke()
-        assert eventually(lambda: Delivery.objects.filter(endpoint=quick, status="delivered").count() == 15, 9)
+        assert wait_until(lambda: Delivery.objects.filter(endpoint=quick, status="delivered").count() == 15, 9)
         assert time.monotonic() - began < 9
 
     def test_a_failure_is_kept_for_later(self, receiver: Receiver, sender: Sender) -> None:
         row = owe_state(make_endpoint(receiver.url("/500/a")))
         sender.poke()
-        assert eventually(lambda: Attempt.objects.filter(delivery=row).exists(), 10)
+        assert wait_until(lambda: Attempt.objects.filter(delivery=row).exists(), 10)
         row.refresh_from_db()
         assert (row.status, row.attempts, row.under_way_until) == ("pending", 1, None)
 
@@ -197,7 +197,7 @@ class TestSender:
             Delivery.objects.filter(pk=mail.pk).update(body=alert)
             hooks = [owe_state(make_endpoint(receiver.url(f"/200/{number}"))) for number in range(5)]
             sender.poke()
-            assert eventually(lambda: Attempt.objects.count() == 6, 10)
+            assert wait_until(lambda: Attempt.objects.count() == 6, 10)
         assert {status_of(row) for row in hooks} == {"delivered"}
         assert len(receiver.calls) == 5
         assert Attempt.objects.get(delivery=mail).error == "no \ufffd mailbox"
@@ -206,6 +206,6 @@ class TestSender:
         sender = Sender(slots=20)
         row = owe_state(make_endpoint(receiver.url("/200/a")))
         sender.poke()
-        assert eventually(lambda: bool(receiver.calls), 10)
+        assert wait_until(lambda: bool(receiver.calls), 10)
         sender.stop(grace=10)
         assert status_of(row) == "delivered"

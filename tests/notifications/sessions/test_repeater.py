@@ -21,7 +21,7 @@ from notifications.sessions.order import SESSIONS
 from notifications.sessions.outcomes import record_outcomes
 from notifications.sessions.remembering import remember, remember_many
 from notifications.sessions.repeater import Repeater
-from tests.faults.patience import eventually
+from tests.faults.wait import wait_until
 from tests.notifications.sessions.themes import Scripted, pass_time, theme
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db(transaction=True)]
@@ -85,7 +85,7 @@ class TestTurns:
         handle_by(lambda session: None)
         statements.clear()
         assert repeater.run_once() is True
-        assert eventually(gone, 5)
+        assert wait_until(gone, 5)
         own = [sql for sql in statements if "EXISTS" not in sql and "LIMIT 1" not in sql[-12:]]
         assert len(own) < 30, own
 
@@ -103,7 +103,7 @@ class TestTurns:
         held.go_on.set()
         while repeater.run_once():
             pass
-        assert eventually(gone, 5)
+        assert wait_until(gone, 5)
         assert sorted(held.seen) == ids
 
     def test_what_waits_for_a_worker_for_long_is_given_back(
@@ -117,12 +117,12 @@ class TestTurns:
         repeater._pace = 1e-4
         repeater.run_once()
         assert RepeatSession.objects.filter(status="active").count() == 20
-        assert eventually(lambda: RepeatSession.objects.filter(status="active").count() == 4, 5)
+        assert wait_until(lambda: RepeatSession.objects.filter(status="active").count() == 4, 5)
         assert set(RepeatSession.objects.filter(status="saved").values_list("repeats", flat=True)) == {0}
         held.go_on.set()
         while repeater.run_once():
             pass
-        assert eventually(gone, 5)
+        assert wait_until(gone, 5)
 
 
 class TestWaiting:
@@ -143,7 +143,7 @@ class TestWaiting:
     def lateness(self, began: dict[int, float]) -> list[float]:
         ids = [remember(theme=7, records=[n], delay=0.3 + n / 10) for n in range(3)]
         due = {pk: RepeatSession.objects.get(pk=pk).due_at.timestamp() for pk in ids}
-        assert eventually(lambda: began.keys() >= due.keys(), 5)
+        assert wait_until(lambda: began.keys() >= due.keys(), 5)
         return [began[pk] - due[pk] for pk in ids]
 
     def test_an_earlier_save_is_announced(self, run: Callable[[], Daemon], handle_by: Handle) -> None:
@@ -195,7 +195,7 @@ class TestSilence:
         session_id = remember(theme=7, records=[1], delay=0)
         handle_by(held)
         repeater.run_once()
-        assert eventually(lambda: RepeatSession.objects.get().status == "saved", 5)
+        assert wait_until(lambda: RepeatSession.objects.get().status == "saved", 5)
         before = RepeatSession.objects.values().get()
         held.go_on.set()
         time.sleep(0.3)
@@ -207,7 +207,7 @@ class TestSilence:
         theme(timeout=0.2, delay=50)
         handle_by(lambda session: held(session) if session.records else quick.release())
         remember_many(theme=7, sessions=[[1]] * 8, delay=0)
-        assert eventually(lambda: (repeater.run_once(), RepeatSession.objects.filter(repeats=1).count() == 8)[1], 10)
+        assert wait_until(lambda: (repeater.run_once(), RepeatSession.objects.filter(repeats=1).count() == 8)[1], 10)
         remember(theme=7, records=[], delay=0)
         repeater.run_once()
         assert quick.acquire(timeout=5)
@@ -220,7 +220,7 @@ class TestSilence:
         theme(delay=50)
         remember_many(theme=7, sessions=[[n] for n in range(8)], delay=0)
         handle_by(leave)
-        assert eventually(lambda: (repeater.run_once(), RepeatSession.objects.filter(repeats=1).count() == 8)[1], 10)
+        assert wait_until(lambda: (repeater.run_once(), RepeatSession.objects.filter(repeats=1).count() == 8)[1], 10)
 
     def test_operations_hold_it_for_longer_than_the_timeout(self, repeater: Repeater, handle: Handle) -> None:
         class Slow(Scripted):
@@ -233,7 +233,7 @@ class TestSilence:
         remember(theme=7, records=[1], delay=0)
         handle(slow)
         repeater.run_once()
-        assert eventually(gone, 5)
+        assert wait_until(gone, 5)
 
     def test_the_lease_is_renewed_while_the_handler_runs(
         self, repeater: Repeater, handle_by: Handle, monkeypatch: pytest.MonkeyPatch
@@ -247,9 +247,9 @@ class TestSilence:
         assert held.began.acquire(timeout=5)
         pass_time(29)
         first = RepeatSession.objects.get().due_at
-        assert eventually(lambda: (RepeatSession.objects.get().due_at - first).total_seconds() > 20, 5)
+        assert wait_until(lambda: (RepeatSession.objects.get().due_at - first).total_seconds() > 20, 5)
         held.go_on.set()
-        assert eventually(gone, 5)
+        assert wait_until(gone, 5)
 
     def test_a_session_that_was_lost_cancels_its_handler(
         self, repeater: Repeater, handle: Handle, monkeypatch: pytest.MonkeyPatch
@@ -291,7 +291,7 @@ class TestKeeper:
         handle_by(lambda session: None)
         remember_many(theme=7, sessions=[[1], ["bad"], [2], [3]], delay=0)
         repeater.run_once()
-        assert eventually(lambda: RepeatSession.objects.count() == 1, 5)
+        assert wait_until(lambda: RepeatSession.objects.count() == 1, 5)
 
     def test_while_the_database_is_away_outcomes_wait(
         self, repeater: Repeater, handle_by: Handle, monkeypatch: pytest.MonkeyPatch
@@ -309,7 +309,7 @@ class TestKeeper:
         handle_by(lambda session: None)
         remember(theme=7, records=[1], delay=0)
         repeater.run_once()
-        assert eventually(gone, 5)
+        assert wait_until(gone, 5)
 
 
 class TestStop:

@@ -17,10 +17,10 @@ from notifications.sending.claims import Claim
 from notifications.services import pinging
 from sensors.models import Client
 from tests.notifications.sending.owing import SECRET
-from tests.receiver import Receiver, receiving
 from tests.sensors.api.callers import Caller, of_client, service
 from tests.sensors.registry import link, make_client, make_delivery, make_sensor
 from tests.staff import signed_in
+from tests.webhook_receiver import Receiver, run_receiver
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
@@ -210,7 +210,7 @@ class TestPing:
     @pytest.fixture
     def receiver(self, settings: Any) -> Iterator[Receiver]:
         settings.WEBHOOK_ALLOWED_NETWORKS = [ip_network("127.0.0.1")]
-        with receiving() as receiver:
+        with run_receiver() as receiver:
             yield receiver
 
     @pytest.fixture

@@ -21,15 +21,15 @@ from messaging.simulation.devices import Device, make_payload
 from messaging.simulation.journal import Journal
 from processes.exchange.reference.erp import Ending, Outcome
 from processes.exchange.reference.faults import Rates
-from tests.faults.exchange_crowd import CallsOfNodes, Lives, ServerOfNodes, register
-from tests.faults.exchange_fleet import Member
-from tests.faults.patience import eventually
+from tests.faults.exchange_clients import CallsOfNodes, RestartingErp, ServerOfNodes, register
+from tests.faults.exchange_deployment import DeployedProcess
 from tests.faults.product import Product
 from tests.faults.scripted.handler import LOG
+from tests.faults.wait import wait_until
 from tests.processes.workflows.store.files import chain, user
-from tests.receiver import Receiver
 from tests.servers.cluster import Cluster
-from tests.servers.private import HOST
+from tests.servers.private_server import HOST
+from tests.webhook_receiver import Receiver
 
 DATABASE = "postern"
 THEME = 1
@@ -41,7 +41,7 @@ LATER = 86_400.0
 PROCESS = chain("drill", user("first"), user("second")).decode()
 
 
-class App:
+class Deployment:
     """Two web nodes and a scheduler, which are told of all the hosts once and for all."""
 
     def __init__(self, folder: Path, cluster: Cluster) -> None:
@@ -50,8 +50,8 @@ class App:
         self._nodes = nodes = [Product(folder, **self._variables()) for _ in range(2)]
         self._product = nodes[0]
         self.urls = [f"http://{HOST}:{node.port}" for node in nodes]
-        self._members = [Member(f"web-{number}", "run_web", node) for number, node in enumerate(nodes)]
-        self._members.append(Member("scheduler", "run_scheduler", nodes[0]))
+        self._members = [DeployedProcess(f"web-{number}", "run_web", node) for number, node in enumerate(nodes)]
+        self._members.append(DeployedProcess("scheduler", "run_scheduler", nodes[0]))
 
     @property
     def messages(self) -> Path:
@@ -71,7 +71,7 @@ class App:
             member.start()
 
     def await_start(self) -> None:
-        assert eventually(lambda: all(member.is_up for member in self._members), 120), self.logs()
+        assert wait_until(lambda: all(member.is_up for member in self._members), 120), self.logs()
 
     def end(self) -> None:
         for member in self._members:
@@ -200,7 +200,7 @@ class Sender(User):
             device.collect()
 
 
-class LivesWithMemory(Lives):
+class RecordingErp(RestartingErp):
     """An ERP that remembers which of its processes it was told are done."""
 
     def __post_init__(self) -> None:
@@ -235,10 +235,10 @@ class _Wait:
         return self._last >= self.until or time.monotonic() - self.answered_at < seconds
 
 
-class World:
+class Scenario:
     """All who use the product, in threads of this process."""
 
-    def __init__(self, app: App, receiver: Receiver, *, databases: int, devices: int, sensors: int) -> None:
+    def __init__(self, app: Deployment, receiver: Receiver, *, databases: int, devices: int, sensors: int) -> None:
         self.fleet, self.receiver = app, receiver
         self.journal = Journal(app.folder / "journal")
         keys = register(app.database, databases=databases, devices=devices)
@@ -255,7 +255,7 @@ class World:
         self.sender = Sender(phones, erps)
         self._devices = phones
         self.erps = [
-            LivesWithMemory(id, ServerOfNodes(app.urls, keys[id], first=1), app.folder / id, Rates(), away=0.0)
+            RecordingErp(id, ServerOfNodes(app.urls, keys[id], first=1), app.folder / id, Rates(), away=0.0)
             for id in erps
         ]
         self._stop = threading.Event()
@@ -288,7 +288,7 @@ class World:
         self._stop.set()
         for work in self._work[: len(self.users)]:
             work.result(60)
-        assert eventually(lambda: self._is_at_rest(unsettled), seconds), (self._open(unsettled), self.fleet.logs())
+        assert wait_until(lambda: self._is_at_rest(unsettled), seconds), (self._open(unsettled), self.fleet.logs())
         for erp in self.erps:
             erp.stop.set()
         for work in self._work:

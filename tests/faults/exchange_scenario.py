@@ -22,7 +22,7 @@ from processes.exchange.reference.erp import Ending, exchange_once, heal
 from processes.exchange.reference.hooks import Hooks
 from processes.exchange.reference.ledger import Deadlock, IncorrectMessage, count_effects, open_store
 from processes.exchange.services.cleanup import retry_process
-from tests.faults.sabotage import Killed, Sabotage
+from tests.faults.fault_injection import FaultInjector, ProcessKilled
 from tests.processes.exchange.scene import Scene, gather
 
 WORK = ("exchange.moves", "messages.moves", "exchange.timeouts")
@@ -32,7 +32,7 @@ ROUNDS = 12
 class CallsInProcess(Calls):
     """The far side of the network is the product in this process; when it dies, the caller gets no answer."""
 
-    def __init__(self, key: str, sabotage: Sabotage) -> None:
+    def __init__(self, key: str, sabotage: FaultInjector) -> None:
         self._key, self._sabotage = key, sabotage
 
     def call(self, method: str, path: str, body: bytes | None = None) -> Answer:
@@ -45,7 +45,7 @@ class CallsInProcess(Calls):
                 )
                 content = gather(response.streaming_content) if response.streaming else response.content
                 self._sabotage.step("answer")
-        except Killed as killed:
+        except ProcessKilled as killed:
             connection.close()
             raise NoAnswer("the server died") from killed
         if response.status_code >= 500:
@@ -76,8 +76,8 @@ class Dice(Hooks):
             raise Deadlock("injected")
 
 
-class World:
-    def __init__(self, name: str, folder: Path, sabotage: Sabotage) -> None:
+class Scenario:
+    def __init__(self, name: str, folder: Path, sabotage: FaultInjector) -> None:
         self.scene, self.sabotage = Scene(name), sabotage
         calls = CallsInProcess(self.scene.keys[self.scene.device.pk], sabotage)
         self.device = Device(self.scene.device.pk, calls, Journal(folder / f"{name}.journal"))
@@ -113,7 +113,7 @@ class World:
             try:
                 with self.sabotage.at_work():
                     self._run_work(get_work(name).run_once)
-            except Killed:
+            except ProcessKilled:
                 connection.close()
         for process in ExchangeProcess.objects.filter(database=self.scene.database, status="FAILED"):
             retry_process(process_id=process.pk, actor="operator")

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from config.common.files import DRAFT
-from tests.faults.disk import Disk, Renames, State, Step
-from tests.faults.lives import BASE, RIGHT, Event, Layer, Life, Promises, begin, lead, recover
+from tests.faults.file_lifecycles import BASE, RIGHT, Event, Layer, Life, Promises, begin, lead, recover
+from tests.faults.simulated_disk import Disk, Renames, State, Step
 
 PART, LOST, BACK, FOREIGN, FOLDER, STUCK = (
     "a final name stands for a part of a file",

@@ -14,20 +14,20 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 COMMIT: Callable[[Any], Any] = getattr(BaseDatabaseWrapper, "_commit")  # noqa: B009
 
 
-class Killed(BaseException):
+class ProcessKilled(BaseException):
     """Stands for `kill -9`: nothing of the product catches it."""
 
 
-class Mode(StrEnum):
+class FaultMode(StrEnum):
     FAILS = "the step fails"
     DIES_BEFORE = "the process dies before the step"
     DIES_AFTER = "the process dies after the step"
 
 
-class Sabotage:
+class FaultInjector:
     """Counts the steps while the product is at work; does its deed once, at one of them."""
 
-    def __init__(self, at: int = 0, mode: Mode = Mode.FAILS) -> None:
+    def __init__(self, at: int = 0, mode: FaultMode = FaultMode.FAILS) -> None:
         self._at, self._mode = at, mode
         self._is_at_work = False
         self.steps: list[str] = []
@@ -63,11 +63,11 @@ class Sabotage:
         self.steps.append(kind)
         if len(self.steps) != self._at:
             return do()
-        if self._mode == Mode.FAILS:
+        if self._mode == FaultMode.FAILS:
             raise _failure(kind)
-        if self._mode == Mode.DIES_AFTER:
+        if self._mode == FaultMode.DIES_AFTER:
             do()
-        raise Killed(kind)
+        raise ProcessKilled(kind)
 
     def _watch(self, kind: str, original: Callable[..., Any]) -> Callable[..., Any]:
         def watched(*args: Any, **kwargs: Any) -> Any:
@@ -79,7 +79,7 @@ class Sabotage:
         def watched(connection: Any) -> Any:
             try:
                 return self.step("commit", lambda: original(connection))
-            except Killed:
+            except ProcessKilled:
                 connection._rollback()  # as the server does when the line breaks; a commit that came first stands
                 raise
 
@@ -90,5 +90,5 @@ def _failure(kind: str) -> BaseException:
     if kind == "commit":
         return OperationalError("the connection was cut")
     if kind in ("answer", "task"):
-        return Killed(kind)  # an answer or a task that fails is one that is lost
+        return ProcessKilled(kind)  # an answer or a task that fails is one that is lost
     return OSError(errno.EIO, "injected")

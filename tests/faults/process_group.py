@@ -6,15 +6,15 @@ from typing import Any
 
 import psycopg
 
-from tests.faults.nursery import Child
+from tests.faults.forkserver import ForkedProcess
 from tests.faults.product import Product
 
 
-class Line:
+class ProcessGroup:
     def __init__(self, folder: Path, **variables: str) -> None:
         self.database = variables["DATABASE_URL"]
         self.product = Product(folder, **{"INGEST_BATCH": "200", **variables})
-        self.processes: dict[str, Child] = {}
+        self.processes: dict[str, ForkedProcess] = {}
 
     def start(self, name: str, command: str) -> None:
         self.processes[name] = self.product.bear(command, log=self.product.folder / f"{name}.log")

@@ -21,14 +21,14 @@ ROOT = Path(__file__).resolve().parents[2]
 PR_SET_CHILD_SUBREAPER = 36
 
 
-class Nursery:
+class ForkServer:
     def __init__(self, environment: Mapping[str, str], folder: Path) -> None:
         self.environment = dict(environment)
         adopt_orphans()
         tests = os.getpid()
         with (folder / "nursery.log").open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.faults.nursery", str(tests)],
+                [sys.executable, "-m", "tests.faults.forkserver", str(tests)],
                 cwd=ROOT,
                 env=self.environment,
                 stdin=subprocess.PIPE,
@@ -37,20 +37,20 @@ class Nursery:
                 preexec_fn=lambda: die_with_parent(tests),
             )
 
-    def bear(self, arguments: Sequence[str], log: Path) -> "Child":
+    def bear(self, arguments: Sequence[str], log: Path) -> "ForkedProcess":
         """Start a command of `manage.py` that writes to the log."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps([list(arguments), str(log)]).encode() + b"\n")
         self._process.stdin.flush()
-        return Child(int(self._process.stdout.readline()))
+        return ForkedProcess(int(self._process.stdout.readline()))
 
     def close(self) -> None:
         with self._process:
             self._process.kill()
 
 
-class Child(Fork):
+class ForkedProcess(Fork):
     """What `subprocess.Popen` has for those who kill and wait."""
 
     def wait(self, timeout: float = 60) -> int:
@@ -88,11 +88,11 @@ def serve(tests: int) -> None:
             elif os.fork():
                 os._exit(0)
             else:
-                become(arguments, log, tests)
+                run_as_fork(arguments, log, tests)
                 return
 
 
-def become(arguments: list[str], log: str, tests: int) -> None:
+def run_as_fork(arguments: list[str], log: str, tests: int) -> None:
     while os.getppid() != tests:
         time.sleep(0.001)
     die_with_parent(tests)

@@ -96,7 +96,7 @@ async def _drip(request: web.BaseRequest) -> web.StreamResponse:
 
 
 @contextmanager
-def receiving() -> Iterator[Receiver]:
+def run_receiver() -> Iterator[Receiver]:
     receiver = Receiver()
     receiver.start()
     try:

@@ -5,10 +5,10 @@ import threading
 from types import TracebackType
 from typing import Self
 
-from tests.servers.private import HOST
+from tests.servers.private_server import HOST
 
 
-class MuteServer:
+class SilentServer:
     """Accepts every connection and never answers."""
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class MuteServer:
             self._accepted.append(accepted)
 
 
-class Proxy(MuteServer):
+class Proxy(SilentServer):
     """Passes bytes on to a real server until it is told to fall silent."""
 
     def __init__(self, port: int) -> None:

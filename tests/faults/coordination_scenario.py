@@ -16,7 +16,7 @@ from processes.coordination.models import AppEvent, WriterEvent
 from processes.coordination.models.writer import DummyItem, DummyNode
 from processes.coordination.reader import models as reader
 from processes.coordination.statuses import EventStatus
-from tests.faults.sabotage import Killed, Sabotage
+from tests.faults.fault_injection import FaultInjector, ProcessKilled
 from tests.processes.coordination.cast import Cast, rows_of
 from tests.sensors.api.callers import service
 
@@ -26,8 +26,8 @@ ONLY_THERE = 10**12
 READER = "reader_main"
 
 
-class World:
-    def __init__(self, sabotage: Sabotage, *, is_embedded: bool) -> None:
+class Scenario:
+    def __init__(self, sabotage: FaultInjector, *, is_embedded: bool) -> None:
         self._sabotage, self._is_embedded = sabotage, is_embedded
         self._caller = service("coordination")
         self._keys = itertools.count()
@@ -88,7 +88,7 @@ class World:
         try:
             with self._sabotage.at_work():
                 return do()
-        except Killed:
+        except ProcessKilled:
             connections.close_all()
             if self._is_embedded:
                 self._bus.lose_all()
@@ -101,7 +101,7 @@ class World:
 class SabotagedBus(MemoryBus):
     """Every sending is a step that may go wrong."""
 
-    def __init__(self, sabotage: Sabotage) -> None:
+    def __init__(self, sabotage: FaultInjector) -> None:
         super().__init__()
         self._sabotage = sabotage
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar, Self
 
-from tests.servers.kept import Account, KeptProcess, TemporaryFolder
+from tests.servers.reaped import Account, ReapedProcess, TemporaryFolder
 
 HOST = "127.0.0.1"
 START_SECONDS = 120.0
@@ -43,7 +43,7 @@ class PrivateServer(ABC):
         self.folder = folder.absolute()
         self.folder.mkdir(parents=True, exist_ok=True)
         self.port = find_free_port()
-        self._process: KeptProcess | None = None
+        self._process: ReapedProcess | None = None
         self._is_prepared = False
         self._is_closed = False
         self._lock = threading.Lock()
@@ -137,11 +137,11 @@ class PrivateServer(ABC):
         """Name another account to run the server as."""
         return None
 
-    def _launch(self, command: Sequence[str]) -> KeptProcess:
+    def _launch(self, command: Sequence[str]) -> ReapedProcess:
         with self._lock:
             if self._is_closed:
                 raise ServerFailed(f"{self.name} has been closed.")
-            self._process = KeptProcess(
+            self._process = ReapedProcess(
                 command,
                 log=self.log,
                 environment=self._environment(),
@@ -150,7 +150,7 @@ class PrivateServer(ABC):
             )
             return self._process
 
-    def _wait_for_an_answer(self, process: KeptProcess) -> None:
+    def _wait_for_an_answer(self, process: ReapedProcess) -> None:
         deadline = time.monotonic() + START_SECONDS
         while not self._answers():
             if not process.is_alive:

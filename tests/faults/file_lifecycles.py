@@ -9,11 +9,11 @@ from typing import NamedTuple
 from unittest import mock
 
 from config.common import files
-from tests.faults.disk import Disk, DiskOs, Step
+from tests.faults.simulated_disk import Disk, DiskOs, Step
 
 BASE = Path("/data/1")
 MESSAGES, PREPARED, LOG, UNKNOWN, ERROR = FOLDERS = ("Messages", "Prepared", "Log", "Unknown", "Error")
-SEAMS = ("config.common.files.os", "tests.faults.wrong_orders.os")
+SEAMS = ("config.common.files.os", "tests.faults.faulty_file_operations.os")
 
 
 @dataclass(frozen=True)

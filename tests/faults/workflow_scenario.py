@@ -18,7 +18,7 @@ from processes.workflows.services.effects import leave_once
 from processes.workflows.services.events import FOLLOWING
 from processes.workflows.services.timing import fire_due_once
 from processes.workflows.services.writing import write_step
-from tests.faults.sabotage import Killed, Sabotage
+from tests.faults.fault_injection import FaultInjector, ProcessKilled
 from tests.processes.workflows.store.files import chain, message, named, timer, user
 from tests.processes.workflows.store.files import service as service_task
 from tests.sensors.api.callers import service
@@ -28,8 +28,8 @@ VERSIONS = 7
 """Start, task, event, timer, work outside, return to the start, and the task once more."""
 
 
-class World:
-    def __init__(self, name: str, sabotage: Sabotage) -> None:
+class Scenario:
+    def __init__(self, name: str, sabotage: FaultInjector) -> None:
         self._name, self._sabotage = name, sabotage
         self._caller = service("workflows:read", "workflows:write")
         self._keys = itertools.count()
@@ -121,7 +121,7 @@ class World:
         """What dies starts again; an engine that was away is asked again."""
         try:
             return do()
-        except (Killed, OperationalError):
+        except (ProcessKilled, OperationalError):
             connection.close()
             return None
 

@@ -1,6 +1,6 @@
 """Write the hashes of what is pinned into the requirements files, as pip's own client finds them.
 
-`python -m tests.hashes` after a pin has changed, on a machine whose package index is to be trusted; read the difference
+`python -m tests.requirement_hashes` after a pin has changed, on a machine whose package index is to be trusted; read the difference
 before it is committed. Kept are the source and the wheels for Linux and macOS: each Python that the product runs on.
 """
 

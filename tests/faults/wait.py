@@ -2,7 +2,7 @@ import time
 from collections.abc import Callable
 
 
-def eventually(is_true: Callable[[], object], seconds: float = 10.0) -> bool:
+def wait_until(is_true: Callable[[], object], seconds: float = 10.0) -> bool:
     """Wait until the condition holds; return whether it did in time."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:

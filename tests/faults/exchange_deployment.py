@@ -10,22 +10,22 @@ from typing import Any
 
 import psycopg
 
-from tests.faults.nursery import Child
-from tests.faults.patience import eventually
+from tests.faults.forkserver import ForkedProcess
 from tests.faults.product import Product
-from tests.servers.private import HOST
+from tests.faults.wait import wait_until
+from tests.servers.private_server import HOST
 
 # What each says when it has started.
 GREETINGS = {"run_web": "web.started", "run_worker": " ready.", "run_scheduler": "scheduler.started"}
 
 
-class Member:
+class DeployedProcess:
     """One process under a name; every life of it has the same port and the same folder."""
 
     def __init__(self, name: str, command: str, product: Product) -> None:
         self.name, self._command, self._product = name, command, product
         self._log = product.folder / f"{name}.log"
-        self._process: Child | None = None
+        self._process: ForkedProcess | None = None
         self._said_before = 0
 
     def start(self) -> None:
@@ -54,7 +54,7 @@ class Member:
         return bool(children)
 
 
-class Fleet:
+class Deployment:
     """Two web nodes, two workers and a scheduler."""
 
     def __init__(self, folder: Path, **variables: str) -> None:
@@ -62,9 +62,9 @@ class Fleet:
         self.folder = folder
         self._nodes = nodes = [Product(folder, **variables) for _ in range(2)]
         self.urls = [f"http://{HOST}:{node.port}" for node in nodes]
-        self.members = [Member(f"web-{number}", "run_web", node) for number, node in enumerate(nodes)]
-        self.members += [Member(f"worker-{number}", "run_worker", nodes[0]) for number in range(2)]
-        self.members.append(Member("scheduler", "run_scheduler", nodes[0]))
+        self.members = [DeployedProcess(f"web-{number}", "run_web", node) for number, node in enumerate(nodes)]
+        self.members += [DeployedProcess(f"worker-{number}", "run_worker", nodes[0]) for number in range(2)]
+        self.members.append(DeployedProcess("scheduler", "run_scheduler", nodes[0]))
         self.kills: Counter[str] = Counter()
 
     @property
@@ -77,7 +77,7 @@ class Fleet:
         assert self.is_up_within(120), self.logs()
 
     def is_up_within(self, seconds: float) -> bool:
-        return eventually(lambda: all(member.is_up for member in self.members), seconds)
+        return wait_until(lambda: all(member.is_up for member in self.members), seconds)
 
     def strike(self, chance: random.Random) -> None:
         """Kill a random one as `kill -9` does, and start it again; sometimes two, sometimes only a worker's child."""

@@ -7,7 +7,7 @@ from typing import Any
 from django.db import connection
 
 
-class Copy(ABC):
+class DatabaseCopy(ABC):
     """Everything that was in the database when it was made."""
 
     @abstractmethod
@@ -19,11 +19,11 @@ class Copy(ABC):
         """Forget it."""
 
 
-def copy_database() -> Copy:
+def copy_database() -> DatabaseCopy:
     return PostgresCopy() if connection.vendor == "postgresql" else SqliteCopy()
 
 
-class SqliteCopy(Copy):
+class SqliteCopy(DatabaseCopy):
     def __init__(self) -> None:
         self._kept = sqlite3.connect(":memory:")
         self._database().backup(self._kept)
@@ -40,7 +40,7 @@ class SqliteCopy(Copy):
         return kept
 
 
-class PostgresCopy(Copy):
+class PostgresCopy(DatabaseCopy):
     """Table by table in memory: a dump that takes no second for each of its many uses here."""
 
     def __init__(self) -> None:

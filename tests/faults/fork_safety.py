@@ -3,7 +3,7 @@
 from django.db import connections
 
 
-def leave_no_connections() -> None:
+def close_all_connections() -> None:
     """Close every connection, also those that wait in a pool: a child would speak on them beside its parent."""
     for connection in connections.all(initialized_only=True):
         connection.close()

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.servers import keeper
-from tests.servers.keeper import Order
+from tests.servers import reaper
+from tests.servers.reaper import Order
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Account:
     group: int
 
 
-class KeptProcess:
+class ReapedProcess:
     """A process under its own keeper."""
 
     def __init__(
@@ -73,7 +73,7 @@ class KeptProcess:
     def end(self) -> None:
         """Take the process down at once, without a chance to finish its work."""
         self._let_go()
-        self._keeper.wait(2 * keeper.LAST_SIGNAL_SECONDS)
+        self._keeper.wait(2 * reaper.LAST_SIGNAL_SECONDS)
 
     def _let_go(self) -> None:
         assert self._keeper.stdin is not None
@@ -92,7 +92,7 @@ class TemporaryFolder:
             command=[],
             user=None,
             group=None,
-            last_signal=keeper.NO_SIGNAL,
+            last_signal=reaper.NO_SIGNAL,
             folder=str(self.path),
         )
         self._keeper = _start_keeper(order, log=Path(os.devnull), environment={})
@@ -101,14 +101,14 @@ class TemporaryFolder:
         """Remove the folder with all its content."""
         assert self._keeper.stdin is not None
         self._keeper.stdin.close()
-        if self._keeper.wait(2 * keeper.REMOVAL_SECONDS):
+        if self._keeper.wait(2 * reaper.REMOVAL_SECONDS):
             raise OSError(f"{self.path} could not be removed.")
 
 
 def _start_keeper(order: Order, *, log: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
     with log.open("ab") as output:
         return subprocess.Popen(
-            [sys.executable, "-I", "-S", keeper.__file__, json.dumps(order)],
+            [sys.executable, "-I", "-S", reaper.__file__, json.dumps(order)],
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=subprocess.STDOUT,

@@ -13,7 +13,7 @@ STEPS = ("link", "rename", "unlink", "fsync")
 SECONDS = 30.0
 
 
-class Late:
+class PausedThread:
     """Does a piece of work in a thread of its own and pauses before its n-th step on the disk, if it comes so far."""
 
     def __init__(self, work: Callable[[], Any], *, nth: int, steps: tuple[str, ...] = STEPS) -> None:

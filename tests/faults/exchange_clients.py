@@ -79,7 +79,7 @@ class Died(BaseException):
 
 
 @dataclass
-class Lives:
+class RestartingErp:
     """One ERP: it dies at random, and another life of it settles what the last one left open."""
 
     id: str
