@@ -87,9 +87,9 @@ def _claim_of(ping: Delivery) -> Claim:
 
 
 async def _send(claim: Claim) -> "Answer":
-    from notifications.sending.transport import open_sessions, send
+    from notifications.sending.transport import open_http_sessions, send
 
-    sessions = open_sessions()
+    sessions = open_http_sessions()
     try:
         return await send(sessions, claim)
     finally:

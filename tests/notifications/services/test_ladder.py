@@ -7,7 +7,7 @@ from config.common.errors import Invalid
 from config.records.models import ChangeRecord
 from notifications.models import Alert, Rung
 from notifications.services.ladder import delete_rung, save_rung
-from tests.notifications.alerts import climb, lead, pass_time, raised, told, two_rungs
+from tests.notifications.alerts import escalate, list_messages, make_alert, pass_time, set_ladder, two_rungs
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
@@ -56,33 +56,33 @@ class TestSaveRung:
             rung(channel="sms", to_superusers=True).save()
 
     def test_a_rung_that_is_added_later_is_told_to_alerts_that_had_reached_the_top(self) -> None:
-        lead((0, "email", "ops@example.org"))
-        raised()
-        climb()
+        set_ladder((0, "email", "ops@example.org"))
+        make_alert()
+        escalate()
         assert Alert.objects.get().due_at is None
         save_rung(rung(after_seconds=60, addresses="boss@example.org"), actor="staff:olga")
-        climb()
-        assert len(told()) == 1
+        escalate()
+        assert len(list_messages()) == 1
         pass_time(61)
-        climb()
-        assert told()[1:] == [("alert.raised", "mailto:boss@example.org")]
+        escalate()
+        assert list_messages()[1:] == [("alert.raised", "mailto:boss@example.org")]
 
 
 class TestDeleteRung:
     def test_is_kept_as_a_change_and_told_no_more(self) -> None:
         two_rungs()
-        raised()
-        climb()
+        make_alert()
+        escalate()
         delete_rung(Rung.objects.get(channel="sms"), actor="staff:olga")
         pass_time(3600)
-        climb()
-        assert len(told()) == 1
+        escalate()
+        assert len(list_messages()) == 1
         assert ChangeRecord.objects.get(kind="rung").action == "deleted"
 
     def test_an_inactive_one_is_passed(self) -> None:
         two_rungs()
         Rung.objects.filter(channel="email").update(active=False)
-        raised()
+        make_alert()
         pass_time(3600)
-        climb()
-        assert told() == [("alert.raised", "sms:+375291234567")]
+        escalate()
+        assert list_messages() == [("alert.raised", "sms:+375291234567")]

@@ -21,7 +21,7 @@ from notifications.errors import SessionCode, SessionError
 from notifications.sending.secret_rotation import find_old_secret
 from notifications.sessions.claims import LEASE, Claim
 from notifications.sessions.handlers import RepeatHandler, SessionView, make_handler
-from notifications.sessions.lifecycle import append_to, rewrite
+from notifications.sessions.lifecycle import append_to_locked, rewrite_locked
 from notifications.sessions.operations import (
     Append,
     Delete,
@@ -46,7 +46,7 @@ class Settle(Protocol):
         """Write an outcome; return whether the claim still stood, which is known only to those who wait."""
 
 
-def settle_here(outcome: Outcome, *, wait: bool) -> bool:
+def settle_now(outcome: Outcome, *, wait: bool) -> bool:
     return bool(record_outcomes([outcome]))
 
 
@@ -179,7 +179,7 @@ def _make_handler(claim: Claim) -> RepeatHandler:
 def _edit_records(claim: Claim, operation: Append) -> None:
     """Write an operation of the handler, under the fence; the lease begins anew with it."""
     bodies = encode_records(operation.records)
-    row, edit = claim.row, rewrite if isinstance(operation, Rewrite) else append_to
+    row, edit = claim.row, rewrite_locked if isinstance(operation, Rewrite) else append_to_locked
     row.theme = claim.theme
     renewed_at = lease_clock()
     with transaction.atomic():

@@ -18,7 +18,7 @@ STEP = 500
 ATTEMPTS_STEP = 5000
 
 
-def keep_attempts() -> None:
+def expire_attempts() -> None:
     """Make the coming days' partitions and let go of attempts older than `ATTEMPT_DAYS`."""
     now = timezone.now()
     ensure_partitions(Attempt, today=now.date())
@@ -29,7 +29,7 @@ def keep_attempts() -> None:
         _delete_attempts(oldest)
 
 
-def forget_old_deliveries() -> None:
+def expire_deliveries() -> None:
     """Delete what was created, and last attempted, more than `DELIVERY_DAYS` ago and will not be sent any more.
 
     Step by step in order of id, which is the order of creation: no index of the time is needed, and nobody waits.
@@ -41,7 +41,7 @@ def forget_old_deliveries() -> None:
         after = step[-1]
 
 
-def forget_old_alerts() -> None:
+def expire_alerts() -> None:
     """Delete alerts and incidents of followers that were resolved more than `RETENTION_DAYS` ago; open ones stay.
 
     Their messages are deliveries and go by themselves. An alert that is muted stays: a new one of its subject

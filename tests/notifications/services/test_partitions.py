@@ -8,9 +8,9 @@ from django.utils import timezone
 from config.common.partitions import ensure_partitions
 from notifications.followers import Following
 from notifications.models import Event, EventHour, Follower
-from notifications.services.partitions import keep_partitions
+from notifications.services.partitions import expire_events
 from notifications.services.relay import relay_once
-from tests.notifications.facts import tell
+from tests.notifications.recorded_events import record_numbered_events
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -32,31 +32,31 @@ def age(event: Event, recorded_at: datetime = LONG_AGO) -> None:
 class TestKeepPartitions:
     def test_old_events_that_everyone_has_read_go(self, following: Callable[..., Following]) -> None:
         listener = following(lambda events: None)
-        old, young = tell(2)
+        old, young = record_numbered_events(2)
         relay_once(listener)
         self.make_day_and_age(old)
-        keep_partitions()
+        expire_events()
         assert list(Event.objects.values_list("pk", flat=True)) == [young.pk]
 
     def test_counts_of_old_hours_go_with_their_events(self) -> None:
         young = timezone.now().replace(minute=0, second=0, microsecond=0)
         for hour in (LONG_AGO, young):
             EventHour.objects.create(hour=hour, count=1)
-        keep_partitions()
+        expire_events()
         assert EventHour.objects.get().hour == young
 
     def test_an_old_event_that_a_follower_has_not_read_stays(self, following: Callable[..., Following]) -> None:
         following(lambda events: None)
-        (old,) = tell(1)
+        (old,) = record_numbered_events(1)
         self.make_day_and_age(old)
-        keep_partitions()
+        expire_events()
         assert Event.objects.filter(pk=old.pk).exists()
 
     @pytest.mark.usefixtures("following")
     def test_an_old_event_without_a_position_stays(self) -> None:
         old = Event.objects.create(type="t", subject="s", at=LONG_AGO)
         self.make_day_and_age(old)
-        keep_partitions()
+        expire_events()
         assert Event.objects.filter(pk=old.pk).exists()
 
     @pytest.mark.usefixtures("following")
@@ -64,9 +64,9 @@ class TestKeepPartitions:
         self, following: Callable[..., Following]
     ) -> None:
         Follower.objects.create(name="retired")
-        (old,) = tell(1)
+        (old,) = record_numbered_events(1)
         self.make_day_and_age(old)
-        keep_partitions()
+        expire_events()
         assert not Event.objects.filter(pk=old.pk).exists()
 
     def make_day_and_age(self, event: Event) -> None:
@@ -77,14 +77,14 @@ class TestKeepPartitions:
 
 class TestPartitions:
     def test_today_and_the_coming_week_are_ready(self) -> None:
-        keep_partitions()
-        (event,) = tell(1)
+        expire_events()
+        (event,) = record_numbered_events(1)
         assert partition_of(event) == f"notifications_event_{timezone.now():%Y%m%d}"
         age(event, timezone.now() + timedelta(days=7))
         assert partition_of(event) != "notifications_event_default"
 
     def test_a_day_without_a_partition_is_caught_and_moved_later(self) -> None:
-        (event,) = tell(1)
+        (event,) = record_numbered_events(1)
         far = timezone.now() + timedelta(days=30)
         age(event, far)
         assert partition_of(event) == "notifications_event_default"
@@ -94,6 +94,6 @@ class TestPartitions:
     def test_eight_upkeeps_at_once_make_each_partition_once(self, in_threads: Callable[..., list[None]]) -> None:
         day = datetime(2022, 5, 6, 7, tzinfo=UTC)
         in_threads(lambda _: ensure_partitions(Event, today=day.date()), 8)
-        (event,) = tell(1)
+        (event,) = record_numbered_events(1)
         age(event, day)
         assert partition_of(event) == "notifications_event_20220506"

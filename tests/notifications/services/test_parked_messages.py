@@ -9,8 +9,12 @@ from config.engines.publisher import NotPublished
 from notifications.decisions import awaits_decision
 from notifications.errors import NotSentAgain, ParkedMessageDecided
 from notifications.models import Alert, MessageFailure, ParkedMessage
-from notifications.services import parked as parked_module
-from notifications.services.parked import discard_parked, forget_old_parked, resend_parked
+from notifications.services import parked_messages as parked_module
+from notifications.services.parked_messages import (
+    discard_parked_message,
+    expire_parked_messages,
+    resend_parked_message,
+)
 from notifications.services.poison import raise_parked_alert
 from tests.conftest import ServerAddresses
 
@@ -36,7 +40,7 @@ class TestResendParked:
         channel = connection.channel()
         channel.queue_declare("q", durable=True)
         channel.queue_purge("q")
-        resend_parked(message_id=parked.pk, actor="olga")
+        resend_parked_message(message_id=parked.pk, actor="olga")
         found = read_message("q", *channel.basic_get("q", auto_ack=True))
         channel.queue_delete("q")
         connection.close()
@@ -54,7 +58,7 @@ class TestResendParked:
 
         monkeypatch.setattr(parked_module._publisher, "publish", is_away)
         with pytest.raises(NotSentAgain):
-            resend_parked(message_id=parked.pk, actor="olga")
+            resend_parked_message(message_id=parked.pk, actor="olga")
         parked.refresh_from_db()
         assert parked.status == "parked"
         assert Alert.objects.get().status == "open"
@@ -62,23 +66,23 @@ class TestResendParked:
 
 def test_the_alert_awaits_the_decision(parked: ParkedMessage) -> None:
     assert awaits_decision("amqp.parked", "queue/q")
-    discard_parked(message_id=parked.pk, actor="olga", reason="r")
+    discard_parked_message(message_id=parked.pk, actor="olga", reason="r")
     assert not awaits_decision("amqp.parked", "queue/q")
 
 
 class TestDiscardParked:
     def test_keeps_who_and_why_and_decides_once(self, parked: ParkedMessage) -> None:
-        discard_parked(message_id=parked.pk, actor="olga", reason="a test of the vendor")
+        discard_parked_message(message_id=parked.pk, actor="olga", reason="a test of the vendor")
         parked.refresh_from_db()
         assert (parked.status, parked.decided_by, parked.reason) == ("discarded", "olga", "a test of the vendor")
         with pytest.raises(ParkedMessageDecided):
-            discard_parked(message_id=parked.pk, actor="olga", reason="again")
+            discard_parked_message(message_id=parked.pk, actor="olga", reason="again")
 
     def test_the_alert_stays_while_others_of_the_queue_wait(self, parked: ParkedMessage) -> None:
         other = ParkedMessage.objects.create(queue="q", body=b"", failures=5)
-        discard_parked(message_id=parked.pk, actor="olga", reason="r")
+        discard_parked_message(message_id=parked.pk, actor="olga", reason="r")
         assert Alert.objects.get().status == "open"
-        discard_parked(message_id=other.pk, actor="olga", reason="r")
+        discard_parked_message(message_id=other.pk, actor="olga", reason="r")
         assert Alert.objects.get().status == "resolved"
 
 
@@ -87,6 +91,6 @@ def test_forgets_what_was_decided_long_ago_and_old_counts(parked: ParkedMessage)
     ParkedMessage.objects.create(queue="q", body=b"", failures=5, status="resent", decided_at=long_ago)
     MessageFailure.objects.create(queue="q", digest="old", tried_at=long_ago)
     MessageFailure.objects.create(queue="q", digest="new")
-    forget_old_parked()
+    expire_parked_messages()
     assert list(ParkedMessage.objects.all()) == [parked]
     assert [row.digest for row in MessageFailure.objects.all()] == ["new"]

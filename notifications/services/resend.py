@@ -14,7 +14,7 @@ from config.records.services.changes import record_change
 from notifications.errors import ClientInactive, DeliveryNotFound, Superseded
 from notifications.models import Delivery, Endpoint, ListedSubject
 from notifications.services.deliveries import DELIVERIES, SUPERSEDING
-from notifications.services.events import Fact, record_event
+from notifications.services.events import NewEvent, record_event
 
 KIND = "delivery"
 STEP = 100
@@ -23,7 +23,7 @@ UNDER_WAY = Case(When(under_way_until__gt=Now(), then=Value(True)), default=Valu
 
 
 @dataclass(frozen=True)
-class Step:
+class ResendBatch:
     """What one step through the dead letters did."""
 
     resent: int
@@ -33,7 +33,7 @@ class Step:
     left: int
 
 
-def resend(delivery_id: int, actor: str) -> bool:
+def resend_delivery(delivery_id: int, actor: str) -> bool:
     """Make a message due now, past an open breaker; return False where an attempt is under way anyhow.
 
     What had ended begins anew with all its attempts, unless a newer message has followed it.
@@ -51,7 +51,9 @@ def resend(delivery_id: int, actor: str) -> bool:
     return True
 
 
-def resend_dead(*, actor: str, endpoint_id: int | None = None, after: int = 0, limit: int = STEP) -> Step:
+def resend_dead_letters(
+    *, actor: str, endpoint_id: int | None = None, after: int = 0, limit: int = STEP
+) -> ResendBatch:
     """Resend some of the dead letters, oldest first, of one endpoint or of all; the caller asks for the next step.
 
     Row by row, each in a transaction of its own: whoever writes a newer message of the same key at this moment must
@@ -60,19 +62,21 @@ def resend_dead(*, actor: str, endpoint_id: int | None = None, after: int = 0, l
     chosen = list(_behind(after, endpoint_id).order_by("pk").values_list("pk", flat=True)[:limit])
     resent = sum(_resend_or_settle(pk, actor) for pk in chosen)
     last = chosen[-1] if chosen else after
-    return Step(resent, len(chosen) - resent, last, _count(_behind(last, endpoint_id)) if len(chosen) == limit else 0)
+    return ResendBatch(
+        resent, len(chosen) - resent, last, _count(_behind(last, endpoint_id)) if len(chosen) == limit else 0
+    )
 
 
-def dead_letters(endpoint_id: int | None = None) -> QuerySet[Delivery]:
+def select_dead_letters(endpoint_id: int | None = None) -> QuerySet[Delivery]:
     """Return what was given up and may be sent again; a ping that failed has told what it was sent for."""
     rows = Delivery.objects.filter(status=Delivery.Status.DEAD, is_final=False, endpoint__active=True)
     rows = rows.exclude(family=Delivery.Family.PING)
     return rows if endpoint_id is None else rows.filter(endpoint=endpoint_id)
 
 
-def count_dead(endpoint_id: int | None = None) -> int:
+def count_dead_letters(endpoint_id: int | None = None) -> int:
     """Count the dead letters, up to a number that nobody reads exactly."""
-    return _count(dead_letters(endpoint_id))
+    return _count(select_dead_letters(endpoint_id))
 
 
 def _find_endpoint(delivery_id: int) -> int:
@@ -144,16 +148,16 @@ def _tell(delivery: Delivery, actor: str) -> None:
     )
     payload = {"endpoint": delivery.endpoint_id, "about": delivery.subject, "type": delivery.type, "by": actor}
     subject = f"{KIND}/{delivery.pk}"
-    record_event(Fact("delivery.resent", subject, timezone.now(), payload, delivery.correlation_id))
+    record_event(NewEvent("delivery.resent", subject, timezone.now(), payload, delivery.correlation_id))
 
 
 def _behind(after: int, endpoint_id: int | None) -> QuerySet[Delivery]:
-    return dead_letters(endpoint_id).filter(pk__gt=after)
+    return select_dead_letters(endpoint_id).filter(pk__gt=after)
 
 
 def _resend_or_settle(pk: int, actor: str) -> bool:
     try:
-        return resend(pk, actor)
+        return resend_delivery(pk, actor)
     except Superseded:
         Delivery.objects.filter(pk=pk, status=Delivery.Status.DEAD).update(is_final=True)
     except (ClientInactive, DeliveryNotFound):

@@ -10,9 +10,9 @@ from config.common.partitions import ensure_partitions
 from notifications.errors import DeliveryNotFound
 from notifications.models import Alert, Attempt, Delivery, Follower, Incident, ListedSubject
 from notifications.selectors import first_delivery_since
-from notifications.services.forgetting import forget_old_alerts, forget_old_deliveries, keep_attempts
-from notifications.services.resending import resend
-from tests.notifications.sending.owing import make_endpoint, owe_state
+from notifications.services.resend import resend_delivery
+from notifications.services.retention import expire_alerts, expire_attempts, expire_deliveries
+from tests.notifications.sending.deliveries import enqueue_state, make_endpoint
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db(transaction=True)]
 
@@ -43,21 +43,21 @@ def attempt(delivery: Delivery, recorded_at: datetime) -> Attempt:
 
 
 def left() -> list[int]:
-    forget_old_deliveries()
+    expire_deliveries()
     return list(Delivery.objects.order_by("pk").values_list("pk", flat=True))
 
 
 class TestKeepAttempts:
     def test_old_ones_go_and_young_ones_stay(self) -> None:
-        row = owe_state(make_endpoint())
+        row = enqueue_state(make_endpoint())
         attempt(row, LONG_AGO)
         young = attempt(row, timezone.now())
-        keep_attempts()
+        expire_attempts()
         assert list(Attempt.objects.values_list("pk", flat=True)) == [young.pk]
 
     def test_the_coming_days_are_ready(self) -> None:
-        keep_attempts()
-        made = attempt(owe_state(make_endpoint()), timezone.now() + timedelta(days=7))
+        expire_attempts()
+        made = attempt(enqueue_state(make_endpoint()), timezone.now() + timedelta(days=7))
         if connection.vendor == "postgresql":
             with connection.cursor() as cursor:
                 cursor.execute("SELECT tableoid::regclass::text FROM notifications_attempt WHERE id = %s", [made.pk])
@@ -108,7 +108,7 @@ class TestForgetOldDeliveries:
         assert (young.superseded_by_id, young.reason) == (None, "superseded by it")
 
     def test_goes_through_more_than_one_step(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("notifications.services.forgetting.STEP", 3)
+        monkeypatch.setattr("notifications.services.retention.STEP", 3)
         endpoint = make_endpoint()
         kept = [ended("pending" if n % 4 == 0 else "delivered", f"thing/{n}", endpoint=endpoint) for n in range(10)]
         assert left() == [row.pk for row in kept[::4]]
@@ -119,7 +119,7 @@ class TestForgetOldDeliveries:
 
         def act(number: int) -> int:
             if number == 0:
-                forget_old_deliveries()
+                expire_deliveries()
                 return 0
             return sum(_was_resent(row.pk) for row in rows)
 
@@ -142,7 +142,7 @@ class TestFirstDeliverySince:
 
 def _was_resent(pk: int) -> bool:
     try:
-        return resend(pk, "staff:olga")
+        return resend_delivery(pk, "staff:olga")
     except DeliveryNotFound:
         return False
 
@@ -167,20 +167,20 @@ class TestForgetOldAlerts:
     def test_alerts_resolved_long_ago_go_and_others_stay(self) -> None:
         alert("old")
         stays = [alert("young", days_ago=89), alert("open", status="open"), alert("taken", status="acknowledged")]
-        forget_old_alerts()
+        expire_alerts()
         assert set(Alert.objects.all()) == set(stays)
 
     def test_the_rest_of_a_mute_is_kept_for_the_next_alert(self) -> None:
         now = timezone.now()
         muted = alert("muted", muted_until=now + timedelta(days=1))
         alert("was muted", muted_until=now - timedelta(days=1))
-        forget_old_alerts()
+        expire_alerts()
         assert list(Alert.objects.all()) == [muted]
 
     def test_incidents_resolved_long_ago_go_and_others_stay(self) -> None:
         incident(1)
         stays = [incident(2, days_ago=89), incident(3, is_open=True)]
-        forget_old_alerts()
+        expire_alerts()
         assert set(Incident.objects.all()) == set(stays)
 
     def test_goes_through_more_than_one_step(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,6 +188,6 @@ class TestForgetOldAlerts:
         for number in range(7):
             alert(f"k{number}")
             incident(number)
-        forget_old_alerts()
+        expire_alerts()
         assert not Alert.objects.exists()
         assert not Incident.objects.exists()

@@ -11,7 +11,7 @@ from notifications.models import Event, EventHour, Sequencer
 from notifications.selectors import events_per_hour, follower_lags
 from notifications.services.relay import relay_once
 from notifications.services.sequencer import stamp_once
-from tests.notifications.facts import tell
+from tests.notifications.recorded_events import record_numbered_events
 
 T = TypeVar("T")
 
@@ -20,20 +20,20 @@ T = TypeVar("T")
 @pytest.mark.django_db
 class TestStampOnce:
     def test_gives_positions_without_gaps_in_order_of_id(self) -> None:
-        tell(3)
-        tell(2)
+        record_numbered_events(3)
+        record_numbered_events(2)
         assert list(Event.objects.order_by("id").values_list("position", flat=True)) == [1, 2, 3, 4, 5]
         assert Sequencer.objects.get().position == 5
 
     def test_says_when_there_is_more(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("notifications.services.sequencer.BATCH", 2)
-        tell(3)
+        record_numbered_events(3)
         assert Sequencer.objects.get().position == 3
         assert stamp_once() is False
 
     def test_counts_the_hour(self) -> None:
-        tell(2)
-        tell(3)
+        record_numbered_events(2)
+        record_numbered_events(3)
         assert EventHour.objects.get().count == 5
         assert events_per_hour(timezone.now())[-1].count == 5
 
@@ -56,7 +56,7 @@ class TestLateCommit:
 @pytest.mark.django_db
 def test_follower_lag_is_what_is_left_to_read(following: Callable[..., Following]) -> None:
     listener = following(lambda events: None, batch=2)
-    tell(5)
+    record_numbered_events(5)
     relay_once(listener)
     assert [(row.name, row.lag) for row in follower_lags()] == [("listener", 3)]
 

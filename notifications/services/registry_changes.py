@@ -6,7 +6,7 @@ from datetime import datetime
 
 from config.records.models import ChangeRecord
 from config.records.services.changes import Change, Values, record_changes
-from notifications.services.events import Fact, record_events
+from notifications.services.events import NewEvent, record_events
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class RegistryChange:
         return bool(self.before.get("active")) and not self.after.get("active")
 
 
-def tell_registry_changes(changes: Sequence[RegistryChange], *, actor: str, now: datetime) -> None:
+def record_registry_changes(changes: Sequence[RegistryChange], *, actor: str, now: datetime) -> None:
     """Write the lines and the events of these changes, in their order, in one statement each."""
     record_changes([_record(change) for change in changes], actor=actor)
     record_events(_fact(change, now) for change in changes)
@@ -45,9 +45,9 @@ def _record(change: RegistryChange) -> Change:
     return Change(kind=change.kind, object_id=str(change.id), action=action, before=change.before, after=change.after)
 
 
-def _fact(change: RegistryChange, now: datetime) -> Fact:
+def _fact(change: RegistryChange, now: datetime) -> NewEvent:
     before, after = change.before or {}, change.after or {}
     touched = [name for name in after if name not in before or before[name] != after[name]]
     verb = "created" if change.before is None else "deleted" if change.is_end else "changed"
     payload = {"kind": change.kind, "id": change.id, "changed": touched, "values": after or before}
-    return Fact(type=f"registry.{verb}", subject=change.subject, at=now, payload=payload)
+    return NewEvent(type=f"registry.{verb}", subject=change.subject, at=now, payload=payload)

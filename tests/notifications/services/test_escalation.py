@@ -10,12 +10,12 @@ from structlog.testing import capture_logs
 
 from config.common.leases import LeaseLost, claim
 from notifications.models import Alert, Delivery, Endpoint, Rung
-from notifications.services import climbing
+from notifications.services import escalation
 from notifications.services.alert_messages import entries_of
-from notifications.services.alerts import acknowledge, resolve
-from notifications.services.climbing import LEASE, climb_once
-from notifications.services.ladder import find_endpoints
-from tests.notifications.alerts import climb, lead, pass_time, raised, told, two_rungs
+from notifications.services.alerts import acknowledge_alert, resolve_alert
+from notifications.services.escalation import LEASE, escalate_once
+from notifications.services.ladder import ensure_endpoints
+from tests.notifications.alerts import escalate, list_messages, make_alert, pass_time, set_ladder, two_rungs
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
@@ -25,21 +25,21 @@ MAIL, SMS = ("alert.raised", "mailto:ops@example.org"), ("alert.raised", "sms:+3
 class TestClimbOnce:
     def test_the_first_rung_is_told_at_once_and_the_next_when_its_time_comes(self) -> None:
         two_rungs()
-        raised()
-        climb()
-        assert told() == [MAIL]
+        make_alert()
+        escalate()
+        assert list_messages() == [MAIL]
         pass_time(598)
-        climb()
-        assert told() == [MAIL]
+        escalate()
+        assert list_messages() == [MAIL]
         pass_time(3)
-        climb()
-        assert told() == [MAIL, SMS]
+        escalate()
+        assert list_messages() == [MAIL, SMS]
         assert Alert.objects.get().due_at is None
 
     def test_the_message_carries_all_that_its_text_needs(self) -> None:
         two_rungs()
-        alert = raised(error="refused")
-        climb()
+        alert = make_alert(error="refused")
+        escalate()
         delivery = Delivery.objects.get()
         assert (delivery.family, delivery.subject, delivery.status) == ("alert", f"alert/{alert.pk}", "pending")
         assert delivery.body | {"first_at": "", "at": ""} == {
@@ -57,100 +57,100 @@ class TestClimbOnce:
             "note": "",
         }
 
-    @pytest.mark.parametrize("act", [acknowledge, resolve])
+    @pytest.mark.parametrize("act", [acknowledge_alert, resolve_alert])
     def test_ends_with_an_acknowledgement_or_a_resolution(self, act: Callable[[int, str], None]) -> None:
         two_rungs()
-        alert = raised()
-        climb()
+        alert = make_alert()
+        escalate()
         act(alert.pk, "staff:olga")
         pass_time(3600)
-        climb()
-        assert told() == [MAIL]
+        escalate()
+        assert list_messages() == [MAIL]
 
     def test_a_repeat_calls_nobody_again(self) -> None:
         two_rungs()
         for _ in range(3):
-            raised()
-            climb()
-        assert told() == [MAIL]
+            make_alert()
+            escalate()
+        assert list_messages() == [MAIL]
 
     def test_after_an_hour_without_a_climber_every_rung_is_told(self) -> None:
         two_rungs()
-        raised()
+        make_alert()
         pass_time(3600)
-        climb()
-        assert told() == [MAIL, SMS]
+        escalate()
+        assert list_messages() == [MAIL, SMS]
 
     def test_an_acknowledgement_between_the_claim_and_the_move_wins(self, monkeypatch: pytest.MonkeyPatch) -> None:
         two_rungs()
-        alert = raised()
+        alert = make_alert()
 
         def acknowledged_meanwhile(rungs: list[Rung]) -> list[int]:
-            acknowledge(alert.pk, "staff:olga")
-            return find_endpoints(rungs)
+            acknowledge_alert(alert.pk, "staff:olga")
+            return ensure_endpoints(rungs)
 
-        monkeypatch.setattr(climbing, "find_endpoints", acknowledged_meanwhile)
+        monkeypatch.setattr(escalation, "find_endpoints", acknowledged_meanwhile)
         claimed = claim(Alert.objects.all(), limit=1, lease=LEASE)[0]
         with pytest.raises(LeaseLost):
-            climbing._climb(claimed)
-        assert told() == []
+            escalation._climb(claimed)
+        assert list_messages() == []
 
     def test_a_climber_that_dies_leaves_the_rung_to_the_next_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
         two_rungs()
-        raised()
+        make_alert()
         with monkeypatch.context() as broken:
-            broken.setattr(climbing, "owe_alert", lambda *_: 1 / 0)
+            broken.setattr(escalation, "owe_alert", lambda *_: 1 / 0)
             with pytest.raises(ZeroDivisionError):
-                climb_once()
-        assert climb_once() is False
+                escalate_once()
+        assert escalate_once() is False
         pass_time(int(LEASE.total_seconds()))
-        climb()
-        assert told() == [MAIL]
+        escalate()
+        assert list_messages() == [MAIL]
 
     def test_an_idle_look_costs_one_read(self, django_assert_num_queries: Any) -> None:
         two_rungs()
-        raised()
-        climb()
+        make_alert()
+        escalate()
         with django_assert_num_queries(1):
-            assert climb_once() is False
+            assert escalate_once() is False
 
     def test_an_empty_ladder_ends_the_climb(self) -> None:
-        lead()
-        raised()
-        climb()
+        set_ladder()
+        make_alert()
+        escalate()
         assert Alert.objects.get().due_at is None
 
     def test_a_rung_that_reaches_nobody_is_logged_and_passed(self) -> None:
-        lead((0, "sms", ""), (0, "email", "ops@example.org"))
+        set_ladder((0, "sms", ""), (0, "email", "ops@example.org"))
         Rung.objects.filter(channel="email").update(after_seconds=60)
-        raised()
+        make_alert()
         with capture_logs() as logs:
-            climb()
+            escalate()
         assert [line["event"] for line in logs if line["log_level"] == "warning"] == ["alert.nobody_to_tell"]
         pass_time(61)
-        climb()
-        assert told() == [MAIL]
+        escalate()
+        assert list_messages() == [MAIL]
 
     def test_equal_addresses_of_several_rungs_are_one_message(self, settings: Any) -> None:
         settings.ADMIN_EMAIL = "ops@example.org"
-        lead((0, "email", "ops@example.org"), (0, "email", "ops@example.org, two@example.org"))
+        set_ladder((0, "email", "ops@example.org"), (0, "email", "ops@example.org, two@example.org"))
         Rung.objects.update(to_administrator=True)
-        raised()
-        climb()
-        assert told() == [MAIL, ("alert.raised", "mailto:two@example.org")]
+        make_alert()
+        escalate()
+        assert list_messages() == [MAIL, ("alert.raised", "mailto:two@example.org")]
 
     def test_a_mailbox_that_was_given_up_is_tried_again(self) -> None:
         two_rungs()
         Endpoint.objects.create(url="mailto:ops@example.org", secret=b"", active=False, off_reason="away for days")
-        raised()
-        climb()
+        make_alert()
+        escalate()
         endpoint = Endpoint.objects.get()
         assert (endpoint.active, endpoint.off_reason, Delivery.objects.get().endpoint) == (True, "", endpoint)
 
 
 class TestDefaultLadder:
     def test_is_mail_to_superusers_and_the_administrator_then_an_sms(self, settings: Any) -> None:
-        lead()
+        set_ladder()
         migration = importlib.import_module("notifications.migrations.0004_alerts")
         migration.make_ladder(apps, type("Editor", (), {"connection": connection}))
         settings.ADMIN_EMAIL, settings.ADMIN_PHONE = "admin@example.org", "+375291234567"
@@ -158,19 +158,19 @@ class TestDefaultLadder:
         User.objects.create_superuser("two", "")
         User.objects.create_superuser("gone", "gone@example.org", is_active=False)
         User.objects.create_user("clerk", "clerk@example.org", is_staff=True)
-        raised()
+        make_alert()
         pass_time(601)
-        climb()
-        assert [url for _, url in told()] == ["mailto:one@example.org", "mailto:admin@example.org", SMS[1]]
+        escalate()
+        assert [url for _, url in list_messages()] == ["mailto:one@example.org", "mailto:admin@example.org", SMS[1]]
 
 
 @pytest.mark.django_db(transaction=True)
 def test_eight_climbers_at_once_tell_each_rung_once(in_threads: Callable[..., list[None]]) -> None:
     two_rungs()
     for number in range(20):
-        raised(subject=f"engine/{number}")
+        make_alert(subject=f"engine/{number}")
     pass_time(601)
-    in_threads(lambda _: climb(), 8)
+    in_threads(lambda _: escalate(), 8)
     assert Endpoint.objects.count() == 2
     every = sorted(Alert.objects.values_list("pk", flat=True))
     for endpoint in Endpoint.objects.all():

@@ -27,7 +27,7 @@ class Stretch:
 
 
 @dataclass(frozen=True)
-class Load:
+class Backlog:
     """What the scheduler has before it; a number of `MOST_COUNTED` stands for so many or more."""
 
     overdue: int
@@ -36,12 +36,12 @@ class Load:
     exhausted: int
 
 
-def read_load(now: datetime) -> Load:
+def read_backlog(now: datetime) -> Backlog:
     """Count the saved sessions by when they are due, and those that wait for a person."""
     marks = [now + HORIZON * place / STRETCHES for place in range(STRETCHES + 1)]
     overdue, *counts, later = _count([_EVER[0], *marks, _EVER[1]])
     ends = zip(marks[:-1], marks[1:], counts, strict=True)
-    return Load(overdue, [Stretch(*each) for each in ends], later, count_exhausted())
+    return Backlog(overdue, [Stretch(*each) for each in ends], later, count_exhausted())
 
 
 def count_exhausted() -> int:

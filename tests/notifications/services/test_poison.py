@@ -5,8 +5,8 @@ import pytest
 from config.engines.amqp_messages import AmqpMessage
 from notifications.models import Alert, MessageFailure, ParkedMessage
 from notifications.services import poison
-from notifications.services.parked import discard_parked
-from notifications.services.poison import LIMIT, EngineAway, handle_redelivered, take_up
+from notifications.services.parked_messages import discard_parked_message
+from notifications.services.poison import LIMIT, EngineUnavailable, count_attempts, handle_redelivered
 
 pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
@@ -40,7 +40,7 @@ class Handler:
 
 
 def handle(handler: Handler, *bodies: bytes) -> list[list[bytes]]:
-    return handle_redelivered([message(body) for body in bodies], handler, away=EngineAway)
+    return handle_redelivered([message(body) for body in bodies], handler, away=EngineUnavailable)
 
 
 class TestHandleRedelivered:
@@ -80,14 +80,14 @@ class TestHandleRedelivered:
 
     def test_what_is_away_counts_for_nothing(self) -> None:
         for _ in range(2 * LIMIT):
-            with pytest.raises(EngineAway):
-                handle(Handler(EngineAway()), b"a", b"bad")
+            with pytest.raises(EngineUnavailable):
+                handle(Handler(EngineUnavailable()), b"a", b"bad")
         assert not MessageFailure.objects.exists()
         assert not ParkedMessage.objects.exists()
 
     def test_consumers_count_together(self) -> None:
         for _ in range(LIMIT):
-            take_up([message(b"bad")])
+            count_attempts([message(b"bad")])
         assert handle(Handler(), b"bad") == []
         assert ParkedMessage.objects.count() == 1
 
@@ -123,7 +123,7 @@ class TestBound:
         parked = ParkedMessage.objects.count()
         try:
             handle(Handler(), b"bad")
-        except EngineAway:
+        except EngineUnavailable:
             assert ParkedMessage.objects.count() == parked
             return True
         assert ParkedMessage.objects.count() == parked + 1
@@ -156,7 +156,7 @@ class TestBound:
         assert self.is_full(), "for as long as nobody decides"
         alert = Alert.objects.get(kind="amqp.parking_full")
         assert (alert.subject, alert.detail) == ("queue/q", {"queue": "q", "count": 2})
-        discard_parked(message_id=ParkedMessage.objects.earliest("id").pk, actor="olga", reason="known")
+        discard_parked_message(message_id=ParkedMessage.objects.earliest("id").pk, actor="olga", reason="known")
         alert.refresh_from_db()
         assert alert.status == "resolved"
         assert not self.is_full()
@@ -164,7 +164,7 @@ class TestBound:
     def test_others_of_the_batch_are_handled(self) -> None:
         self.fill(1, 1)
         handler = Handler()
-        with pytest.raises(EngineAway):
+        with pytest.raises(EngineUnavailable):
             handle(handler, b"a", b"bad", b"b")
         assert [b"a"] in handler.calls
         count = MessageFailure.objects.get(digest=message(b"bad").digest)

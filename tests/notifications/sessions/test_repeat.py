@@ -9,17 +9,17 @@ from django.db import OperationalError
 from config.common.correlation import correlated
 from notifications.errors import SessionCode
 from notifications.models import Alert, Event, RepeatSession, SessionRecord, SessionStep
-from notifications.sessions import repeating
+from notifications.sessions import repeat as repeating
 from notifications.sessions.claims import claim_due
+from notifications.sessions.enqueue import enqueue_session
 from notifications.sessions.handlers import SessionView
 from notifications.sessions.lifecycle import append_records, create_session, delete_session
-from notifications.sessions.operating import revive_sessions
 from notifications.sessions.operations import Append, Delete, Finish, Operation, RefuseReason, Rewrite
+from notifications.sessions.operator_actions import revive_sessions
 from notifications.sessions.outcomes import settle_lapsed_once
 from notifications.sessions.presentation import present_with_timelines
 from notifications.sessions.records import read_records
-from notifications.sessions.remembering import remember
-from notifications.sessions.repeating import Repeat, settle_here
+from notifications.sessions.repeat import Repeat, settle_now
 from tests.notifications.sessions.themes import Scripted, pass_time, repeat_due, theme
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
@@ -29,7 +29,7 @@ Handle = Callable[[Any], None]
 
 def due(*records: Any, **values: Any) -> RepeatSession:
     theme(**values)
-    return RepeatSession.objects.get(pk=remember(theme=7, records=list(records), delay=0))
+    return RepeatSession.objects.get(pk=enqueue_session(theme=7, records=list(records), delay=0))
 
 
 def timeline(session: RepeatSession) -> list[tuple[str, list[Any]]]:
@@ -172,7 +172,7 @@ class TestFence:
         pass_time(60)
         settle_lapsed_once()
         before = RepeatSession.objects.values().get()
-        late.run(settle_here)
+        late.run(settle_now)
         assert RepeatSession.objects.values().get() == before
         assert (before["status"], before["repeats"]) == ("saved", 1)
         assert read_records([session.pk])[session.pk] == [1]
@@ -183,7 +183,7 @@ class TestFence:
         handle(Scripted(operation, Delete()))
         late = self.claim()
         RepeatSession.objects.update(change=9)
-        late.run(settle_here)
+        late.run(settle_now)
         assert operation.verdict["status"] == "cancelled"
         assert RepeatSession.objects.get().status == "active"
 
@@ -193,14 +193,14 @@ class TestFence:
         handle(Scripted(operation))
         late = self.claim()
         RepeatSession.objects.update(change=9)
-        late.run(settle_here)
+        late.run(settle_now)
         assert operation.verdict["status"] == "cancelled"
 
     def test_a_caller_that_writes_takes_the_session_over(self, handle_by: Handle) -> None:
         session = due(1)
         repeat = self.claim()
         append_records(session_id=session.pk, change=repeat.claim.fence, records=[2])
-        repeat.run(settle_here)
+        repeat.run(settle_now)
         session.refresh_from_db()
         assert (session.status, session.is_repeating) == ("active", False)
         assert read_records([session.pk])[session.pk] == [1, 2], "what the handler has not seen is not deleted"
@@ -210,7 +210,7 @@ class TestFence:
         handle(Scripted(Append([2]), Finish()))
         repeat = self.claim()
         delete_session(session_id=session.pk)
-        repeat.run(settle_here)
+        repeat.run(settle_now)
         assert not RepeatSession.objects.exists()
         assert not SessionRecord.objects.exists()
 
@@ -254,7 +254,7 @@ class TestExhaustion:
     def exhaust(self, handle_by: Handle, count: int = 1) -> list[int]:
         theme(repeat_limit=2, delay=0)
         with correlated("the-chain"):
-            ids = [remember(theme=7, records=[n], delay=0) for n in range(count)]
+            ids = [enqueue_session(theme=7, records=[n], delay=0) for n in range(count)]
         handle_by(lambda view: 1 / 0)
         repeat_due()
         assert RepeatSession.objects.filter(status="saved").count() == count
@@ -306,7 +306,7 @@ class TestOrder:
     def test_by_time_then_by_saving(self) -> None:
         theme()
         ids = {
-            name: remember(theme=7, records=[name], delay=delay)
+            name: enqueue_session(theme=7, records=[name], delay=delay)
             for name, delay in zip("dacb", (30, 10, 20, 10), strict=True)
         }
         tie = RepeatSession.objects.get(pk=ids["a"]).due_at

@@ -13,10 +13,10 @@ from config.common.correlation import correlation_id
 from config.common.errors import Invalid
 from config.common.sql import load, postgresql_cursor
 from notifications.models import RepeatSession, Theme
-from notifications.sessions.lifecycle import saved
-from notifications.sessions.order import announce, in_seconds
+from notifications.sessions.lifecycle import saved_columns
+from notifications.sessions.order import database_time_in, wake_scheduler
 from notifications.sessions.records import check_length, encode_records, insert_records, length_of
-from notifications.sessions.together import Together
+from notifications.sessions.together import GroupCommit
 
 LONGEST_TOGETHER = 65_536
 """Bytes of a session; longer ones have a round trip of their own."""
@@ -24,7 +24,7 @@ LONGEST_TOGETHER = 65_536
 log = structlog.get_logger(__name__)
 
 
-def remember(*, theme: int, records: Sequence[Any], delay: float | None = None) -> int:
+def enqueue_session(*, theme: int, records: Sequence[Any], delay: float | None = None) -> int:
     """Save a session for repetition after a delay, by default its theme's; return its id.
 
     Inside a transaction it becomes true with the rest of it. Outside of one, it shares a round trip and a commit with
@@ -39,7 +39,7 @@ def remember(*, theme: int, records: Sequence[Any], delay: float | None = None) 
     return _insert_one_by_one(theme, [bodies], delay)[0] if found is None else found
 
 
-def remember_many(*, theme: int, sessions: Sequence[Sequence[Any]], delay: float | None = None) -> list[int]:
+def enqueue_sessions(*, theme: int, sessions: Sequence[Sequence[Any]], delay: float | None = None) -> list[int]:
     """Save sessions of one theme, all or none, in their order; return their ids."""
     encoded = [encode_records(records) for records in sessions]
     if not encoded:
@@ -114,7 +114,7 @@ def _insert_one(theme: Theme, bodies: Sequence[str], delay: float) -> int:
         length=length,
         record_count=len(bodies),
         correlation_id=correlation_id(),
-        **saved(in_seconds(delay)),
+        **saved_columns(database_time_in(delay)),
     )
     insert_records(session.pk, bodies)
     return session.pk
@@ -122,7 +122,7 @@ def _insert_one(theme: Theme, bodies: Sequence[str], delay: float) -> int:
 
 def _announce(delays: Iterable[float | None]) -> None:
     """Ring for the nearest. A theme's own delay is not known here; a look too many is cheaper than a read each time."""
-    announce(seconds=min(delay or 0.0 for delay in delays))
+    wake_scheduler(seconds=min(delay or 0.0 for delay in delays))
 
 
-_together = Together(_insert_for_all)
+_together = GroupCommit(_insert_for_all)

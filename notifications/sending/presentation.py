@@ -19,7 +19,7 @@ LONGEST_SUBJECT = 200
 LONGEST_SMS = 300
 
 
-def subject_line(body: dict[str, Any]) -> str:
+def mail_subject(body: dict[str, Any]) -> str:
     """Word the subject of a mail, on one line."""
     with translation.override(settings.LANGUAGE_CODE):
         return _cut(f"[Postern] {_headline(body)}", LONGEST_SUBJECT)
@@ -31,13 +31,13 @@ def mail_text(body: dict[str, Any]) -> str:
         if len(entries) == 1:
             return render_to_string("notifications/alert.txt", _context(entries[0]))
         context = {"headline": _headline(body), "entries": [_context(entry) for entry in entries]}
-        return render_to_string("notifications/alerts.txt", {**context, "page": page_of(body)})
+        return render_to_string("notifications/alerts.txt", {**context, "page": alert_url(body)})
 
 
-def short_text(body: dict[str, Any]) -> str:
+def sms_text(body: dict[str, Any]) -> str:
     """Word an SMS: one line, cut to what gateways take; the link at its end stays whole."""
     with translation.override(settings.LANGUAGE_CODE):
-        link = object_page(body) or page_of(body)
+        link = subject_url(body) or alert_url(body)
         end = f" {link}" if link else ""
         return _cut(f"Postern: {_headline(body)}", LONGEST_SMS - len(end)) + end
 
@@ -48,12 +48,12 @@ def _context(body: dict[str, Any]) -> dict[str, Any]:
         "headline": _headline(body),
         "details": {name: on_one_line(str(value)) for name, value in (body.get("detail") or {}).items()},
         "note": fill(body.get("note") or "", {}),
-        "page": page_of(body),
-        "object_page": object_page(body),
+        "page": alert_url(body),
+        "object_page": subject_url(body),
     }
 
 
-def page_of(body: dict[str, Any]) -> str:
+def alert_url(body: dict[str, Any]) -> str:
     """Return the address of the alert's page, or of the list of several; what is told without the database has none."""
     if body.get("type") == SEVERAL:
         return absolute(reverse("admin:notifications_alert_changelist"))
@@ -62,7 +62,7 @@ def page_of(body: dict[str, Any]) -> str:
     return absolute(reverse("admin:notifications_alert_change", args=[body["id"]]))
 
 
-def object_page(body: dict[str, Any]) -> str:
+def subject_url(body: dict[str, Any]) -> str:
     """Return the address of what the alert is about, where that has a page."""
     return absolute(body.get("page") or "")
 

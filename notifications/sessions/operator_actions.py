@@ -11,9 +11,9 @@ from django.db.models.functions import Now
 from config.common.sql import among_numbers
 from notifications.errors import WrongStatus
 from notifications.models import RepeatSession, SessionStep
-from notifications.sessions.exhaustion import settle_exhausted
-from notifications.sessions.lifecycle import saved
-from notifications.sessions.order import announce
+from notifications.sessions.exhaustion import close_exhausted_alerts
+from notifications.sessions.lifecycle import saved_columns
+from notifications.sessions.order import wake_scheduler
 from notifications.sessions.presentation import get_session
 from notifications.sessions.timeline import write_steps
 
@@ -26,7 +26,7 @@ FIRST, LAST = datetime(1000, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 def repeat_now(*, session_ids: Collection[int], actor: str) -> int:
     """Let saved sessions be due at once, in their order; return how many there were."""
     moved = _move(session_ids, Now(), detail=f"{actor}: now")
-    announce(seconds=0.0)
+    wake_scheduler(seconds=0.0)
     return moved
 
 
@@ -36,7 +36,7 @@ def shift_sessions(*, session_ids: Collection[int], seconds: float, actor: str) 
     movable = {"due_at__range": (FIRST - shift, LAST - shift)}
     moved = _move(session_ids, F("due_at") + shift, detail=f"{actor}: {seconds:+g} s", **movable)
     if seconds < 0:
-        announce(seconds=0.0)
+        wake_scheduler(seconds=0.0)
     return moved
 
 
@@ -45,11 +45,11 @@ def revive_sessions(*, session_ids: Collection[int], actor: str) -> int:
     with transaction.atomic():
         held = _hold(session_ids, Status.EXHAUSTED)
         for row in held:
-            fresh = {**saved(Now()), "repeats": 0, "change": F("change") + 1}
+            fresh = {**saved_columns(Now()), "repeats": 0, "change": F("change") + 1}
             RepeatSession.objects.filter(pk=row.pk).update(**fresh)
         _note(held, What.REVIVED, actor)
-        settle_exhausted({row.theme_id for row in held})
-        announce(seconds=0.0)
+        close_exhausted_alerts({row.theme_id for row in held})
+        wake_scheduler(seconds=0.0)
     return len(held)
 
 

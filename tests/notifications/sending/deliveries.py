@@ -12,7 +12,7 @@ from notifications.models import Delivery, Endpoint
 from notifications.sending.claims import Claim, Claimer
 from notifications.sending.outcomes import Outcome, record_outcomes
 from notifications.sending.webhook import Answer
-from notifications.services.deliveries import Owed, owe
+from notifications.services.deliveries import NewDelivery, enqueue_deliveries
 
 SECRET = "whsec_" + base64.b64encode(bytes(32)).decode()
 
@@ -21,12 +21,12 @@ def make_endpoint(url: str = "http://127.0.0.1:9/hook", **fields: Any) -> Endpoi
     return Endpoint.objects.create(url=url, secret=encrypt(SECRET.encode()), **fields)
 
 
-def owe_state(endpoint: Endpoint, subject: str = "thing/1", data: int = 1, **fields: Any) -> Delivery:
+def enqueue_state(endpoint: Endpoint, subject: str = "thing/1", data: int = 1, **fields: Any) -> Delivery:
     """Owe a message about the state of something that no app judges."""
     family = fields.pop("family", Delivery.Family.STATE)
     body = {"version": 1, "type": "thing.changed", "subject": subject, "data": data}
-    owed = Owed(endpoint.pk, "thing.changed", family, subject, body, **fields)
-    return Delivery.objects.get(pk=owe([owed])[0])
+    owed = NewDelivery(endpoint.pk, "thing.changed", family, subject, body, **fields)
+    return Delivery.objects.get(pk=enqueue_deliveries([owed])[0])
 
 
 def claim(limit: int = 100) -> list[Claim]:

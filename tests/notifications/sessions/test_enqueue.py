@@ -11,11 +11,11 @@ from config.common.correlation import correlated
 from config.common.errors import Invalid
 from notifications.errors import SessionTooLong
 from notifications.models import RepeatSession, SessionRecord
-from notifications.sessions import remembering
-from notifications.sessions.claims import claim_due, look
+from notifications.sessions import enqueue
+from notifications.sessions.claims import claim_due, find_nearest_times
+from notifications.sessions.enqueue import enqueue_session, enqueue_sessions
 from notifications.sessions.lifecycle import create_session
 from notifications.sessions.records import read_records
-from notifications.sessions.remembering import remember, remember_many
 from tests.notifications.sessions.themes import pass_time, theme
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
@@ -25,7 +25,7 @@ class TestRemember:
     def test_is_a_session_that_was_created_and_saved(self) -> None:
         theme(delay=30)
         with correlated("the-chain"):
-            session = RepeatSession.objects.get(pk=remember(theme=7, records=[{"a": "ё"}, 2]))
+            session = RepeatSession.objects.get(pk=enqueue_session(theme=7, records=[{"a": "ё"}, 2]))
         assert (session.status, session.change, session.repeats, session.record_count) == ("saved", 1, 0, 2)
         assert (session.length, session.correlation_id) == (len('[{"a":"ё"},2]'.encode()), "the-chain")
         assert read_records([session.pk]) == {session.pk: [{"a": "ё"}, 2]}
@@ -33,14 +33,14 @@ class TestRemember:
 
     def test_takes_a_delay_of_its_own_and_no_records(self) -> None:
         theme(delay=30)
-        session = RepeatSession.objects.get(pk=remember(theme=7, records=[], delay=0))
+        session = RepeatSession.objects.get(pk=enqueue_session(theme=7, records=[], delay=0))
         assert (session.record_count, session.length) == (0, 2)
         assert session.due_at <= timezone.now()
 
     def test_ends_with_the_transaction_around_it(self) -> None:
         theme()
         with transaction.atomic():
-            remember(theme=7, records=[1])
+            enqueue_session(theme=7, records=[1])
             transaction.set_rollback(True)
         assert not RepeatSession.objects.exists()
 
@@ -48,17 +48,17 @@ class TestRemember:
     def test_a_delay_without_end_is_an_error(self, delay: float) -> None:
         theme()
         with pytest.raises((OverflowError, ValueError)):
-            remember(theme=7, records=[], delay=delay)
+            enqueue_session(theme=7, records=[], delay=delay)
 
     def test_an_unknown_theme_is_invalid(self) -> None:
         with pytest.raises(Invalid):
-            remember(theme=7, records=[])
+            enqueue_session(theme=7, records=[])
 
     @pytest.mark.parametrize("records", ["text", {"a": 1}, [object()]])
     def test_what_is_no_list_of_json_is_invalid(self, records: Any) -> None:
         theme()
         with pytest.raises(Invalid):
-            remember(theme=7, records=records)
+            enqueue_session(theme=7, records=records)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -93,7 +93,7 @@ class TestRememberTogether:
 def save(theme: int, records: list[Any]) -> int:
     try:
         with correlated(f"chain-of-{records}"):
-            return remember(theme=theme, records=records)
+            return enqueue_session(theme=theme, records=records)
     finally:
         connection.close()
 
@@ -101,21 +101,21 @@ def save(theme: int, records: list[Any]) -> int:
 def slow_trips(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Make each round trip last long enough for others to come; return how many sessions each had."""
     sizes: list[int] = []
-    insert = remembering._insert
+    insert = enqueue._insert
 
     def insert_slowly(sessions: Any) -> Any:
         sizes.append(len(sessions))
         time.sleep(0.05)
         return insert(sessions)
 
-    monkeypatch.setattr(remembering, "_insert", insert_slowly)
+    monkeypatch.setattr(enqueue, "_insert", insert_slowly)
     return sizes
 
 
 class TestRememberMany:
     def test_keeps_the_order(self) -> None:
         theme()
-        ids = remember_many(theme=7, sessions=[[n, n] for n in range(30)], delay=0)
+        ids = enqueue_sessions(theme=7, sessions=[[n, n] for n in range(30)], delay=0)
         assert ids == sorted(ids)
         numbers = list(RepeatSession.objects.order_by("pk").values_list("save_number", flat=True))
         assert numbers == sorted(numbers)
@@ -124,38 +124,38 @@ class TestRememberMany:
     def test_is_all_or_none(self) -> None:
         theme(length_limit=10)
         with pytest.raises(SessionTooLong):
-            remember_many(theme=7, sessions=[[1], ["x" * 20], [3]])
+            enqueue_sessions(theme=7, sessions=[[1], ["x" * 20], [3]])
         assert not RepeatSession.objects.exists()
         assert not SessionRecord.objects.exists()
 
     def test_none_is_nothing(self) -> None:
-        assert remember_many(theme=7, sessions=[]) == []
+        assert enqueue_sessions(theme=7, sessions=[]) == []
 
 
 class TestLook:
     def test_nothing_is_due_while_there_is_nothing(self) -> None:
-        assert look().nearest is None
+        assert find_nearest_times().nearest is None
 
     def test_tells_the_nearest_of_both_kinds(self) -> None:
         theme(timeout=20)
         for delay in (50, 10, 30):
-            remember(theme=7, records=[], delay=delay)
+            enqueue_session(theme=7, records=[], delay=delay)
         create_session(theme=7, records=[])
-        seen = look()
+        seen = find_nearest_times()
         # SQLite counts days, and is off by some microseconds.
         assert 9 < seen.repeat < 10.001
         assert 19 < seen.lapse < 20.001
         assert seen.nearest == seen.repeat
         pass_time(11)
-        assert look().repeat < 0
+        assert find_nearest_times().repeat < 0
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="about PostgreSQL's planner")
 class TestCost:
     def test_a_claim_and_a_look_read_the_index_not_the_table(self) -> None:
         theme()
-        remember_many(theme=7, sessions=[[n] for n in range(3000)], delay=3600)
-        remember_many(theme=7, sessions=[[n] for n in range(20)], delay=0)
+        enqueue_sessions(theme=7, sessions=[[n] for n in range(3000)], delay=3600)
+        enqueue_sessions(theme=7, sessions=[[n] for n in range(20)], delay=0)
         statements: list[tuple[str, Any]] = []
 
         def note(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
@@ -166,7 +166,7 @@ class TestCost:
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE notifications_repeatsession")
             with connection.execute_wrapper(note):
-                look()
+                find_nearest_times()
                 claim_due(8)
             plans = []
             for sql, params in statements:

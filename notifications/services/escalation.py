@@ -13,8 +13,8 @@ from django.db.models.functions import Now
 
 from config.common.leases import LeaseLost, claim, finish
 from notifications.models import Alert, Rung
-from notifications.services.alert_messages import RAISED, owe_alert
-from notifications.services.ladder import active_rungs, find_endpoints
+from notifications.services.alert_messages import RAISED, enqueue_alert_messages
+from notifications.services.ladder import ensure_endpoints, lock_active_rungs
 
 LEASE = timedelta(seconds=60)
 BATCH = 50
@@ -24,7 +24,7 @@ NOBODY_YET = timedelta(minutes=5)
 log = structlog.get_logger(__name__)
 
 
-def climb_once() -> bool:
+def escalate_once() -> bool:
     """Tell the rungs that are due; return whether there were any. An idle look costs one read."""
     if not Alert.objects.filter(due_at__lte=Now()).exists():
         return False
@@ -42,12 +42,12 @@ def _climb(alert: Alert) -> None:
     """Tell what is due and set the time of the next rung. Rungs, endpoints and the alert are locked in this order."""
     assert alert.due_at is not None
     now = alert.due_at - LEASE  # the database's time of the claim
-    rungs = active_rungs(after=alert.told_after)
+    rungs = lock_active_rungs(after=alert.told_after)
     if alert.muted_until is not None and now < alert.muted_until:
         finish(alert, due_at=alert.muted_until if rungs else None)
         return
     reached = [rung for rung in rungs if alert.first_at + timedelta(seconds=rung.after_seconds) <= now]
-    endpoints = find_endpoints(reached)
+    endpoints = ensure_endpoints(reached)
     due_at = _next(alert, rungs[len(reached) :])
     if reached and not endpoints:
         # These rungs are not told: whoever gets an address meanwhile is told by them yet.
@@ -55,7 +55,7 @@ def _climb(alert: Alert) -> None:
         finish(alert, due_at=now + NOBODY_YET if due_at is None else min(due_at, now + NOBODY_YET))
         return
     finish(alert, told_after=reached[-1].after_seconds if reached else alert.told_after, due_at=due_at)
-    owe_alert(alert, RAISED, endpoints)
+    enqueue_alert_messages(alert, RAISED, endpoints)
 
 
 def _next(alert: Alert, rest: Sequence[Rung]) -> datetime | None:

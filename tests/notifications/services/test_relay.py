@@ -12,7 +12,7 @@ from notifications.followers import Following
 from notifications.models import Alert, Event, Follower, Incident
 from notifications.services.incidents import dismiss_incident, retry_incident
 from notifications.services.relay import ATTEMPTS, relay_once
-from tests.notifications.facts import tell
+from tests.notifications.recorded_events import record_numbered_events
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
@@ -46,7 +46,7 @@ class TestRelayOnce:
     def test_hands_over_in_order_and_moves_on(self, following: Register) -> None:
         seen: list[int | None] = []
         listener = following(lambda events: seen.extend(event.position for event in events))
-        tell(3)
+        record_numbered_events(3)
         assert relay_once(listener) is False, "that was all"
         assert relay_once(listener) is False
         assert seen == [1, 2, 3]
@@ -55,7 +55,7 @@ class TestRelayOnce:
     def test_reads_in_batches(self, following: Register) -> None:
         sizes: list[int] = []
         listener = following(lambda events: sizes.append(len(events)), batch=2)
-        tell(5)
+        record_numbered_events(5)
         relay_until_idle(listener)
         assert sizes == [2, 2, 1]
 
@@ -65,7 +65,7 @@ class TestRelayOnce:
             raise ValueError("after the effect")
 
         listener = following(fail_at_the_end)
-        tell(1)
+        record_numbered_events(1)
         relay_once(listener)
         assert not ChangeRecord.objects.exists()
         assert (Follower.objects.get().position, Follower.objects.get().failures) == (0, 1)
@@ -80,7 +80,7 @@ class TestRelayOnce:
             write_down(events)
 
         listener = following(choke_on_two)
-        tell(4)
+        record_numbered_events(4)
         relay_until_idle(listener)
         assert list(ChangeRecord.objects.order_by("id").values_list("object_id", flat=True)) == [
             "1",
@@ -107,7 +107,7 @@ class TestRelayOnce:
             taken.extend(numbers)
 
         listener = following(choke)
-        tell(200)
+        record_numbered_events(200)
         pauses = relay_until_idle(listener)
         assert sorted(taken) == [n for n in range(1, 201) if n != bad], "each good one is committed once"
         assert sum(calls) <= 3 * 200 + ATTEMPTS
@@ -122,7 +122,7 @@ class TestRelayOnce:
             seen.append(events[0].payload["n"])
 
         listener = following(take_one)
-        tell(6)
+        record_numbered_events(6)
         pauses = relay_until_idle(listener)
         assert (seen, Follower.objects.get().last_error) == ([1, 2, 3, 4, 5, 6], "")
         assert pauses == 0
@@ -136,7 +136,7 @@ class TestRelayOnce:
                 raise ValueError("bad")
 
         listener = following(choke_on_four)
-        tell(4)
+        record_numbered_events(4)
         relay_once(listener)
         assert (len(held), all(held)) == (5, True)
 
@@ -148,7 +148,7 @@ class TestRelayOnce:
             raise reason
 
         listener = following(wait)
-        tell(1)
+        record_numbered_events(1)
         for _ in range(ATTEMPTS + 2):
             Follower.objects.update(due_at=Now())
             relay_once(listener)
@@ -161,7 +161,7 @@ class TestRelayOnce:
             Follower.objects.update(fence=99)
 
         listener = following(be_overtaken)
-        tell(1)
+        record_numbered_events(1)
         assert relay_once(listener) is False
         assert Follower.objects.get().position == 0
         assert not ChangeRecord.objects.exists()
@@ -171,14 +171,14 @@ class TestRelayOnce:
 
         inside: list[bool] = []
         listener = following(lambda events: inside.append(connection.in_atomic_block), outside=True)
-        tell(1)
+        record_numbered_events(1)
         relay_once(listener)
         assert inside == [False]
         assert Follower.objects.get().position == 1
 
     def test_an_idle_look_writes_nothing(self, following: Register, django_assert_num_queries: Any) -> None:
         listener = following(write_down)
-        tell(1)
+        record_numbered_events(1)
         relay_until_idle(listener)
         with django_assert_num_queries(1):
             assert relay_once(listener) is False
@@ -194,7 +194,7 @@ class TestIncidents:
             write_down(events)
 
         listener = following(handle)
-        tell(1)
+        record_numbered_events(1)
         relay_until_idle(listener)
         return Incident.objects.get(), mood
 

@@ -13,15 +13,15 @@ from config.engines.publisher import NotPublished, Publisher
 from config.records.services.upkeep import delete_in_batches
 from notifications.errors import NotSentAgain, ParkedMessageDecided, ParkedMessageNotFound
 from notifications.models import MessageFailure, ParkedMessage
-from notifications.services.alerts import heal
-from notifications.services.poison import FORGOTTEN_AFTER, FULL, PARKED, has_room, queue_subject
+from notifications.services.alerts import close_alert
+from notifications.services.poison import FORGOTTEN_AFTER, FULL, PARKED, can_park, queue_subject
 
 PUBLISHED_WITHIN = 3.0
 
 _publisher = Publisher()
 
 
-def resend_parked(*, message_id: int, actor: str) -> None:
+def resend_parked_message(*, message_id: int, actor: str) -> None:
     """Put a parked message back into its queue, at the end, with its tries forgotten.
 
     First sent and then marked: dying in between sends it twice, which its consumer is used to; never not at all.
@@ -42,18 +42,18 @@ def resend_parked(*, message_id: int, actor: str) -> None:
     _decide(parked, ParkedMessage.Status.RESENT, actor)
 
 
-def discard_parked(*, message_id: int, actor: str, reason: str) -> None:
+def discard_parked_message(*, message_id: int, actor: str, reason: str) -> None:
     """Give a parked message up; who and why stay on the row until it is forgotten."""
     _decide(_get_undecided(message_id), ParkedMessage.Status.DISCARDED, actor, reason)
 
 
-def has_parked(subject: str) -> bool:
+def has_parked_messages(subject: str) -> bool:
     """Say whether messages of the queue that an alert is about still wait for a decision."""
     queue = subject.partition("/")[2]
     return ParkedMessage.objects.filter(queue=queue, status=ParkedMessage.Status.PARKED).exists()
 
 
-def forget_old_parked() -> None:
+def expire_parked_messages() -> None:
     """Delete what was decided more than `RETENTION_DAYS` ago, and counts of messages that left in another way."""
     decided_before = timezone.now() - timedelta(days=settings.RETENTION_DAYS)
     delete_in_batches(ParkedMessage.objects.filter(decided_at__lt=decided_before))
@@ -79,6 +79,6 @@ def _decide(parked: ParkedMessage, status: ParkedMessage.Status, actor: str, rea
         if not decided:
             raise ParkedMessageDecided
         if not open_rows.exists():
-            heal(PARKED, queue_subject(parked.queue))
-        if has_room(parked.queue):
-            heal(FULL, queue_subject(parked.queue))
+            close_alert(PARKED, queue_subject(parked.queue))
+        if can_park(parked.queue):
+            close_alert(FULL, queue_subject(parked.queue))

@@ -3,20 +3,20 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
-Question: TypeAlias = tuple[int, int, str]
+PendingDelivery: TypeAlias = tuple[int, int, str]
 """A delivery: its id, its endpoint, its subject."""
 
-Judge: TypeAlias = Callable[[Sequence[Question]], dict[int, str]]
+RelevanceCheck: TypeAlias = Callable[[Sequence[PendingDelivery]], dict[int, str]]
 """Return, by id, why a delivery is not wanted any more; what the judge knows nothing of it leaves out."""
 
-_judges: list[Judge] = []
+_judges: list[RelevanceCheck] = []
 
 
-def judge_wanted(judge: Judge) -> None:
+def register_relevance_check(judge: RelevanceCheck) -> None:
     _judges.append(judge)
 
 
-def unwanted(questions: Iterable[Question]) -> dict[int, str]:
+def find_cancel_reasons(questions: Iterable[PendingDelivery]) -> dict[int, str]:
     """Return, by id, why deliveries are not to be sent any more."""
     asked = list(questions)
     reasons: dict[int, str] = {}

@@ -3,13 +3,13 @@
 from django.utils import timezone
 
 from notifications.models import Event
-from notifications.services.events import Fact, record_events
+from notifications.services.events import NewEvent, record_events
 from notifications.services.sequencer import stamp_once
 
 
-def tell(count: int = 1, *, subject: str = "door", type: str = "test.happened") -> list[Event]:
+def record_numbered_events(count: int = 1, *, subject: str = "door", type: str = "test.happened") -> list[Event]:
     """Record facts numbered from one and stamp them."""
-    facts = [Fact(type=type, subject=subject, at=timezone.now(), payload={"n": n + 1}) for n in range(count)]
+    facts = [NewEvent(type=type, subject=subject, at=timezone.now(), payload={"n": n + 1}) for n in range(count)]
     record_events(facts)
     while stamp_once():
         pass
