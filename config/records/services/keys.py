@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Model
@@ -21,6 +22,7 @@ from config.records.services.changes import (
     snapshot,
     track,
 )
+from config.records.services.once import claim_form
 
 KIND = "key"
 
@@ -54,6 +56,15 @@ def create_key(
         )
         _record(key, ChangeRecord.Action.CREATED, before=None, actor=actor)
     return key, made.text
+
+
+def create_key_once(
+    *, form_id: UUID, name: str, scopes: list[str], expires_at: datetime | None, actor: str
+) -> tuple[AccessKey, str]:
+    """Create a service key from a form of the admin: sent twice (a double click, a reload) it makes one key."""
+    with transaction.atomic():
+        claim_form(form_id, purpose="key-form")
+        return create_key(name=name, kind=AccessKey.Kind.SERVICE, scopes=scopes, expires_at=expires_at, actor=actor)
 
 
 def end_key(*, key: AccessKey, actor: str) -> None:

@@ -1,15 +1,15 @@
 """What the hourly and daily upkeep deletes of the shared tables."""
 
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.conf import settings
 from django.contrib.admin.models import LogEntry as AdminLogEntry
 from django.contrib.sessions.models import Session
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
+from config.common.batches import delete_in_batches
 from config.common.sql import among_numbers
 from config.records.idempotency import KEPT_FOR
 from config.records.models import ChangeRecord, IdempotencyRecord, LogEntry, SignInAttempt
@@ -66,15 +66,3 @@ def _delete_changes(pks: list[int]) -> int:
     locked = list(rows.values_list("pk", flat=True))
     deleted, _ = free.filter(pk__in=among_numbers(locked)).delete()
     return deleted
-
-
-def delete_in_batches(rows: "QuerySet[Any]", order: str = "pk") -> int:
-    """Delete in short transactions, so that nobody waits for a large one."""
-    total = 0
-    while True:
-        chosen = list(rows.order_by(order).values_list("pk", flat=True)[:BATCH])
-        # The condition once more: what has been taken up again since it was chosen stays.
-        deleted, _ = rows.filter(pk__in=chosen).delete()
-        total += deleted
-        if len(chosen) < BATCH:
-            return total
