@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from bench.figure import Figure, save
-from bench.setting import set_up
+from bench.fresh_database import set_up
 
 MODULES = ("ingest", "rest", "growth", "lists", "deliveries", "exchange", "sessions", "workflows", "coordination")
 

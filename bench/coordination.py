@@ -22,8 +22,8 @@ from django.utils import timezone
 
 from bench import relay
 from bench.figure import Figure, compare
+from bench.fresh_database import NAME
 from bench.ingest import wait_for
-from bench.setting import NAME
 from config.common.orphans import die_with_parent
 from config.engines.amqp import connect
 from processes.coordination.entities import DUMMY_ITEM, Op

@@ -27,7 +27,7 @@ from SpiffWorkflow.bpmn.parser import BpmnParser
 from SpiffWorkflow.bpmn.serializer import BpmnWorkflowSerializer
 from SpiffWorkflow.util.task import TaskState
 
-from bench.databases import copies, use
+from bench.database_copies import copies, use
 from bench.figure import ROUNDS, Figure, compare, report, seconds
 from processes.workflows.engine.definition import Definition
 from processes.workflows.engine.reading import read_definition

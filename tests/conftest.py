@@ -15,7 +15,7 @@ from django.utils import translation
 
 from config.common.ring import answer_rings
 from config.records import refusals
-from tests.emptying import empty_databases
+from tests.database_cleanup import empty_databases
 from tests.faults.product import ensure_migrated
 from tests.settings import DATABASES
 

@@ -14,9 +14,9 @@ from redis.backoff import NoBackoff
 from redis.exceptions import AuthenticationError, ConnectionError
 from redis.retry import Retry
 
-from tests.faults.patience import eventually
+from tests.faults.wait import wait_until
 from tests.servers.packages import get_program
-from tests.servers.private import HOST, find_free_port
+from tests.servers.private_server import HOST, find_free_port
 
 COMPOSE = Path(__file__).resolve().parents[1] / "compose.yaml"
 SERVICES: dict[str, Any] = yaml.safe_load(COMPOSE.read_text())["services"]
@@ -67,7 +67,7 @@ class TestRedis:
         environment = {"PATH": "/usr/bin:/bin", "REDIS_PASSWORD": "secret"}
         with subprocess.Popen(["sh", "-c", line], env=environment, stdout=subprocess.DEVNULL) as process:
             try:
-                assert eventually(lambda: ask(port, "secret") == "PONG", 30)
+                assert wait_until(lambda: ask(port, "secret") == "PONG", 30)
                 assert ask(port, None) == "NOAUTH"
             finally:
                 process.terminate()

@@ -4,7 +4,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import DESKTOP, PHONE, Open, sign_in
 from tests.browser.watch import sideways
-from tests.faults.patience import eventually
+from tests.faults.wait import wait_until
 
 PAGES = (
     "/admin/",
@@ -70,7 +70,7 @@ class TestEveryPage:
             for window in (DESKTOP, PHONE):
                 page.set_viewport_size(window)
                 # A chart follows a moment after its window.
-                if not eventually(lambda: sideways(page) <= 0, 2):
+                if not wait_until(lambda: sideways(page) <= 0, 2):
                     too_wide.append((path, window["width"]))
         assert too_wide == []
 

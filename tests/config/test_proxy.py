@@ -15,8 +15,8 @@ from websockets.sync.client import connect
 from websockets.typing import Origin
 
 from tests.conftest import ServerAddresses
-from tests.faults.patience import eventually
 from tests.faults.product import Product, migrated_database
+from tests.faults.wait import wait_until
 from tests.servers.nginx import NAME, NginxServer
 
 PASSWORD = "correct-horse-battery"
@@ -67,7 +67,7 @@ def behind(servers: ServerAddresses, tmp_path_factory: pytest.TempPathFactory) -
         product.prepare()
         product.process = product.spawn("run_web", log=folder / "up.log")
         try:
-            assert eventually(lambda: product.get("/healthz")[0] == 200, 60), product.read_log()
+            assert wait_until(lambda: product.get("/healthz")[0] == 200, 60), product.read_log()
             with nginx:
                 yield Behind(nginx, product)
         finally:

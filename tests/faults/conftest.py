@@ -7,7 +7,7 @@ import pytest
 
 from tests.servers.clickhouse import ClickHouseServer
 from tests.servers.postgres import PostgresServer
-from tests.servers.private import PrivateServer
+from tests.servers.private_server import PrivateServer
 from tests.servers.rabbitmq import RabbitMQServer
 from tests.servers.redis import RedisServer
 

@@ -18,9 +18,9 @@ from urllib.parse import urlencode
 import psycopg
 
 from config.common.orphans import die_with_parent
-from tests.faults.nursery import Child, Nursery
-from tests.faults.patience import eventually
-from tests.servers.private import HOST, PrivateServer, find_free_port
+from tests.faults.forkserver import ForkedProcess, ForkServer
+from tests.faults.wait import wait_until
+from tests.servers.private_server import HOST, PrivateServer, find_free_port
 from tests.settings import MIGRATED
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,8 +38,8 @@ class Product:
             "PORT": str(self.port),
             **variables,
         }
-        self.process: subprocess.Popen[bytes] | Child | None = None
-        self._nursery: Nursery | None = None
+        self.process: subprocess.Popen[bytes] | ForkedProcess | None = None
+        self._nursery: ForkServer | None = None
 
     def manage(self, *arguments: str, variables: Mapping[str, str] = {}) -> subprocess.CompletedProcess[str]:  # noqa: B006
         """Run a command to its end."""
@@ -59,7 +59,7 @@ class Product:
     def start(self, *arguments: str, seconds: float = 60) -> None:
         """Start `manage.py up` and wait until it serves."""
         self.process = self.spawn("up", *arguments, log=self.folder / "up.log")
-        assert eventually(lambda: self.get("/healthz")[0] == 200, seconds), self.read_log()
+        assert wait_until(lambda: self.get("/healthz")[0] == 200, seconds), self.read_log()
 
     def ensure_started(self) -> None:
         if self.process is None or self.process.poll() is not None:
@@ -70,11 +70,11 @@ class Product:
         log = self.folder / f"{arguments[0]}.log"
         assert self.bear(*arguments, log=log).wait() == 0, log.read_text()
 
-    def bear(self, *arguments: str, log: Path) -> Child:
+    def bear(self, *arguments: str, log: Path) -> ForkedProcess:
         """Start a command as a fork of what is loaded with the present variables."""
         if self._nursery is None or self._nursery.environment != self.environment:
             self.close()
-            self._nursery = Nursery(self.environment, self.folder)
+            self._nursery = ForkServer(self.environment, self.folder)
         return self._nursery.bear(arguments, log)
 
     def close(self) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.faults.line import Line
-from tests.faults.patience import eventually
+from tests.faults.process_group import ProcessGroup
 from tests.faults.product import migrated_database
+from tests.faults.wait import wait_until
 from tests.sensors.amqp import Broker, broker
 
 __all__ = ["broker"]
@@ -22,10 +22,10 @@ STANDSTILL = 8.0
 
 
 @pytest.fixture
-def line(tmp_path: Path, servers: Any, broker: Broker) -> Iterator[Line]:
+def line(tmp_path: Path, servers: Any, broker: Broker) -> Iterator[ProcessGroup]:
     """Two consumers with small batches, a scheduler, and two sensors that may be silent for five seconds."""
     with migrated_database(servers.database) as database:
-        made = Line(tmp_path, DATABASE_URL=database, AMQP_URL=servers.amqp, INGEST_BATCH="10")
+        made = ProcessGroup(tmp_path, DATABASE_URL=database, AMQP_URL=servers.amqp, INGEST_BATCH="10")
         made.register(["talker", "silent"], timeout=TIMEOUT.seconds)
         made.start("scheduler", "run_scheduler")
         for name in CONSUMERS:
@@ -41,52 +41,55 @@ def speak(broker: Broker, seconds: float, *, until: Callable[[], object] = lambd
         broker.send({"sensor_id": "talker", "data": 1}, delivery_mode=2)
         return until()
 
-    return eventually(say_and_look, seconds)
+    return wait_until(say_and_look, seconds)
 
 
-def seen(line: Line) -> dict[str, datetime]:
+def seen(line: ProcessGroup) -> dict[str, datetime]:
     return dict(line.rows("SELECT sensor_id, seen_at FROM sensors_sensorstate WHERE seen_at IS NOT NULL"))
 
 
-def losses(line: Line) -> list[tuple[str, datetime]]:
+def losses(line: ProcessGroup) -> list[tuple[str, datetime]]:
     return line.rows("SELECT subject, at FROM notifications_event WHERE type LIKE 'sensor.connection_%' ORDER BY id")
 
 
-def delay_of_the_newest(line: Line) -> timedelta:
+def delay_of_the_newest(line: ProcessGroup) -> timedelta:
     """Return how long after its deadline the last loss was noticed."""
     delay: timedelta = line.rows("SELECT recorded_at - at FROM notifications_event ORDER BY id DESC LIMIT 1")[0][0]
     return delay
 
 
-def are_overdue(line: Line) -> bool:
+def are_overdue(line: ProcessGroup) -> bool:
     now = line.rows("SELECT clock_timestamp()")[0][0]
     return all(now - seen_at > TIMEOUT for seen_at in seen(line).values())
 
 
-def stop(line: Line) -> None:
+def stop(line: ProcessGroup) -> None:
     for name in CONSUMERS:
         line.stop(name)
 
 
-def start(line: Line) -> None:
+def start(line: ProcessGroup) -> None:
     for name in CONSUMERS:
         line.start(name, "run_ingest")
 
 
-def pause(line: Line) -> None:
+def pause(line: ProcessGroup) -> None:
     """They keep what the broker has sent them: the queue looks empty."""
     for name in CONSUMERS:
         line.processes[name].send_signal(signal.SIGSTOP)
 
 
-def go_on(line: Line) -> None:
+def go_on(line: ProcessGroup) -> None:
     for name in CONSUMERS:
         line.processes[name].send_signal(signal.SIGCONT)
 
 
 @pytest.mark.parametrize(("stand_still", "work"), [(stop, start), (pause, go_on)], ids=["stopped", "paused"])
 def test_a_backlog_is_no_silence_and_true_silence_is_told_once_it_is_worked_off(
-    line: Line, broker: Broker, stand_still: Callable[[Line], None], work: Callable[[Line], None]
+    line: ProcessGroup,
+    broker: Broker,
+    stand_still: Callable[[ProcessGroup], None],
+    work: Callable[[ProcessGroup], None],
 ) -> None:
     assert speak(broker, 90, until=lambda: len(line.rows("SELECT FROM sensors_consumermark")) == 2), line.logs()
     broker.send({"sensor_id": "silent", "data": 1})
@@ -102,7 +105,7 @@ def test_a_backlog_is_no_silence_and_true_silence_is_told_once_it_is_worked_off(
     speak(broker, 2)
     assert losses(line) == [("sensor/silent", cut(seen(line)["silent"] + TIMEOUT))]
 
-    assert eventually(lambda: len(losses(line)) == 2, 60), "the talker has fallen silent as well"
+    assert wait_until(lambda: len(losses(line)) == 2, 60), "the talker has fallen silent as well"
     assert delay_of_the_newest(line) < timedelta(seconds=30)
 
 

@@ -17,10 +17,10 @@ import pytest
 
 from config.engines.amqp import connect
 from tests.conftest import ServerAddresses
-from tests.faults.nursery import Child
-from tests.faults.patience import eventually
+from tests.faults.forkserver import ForkedProcess
 from tests.faults.product import Product, migrated_database, own_database
-from tests.servers.private import HOST
+from tests.faults.wait import wait_until
+from tests.servers.private_server import HOST
 
 SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
 SETS = max(30, int(1500 * SCALE))
@@ -40,11 +40,11 @@ class Crowd:
         self.product = Product(folder, COORDINATION_PARALLEL="20", **variables)
         self.product.run("prepare", "--skip-checks")
         self.key = self.product.manage("create_key", "crowd", "--scope", "coordination").stdout.strip()
-        self.roles: dict[str, Child] = {}
+        self.roles: dict[str, ForkedProcess] = {}
         self.web = self.product.bear("run_web", log=folder / "web.log")
         for role in ROLES:
             self.start(role)
-        assert eventually(lambda: self.product.get("/healthz")[0] == 200, 60), (folder / "web.log").read_text()
+        assert wait_until(lambda: self.product.get("/healthz")[0] == 200, 60), (folder / "web.log").read_text()
 
     def start(self, role: str) -> None:
         log = self.product.folder / f"{role.partition('/')[0]}.log"
@@ -119,7 +119,7 @@ def test_killed_roles_lose_nothing_and_do_nothing_twice(crowd: Crowd) -> None:
         kills = kill_until(crowd, lambda: all(each.done() for each in writing))
         for each in writing:
             each.result()
-        assert eventually(lambda: crowd.rows(crowd.database, UNDER_WAY) == [(0,)], 120), logs(crowd)
+        assert wait_until(lambda: crowd.rows(crowd.database, UNDER_WAY) == [(0,)], 120), logs(crowd)
         over.set()
         looks = watching.result()
     committed, events = crowd.rows(

@@ -6,16 +6,16 @@ from functools import cache
 
 import pytest
 
-from tests.faults.coordination_world import Watcher, World
-from tests.faults.sabotage import Mode, Sabotage
+from tests.faults.coordination_scenario import Scenario, Watcher
+from tests.faults.fault_injection import FaultInjector, FaultMode
 from tests.processes.coordination.cast import DATABASES
 
 SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
 pytestmark = [pytest.mark.django_db(transaction=True, databases=DATABASES), pytest.mark.timeout(1800)]
 
 
-def run(sabotage: Sabotage, *, is_embedded: bool = False) -> Watcher:
-    world = World(sabotage, is_embedded=is_embedded)
+def run(sabotage: FaultInjector, *, is_embedded: bool = False) -> Watcher:
+    world = Scenario(sabotage, is_embedded=is_embedded)
     with sabotage.in_place(), Watcher().watching() as watcher:
         world.run()
     world.check()
@@ -25,19 +25,19 @@ def run(sabotage: Sabotage, *, is_embedded: bool = False) -> Watcher:
 
 @cache
 def count_steps() -> int:
-    sabotage = Sabotage()
+    sabotage = FaultInjector()
     run(sabotage)
     assert set(sabotage.steps) == {"commit", "send"}
     return len(sabotage.steps)
 
 
-@pytest.mark.parametrize("mode", list(Mode))
-def test_both_sides_end_equal(mode: Mode) -> None:
+@pytest.mark.parametrize("mode", list(FaultMode))
+def test_both_sides_end_equal(mode: FaultMode) -> None:
     steps = count_steps()
-    plans = range(1, steps + 1) if SCALE >= 1 else [steps * (2 * list(Mode).index(mode) + 1) // 6]
+    plans = range(1, steps + 1) if SCALE >= 1 else [steps * (2 * list(FaultMode).index(mode) + 1) // 6]
     done = looks = 0
     for at in plans:
-        sabotage = Sabotage(at, mode)
+        sabotage = FaultInjector(at, mode)
         try:
             looks += run(sabotage, is_embedded=at % 2 == 0).looks
         except BaseException as error:

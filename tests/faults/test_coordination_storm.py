@@ -11,7 +11,6 @@ import pytest
 
 from config.engines.amqp import connect
 from processes.coordination.steps import AGAIN
-from tests.faults.patience import eventually
 from tests.faults.test_coordination_killed import (
     ROLES,
     ROWS,
@@ -23,6 +22,7 @@ from tests.faults.test_coordination_killed import (
     crowd,
     logs,
 )
+from tests.faults.wait import wait_until
 
 __all__ = ["_empty_queues", "crowd"]
 pytestmark = [pytest.mark.xdist_group("amqp"), pytest.mark.timeout(3600)]
@@ -37,11 +37,11 @@ QUEUES = ("coordination.writer", "coordination.coordinator", "coordination.reade
 def test_after_a_storm_settling_takes_as_long_as_the_work(crowd: Crowd) -> None:
     began = time.monotonic()
     _write(crowd, lambda writing: None)
-    assert eventually(lambda: _is_equal(crowd), 600), logs(crowd)
+    assert wait_until(lambda: _is_equal(crowd), 600), logs(crowd)
     work = time.monotonic() - began
     _write(crowd, lambda writing: _rage(crowd, writing), seeds=(3, 4))
     began = time.monotonic()
-    assert eventually(lambda: _is_equal(crowd), 3 * work + 300), logs(crowd)
+    assert wait_until(lambda: _is_equal(crowd), 3 * work + 300), logs(crowd)
     settled = time.monotonic() - began
     print(f"{2 * SETS} change sets: the work {work:.1f} s, settled after the storm in {settled:.1f} s")
     assert settled < work + REPEATS * AGAIN.total_seconds()

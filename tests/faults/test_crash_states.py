@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from tests.faults import wrong_orders as wrong
-from tests.faults.crashes import BACK, FOLDER, FOREIGN, LOST, PART, Survey
-from tests.faults.disk import Renames
-from tests.faults.lives import FOUNDATION, LIVES, Layer, Life
+from tests.faults import faulty_file_operations as wrong
+from tests.faults.crash_survey import BACK, FOLDER, FOREIGN, LOST, PART, Survey
+from tests.faults.file_lifecycles import FOUNDATION, LIVES, Layer, Life
+from tests.faults.simulated_disk import Renames
 
 pytestmark = pytest.mark.timeout(900)
 

@@ -12,12 +12,12 @@ import psycopg
 import pytest
 from cryptography.fernet import Fernet
 
-from tests.faults.line import Line
-from tests.faults.patience import eventually
+from tests.faults.process_group import ProcessGroup
 from tests.faults.product import migrated_database
-from tests.receiver import Receiver, receiving
-from tests.servers.private import find_free_port
-from tests.smtp import mail_server
+from tests.faults.wait import wait_until
+from tests.mail_server import mail_server
+from tests.servers.private_server import find_free_port
+from tests.webhook_receiver import Receiver, run_receiver
 
 pytestmark = [pytest.mark.timeout(900)]
 
@@ -37,14 +37,14 @@ SECRET = "whsec_" + "A" * 43 + "="
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    with receiving() as receiver:
+    with run_receiver() as receiver:
         yield receiver
 
 
 @pytest.fixture
-def line(tmp_path: Path, servers: Any) -> Iterator[Line]:
+def line(tmp_path: Path, servers: Any) -> Iterator[ProcessGroup]:
     with migrated_database(servers.database) as database:
-        made = Line(
+        made = ProcessGroup(
             tmp_path,
             DATABASE_URL=database,
             FIELD_KEYS=KEY,
@@ -62,7 +62,7 @@ KEY = Fernet.generate_key().decode()
 class Owing:
     """Clients at a receiver, each with sensors of its own, and messages owed to them in order."""
 
-    def __init__(self, line: Line, receiver: Receiver) -> None:
+    def __init__(self, line: ProcessGroup, receiver: Receiver) -> None:
         self._line, self._receiver = line, receiver
 
     def client(self, path: str) -> int:
@@ -91,17 +91,17 @@ class Owing:
         self._line.product.run("shell", "-c", f"exec(open({str(file)!r}).read())")
 
 
-def statuses(line: Line, endpoint: int) -> Counter[str]:
+def statuses(line: ProcessGroup, endpoint: int) -> Counter[str]:
     rows = line.rows(f"SELECT status FROM notifications_delivery WHERE endpoint_id = {endpoint}")
     return Counter(status for (status,) in rows)
 
 
-def is_over(line: Line) -> bool:
+def is_over(line: ProcessGroup) -> bool:
     [(left,)] = line.rows("SELECT count(*) FROM notifications_delivery WHERE status = 'pending'")
     return bool(left == 0)
 
 
-def check_what_was_received(line: Line, receiver: Receiver) -> None:
+def check_what_was_received(line: ProcessGroup, receiver: Receiver) -> None:
     """What is delivered was taken, under one id; what else was taken lost its answer on the way."""
     delivered = set(numbers_of(line, "status = 'delivered'"))
     taken = Counter(call.id for call in receiver.taken())
@@ -113,12 +113,12 @@ def check_what_was_received(line: Line, receiver: Receiver) -> None:
     assert set(taken) - delivered <= set(numbers_of(line, "status <> 'delivered'"))
 
 
-def numbers_of(line: Line, those: str = "true") -> dict[str, int]:
+def numbers_of(line: ProcessGroup, those: str = "true") -> dict[str, int]:
     """Return the numbers of deliveries by the ids that receivers see."""
     return dict(line.rows(f"SELECT message_id::text, id FROM notifications_delivery WHERE {those}"))
 
 
-def check_order(line: Line, receiver: Receiver) -> None:
+def check_order(line: ProcessGroup, receiver: Receiver) -> None:
     """The messages about one thing to one client came in the order in which they were owed."""
     by_thing, numbers = defaultdict(list), numbers_of(line)
     for call in receiver.taken():
@@ -127,7 +127,7 @@ def check_order(line: Line, receiver: Receiver) -> None:
         assert ids == sorted(ids)
 
 
-def test_every_kind_of_receiver_ends_as_it_should(line: Line, receiver: Receiver) -> None:
+def test_every_kind_of_receiver_ends_as_it_should(line: ProcessGroup, receiver: Receiver) -> None:
     owing = Owing(line, receiver)
     endpoints = {kind: owing.client(f"/{kind}/a") for kind in [*GOOD, *BAD, *WORST]}
     gone = owing.client("/410/a")
@@ -139,7 +139,7 @@ def test_every_kind_of_receiver_ends_as_it_should(line: Line, receiver: Receiver
     owing.owe({**wanted, gone: [f"thing/gone-{n}" for n in range(5)]}, 1)
     line.start("one", "run_scheduler")
     line.start("two", "run_scheduler")
-    assert eventually(lambda: all(set(statuses(line, endpoints[kind])) == {"delivered"} for kind in GOOD), PATIENCE)
+    assert wait_until(lambda: all(set(statuses(line, endpoints[kind])) == {"delivered"} for kind in GOOD), PATIENCE)
     assert statuses(line, gone) == {"cancelled": 5}
     assert line.rows(f"SELECT active FROM notifications_endpoint WHERE id = {gone}") == [(False,)]
     for kind in [*BAD, *WORST]:
@@ -149,7 +149,7 @@ def test_every_kind_of_receiver_ends_as_it_should(line: Line, receiver: Receiver
     check_what_was_received(line, receiver)
 
 
-def test_senders_killed_at_random_leave_nothing_undone(line: Line, receiver: Receiver) -> None:
+def test_senders_killed_at_random_leave_nothing_undone(line: ProcessGroup, receiver: Receiver) -> None:
     owing = Owing(line, receiver)
     endpoints = [owing.client(f"/200/{n}") for n in range(10)]
     subjects = [f"thing/{n}" for n in range(SENSORS)]
@@ -163,7 +163,7 @@ def test_senders_killed_at_random_leave_nothing_undone(line: Line, receiver: Rec
             name = chance.choice(["one", "two"])
             line.kill(name)
             line.start(name, "run_scheduler")
-    assert eventually(lambda: is_over(line), PATIENCE), line.logs()
+    assert wait_until(lambda: is_over(line), PATIENCE), line.logs()
     check_what_was_received(line, receiver)
     check_order(line, receiver)
     newest = line.rows(
@@ -173,7 +173,7 @@ def test_senders_killed_at_random_leave_nothing_undone(line: Line, receiver: Rec
     assert Counter(newest) == {("delivered", str(rounds - 1)): len(endpoints) * SENSORS}
 
 
-def test_a_receiver_that_was_down_gets_only_the_newest(line: Line, receiver: Receiver) -> None:
+def test_a_receiver_that_was_down_gets_only_the_newest(line: ProcessGroup, receiver: Receiver) -> None:
     owing = Owing(line, receiver)
     endpoint = owing.client("/500/door")
     line.product.environment["DELIVERY_ATTEMPTS"] = "30"  # on a slow machine the next message may be long in coming
@@ -181,14 +181,16 @@ def test_a_receiver_that_was_down_gets_only_the_newest(line: Line, receiver: Rec
     for value in (0, 1, 0, 1):
         owing.owe({endpoint: ["thing/door"]}, value)
     receiver.status["/500/door"] = 200
-    assert eventually(lambda: is_over(line), 60)
+    assert wait_until(lambda: is_over(line), 60)
     assert [call.json["value"] for call in receiver.taken()] == [1]
     rows = line.rows("SELECT id, status, superseded_by_id FROM notifications_delivery ORDER BY id")
     assert [status for _, status, _ in rows] == ["superseded"] * 3 + ["delivered"]
     assert all(successor == following for (_, _, successor), (following, _, _) in itertools.pairwise(rows))
 
 
-def test_without_a_broker_deliveries_and_the_alert_about_it_still_go_out(line: Line, receiver: Receiver) -> None:
+def test_without_a_broker_deliveries_and_the_alert_about_it_still_go_out(
+    line: ProcessGroup, receiver: Receiver
+) -> None:
     endpoint = (owing := Owing(line, receiver)).client("/200/a")
     with mail_server() as server:
         line.product.environment |= {
@@ -198,8 +200,8 @@ def test_without_a_broker_deliveries_and_the_alert_about_it_still_go_out(line: L
         }
         line.start("one", "run_scheduler")
         owing.owe({endpoint: ["thing/1"]}, 1)
-        assert eventually(lambda: statuses(line, endpoint) == {"delivered": 1}, 30), line.logs()
-        assert eventually(lambda: bool(server.inbox), 90), line.logs()
+        assert wait_until(lambda: statuses(line, endpoint) == {"delivered": 1}, 30), line.logs()
+        assert wait_until(lambda: bool(server.inbox), 90), line.logs()
     [(to, message), *_] = server.inbox
     assert to == "ops@example.org"
     assert "RabbitMQ" in str(message["subject"])

@@ -10,9 +10,9 @@ from config.celery import QUEUE, app
 from config.common.correlation import correlated
 from config.engines.publisher import NotPublished, Publisher
 from config.runtime.processes import PROCESSES
-from tests.faults.patience import eventually
 from tests.faults.product import Product, is_running, own_database, variables_of
-from tests.servers.private import PrivateServer
+from tests.faults.wait import wait_until
+from tests.servers.private_server import PrivateServer
 
 pytestmark = pytest.mark.xdist_group("engines")
 
@@ -33,7 +33,7 @@ def installation(engines: dict[str, PrivateServer], tmp_path_factory: pytest.Tem
         product = Product(tmp_path_factory.mktemp("engines"), **variables_of(engines, database))
         told = prepare_while_the_database_is_away(product, engines["database"])
         product.start()
-        assert eventually(lambda: product.engines() == ALL_OK, 20), product.read_log()
+        assert wait_until(lambda: product.engines() == ALL_OK, 20), product.read_log()
         yield Installation(product, engines, told)
         product.kill()
 
@@ -42,7 +42,7 @@ def prepare_while_the_database_is_away(product: Product, database: PrivateServer
     log = product.folder / "prepare.log"
     database.stop()
     preparation = product.spawn("prepare", log=log)
-    assert eventually(lambda: "Waiting for the database" in log.read_text(), 20), log.read_text()
+    assert wait_until(lambda: "Waiting for the database" in log.read_text(), 20), log.read_text()
     database.start()
     assert preparation.wait(60) == 0, log.read_text()
     return log.read_text()
@@ -76,14 +76,14 @@ class TestBrokerGone:
         assert not is_published(publisher)
         broker.start()
         require_all(product)
-        assert eventually(lambda: is_published(publisher)), "the publisher has found the broker again"
+        assert wait_until(lambda: is_published(publisher)), "the publisher has found the broker again"
         publisher.close()
         assert self.does_a_task(product, broker.url), "the worker has found the broker again"
 
     def does_a_task(self, product: Product, url: str) -> bool:
         with app.connection_for_write(url) as connection, correlated("after-the-restart"):
             app.send_task("run_upkeep", args=["forget_old_answers"], connection=connection)
-        return eventually(lambda: '"correlation_id": "after-the-restart"' in product.read_log(), 20)
+        return wait_until(lambda: '"correlation_id": "after-the-restart"' in product.read_log(), 20)
 
 
 def is_published(publisher: Publisher) -> bool:
@@ -97,12 +97,12 @@ def is_published(publisher: Publisher) -> bool:
 
 def require_down(product: Product, engine: str) -> None:
     told = {**ALL_OK, engine: "down", "status": 503 if engine == "database" else 200}
-    assert eventually(lambda: product.engines() == told), (product.engines(), product.read_log()[-4000:])
+    assert wait_until(lambda: product.engines() == told), (product.engines(), product.read_log()[-4000:])
     assert product.get("/healthz") == (200, "ok")
 
 
 def require_all(product: Product) -> None:
     """A process may have ended for want of its engine; then it is back after a pause of some seconds at most."""
-    assert eventually(lambda: product.engines() == ALL_OK, 15), (product.engines(), product.read_log()[-4000:])
-    assert eventually(lambda: all(is_running(pid) for pid in product.children().values()), 15)
+    assert wait_until(lambda: product.engines() == ALL_OK, 15), (product.engines(), product.read_log()[-4000:])
+    assert wait_until(lambda: all(is_running(pid) for pid in product.children().values()), 15)
     assert set(product.children()) == {process.name for process in PROCESSES}

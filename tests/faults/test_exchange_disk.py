@@ -21,8 +21,8 @@ from messaging.models import Message
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.services.cleanup import retry_process
 from processes.exchange.services.timeouts import time_out_once
-from tests.faults.exchange_world import World
-from tests.faults.sabotage import Sabotage
+from tests.faults.exchange_scenario import Scenario
+from tests.faults.fault_injection import FaultInjector
 from tests.messaging.disk import failing
 from tests.processes.exchange.scene import Scene, move_files
 from tests.processes.exchange.states import alerts
@@ -238,8 +238,8 @@ class TestFromThenOn:
                 world.check()
                 world.close()
 
-    def run(self, name: str, folder: Path) -> World:
-        world = World(name, folder, Sabotage())
+    def run(self, name: str, folder: Path) -> Scenario:
+        world = Scenario(name, folder, FaultInjector())
         world.run()
         return world
 

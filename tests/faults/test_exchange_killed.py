@@ -18,10 +18,10 @@ from messaging.simulation.devices import Crowd, Device, Plan
 from messaging.simulation.journal import Journal
 from processes.exchange.reference.faults import Rates
 from processes.exchange.reference.ledger import count_effects, open_store, read_balances
-from tests.faults.exchange_crowd import ENTERPRISE, CallsOfNodes, Lives, ServerOfNodes, register
-from tests.faults.exchange_fleet import Fleet
+from tests.faults.exchange_clients import ENTERPRISE, CallsOfNodes, RestartingErp, ServerOfNodes, register
+from tests.faults.exchange_deployment import Deployment
 from tests.faults.product import migrated_database, variables_of
-from tests.servers.private import PrivateServer
+from tests.servers.private_server import PrivateServer
 
 pytestmark = [pytest.mark.xdist_group("engines"), pytest.mark.timeout(7200)]
 
@@ -43,12 +43,12 @@ SELECT (SELECT count(*) FROM messaging_message
 
 
 @pytest.fixture
-def fleet(engines: dict[str, PrivateServer], tmp_path: Path) -> Iterator[Fleet]:
+def fleet(engines: dict[str, PrivateServer], tmp_path: Path) -> Iterator[Deployment]:
     with migrated_database(engines["database"].url) as database:
         variables = variables_of(engines, database)
         del variables["CLICKHOUSE_URL"]
         timeouts = {f"EXCHANGE_{name}_TIMEOUT": str(PATIENCE) for name in ("STARTED", "READY")}
-        made = Fleet(tmp_path, **variables, **timeouts)
+        made = Deployment(tmp_path, **variables, **timeouts)
         made.start()
         yield made
         made.end()
@@ -57,7 +57,7 @@ def fleet(engines: dict[str, PrivateServer], tmp_path: Path) -> Iterator[Fleet]:
 class World:
     """The devices and the ERPs around the fleet, in threads of this process."""
 
-    def __init__(self, fleet: Fleet) -> None:
+    def __init__(self, fleet: Deployment) -> None:
         self.fleet = fleet
         self.journal = Journal(fleet.folder / "journal")
         keys = register(fleet.database, databases=DATABASES, devices=DEVICES)
@@ -70,7 +70,9 @@ class World:
         plan = Plan(to=databases, rate=rate, messages=MESSAGES, linger=float("inf"), threads=8)
         self._crowd = Crowd(devices, self.journal, plan)
         self.erps = [
-            Lives(id, ServerOfNodes(fleet.urls, keys[id], first=n % 2), fleet.folder / id, RATES, away=PATIENCE + 3)
+            RestartingErp(
+                id, ServerOfNodes(fleet.urls, keys[id], first=n % 2), fleet.folder / id, RATES, away=PATIENCE + 3
+            )
             for n, id in enumerate(databases)
         ]
 
@@ -170,7 +172,7 @@ def check_replies(world: World, sent: Sent) -> None:
     assert dict(rows) == {id: "processed" for id, _, _ in fetched}
 
 
-def check_rows(fleet: Fleet, sent: Sent) -> None:
+def check_rows(fleet: Deployment, sent: Sent) -> None:
     requests = fleet.rows("SELECT public_id, status FROM messaging_message WHERE direction = 'request'")
     assert dict(requests) == dict.fromkeys(sent.right, "processed") | dict.fromkeys(sent.incorrect, "incorrect")
     received = fleet.rows(
@@ -183,7 +185,7 @@ def check_rows(fleet: Fleet, sent: Sent) -> None:
     assert dict(told) == {subject: 1 for (subject,) in done}
 
 
-def check_files(fleet: Fleet) -> None:
+def check_files(fleet: Deployment) -> None:
     """Every file lies where its row says, under its row's name; of drafts only such are left as no row knows."""
     rows = fleet.rows("SELECT database_id, folder, public_id, device_id, direction, size, token FROM messaging_message")
     belongs = {
@@ -201,7 +203,7 @@ def check_files(fleet: Fleet) -> None:
     assert not tokens & left
 
 
-def check_alerts(fleet: Fleet) -> None:
+def check_alerts(fleet: Deployment) -> None:
     """Nobody had to be told of a file that is lost, of a move that failed or of an ERP that contradicts."""
     kinds = {kind for (kind,) in fleet.rows("SELECT kind FROM notifications_alert")}
     assert not kinds & {"exchange.contradiction", "exchange.failed", "message.file"}
@@ -209,7 +211,7 @@ def check_alerts(fleet: Fleet) -> None:
     assert not fleet.rows(open_doubts)
 
 
-def statuses(fleet: Fleet) -> dict[str, int]:
+def statuses(fleet: Deployment) -> dict[str, int]:
     return dict(fleet.rows("SELECT status, count(*) FROM exchange_exchangeprocess GROUP BY 1"))
 
 
@@ -230,7 +232,7 @@ def _parties(database: str, device: str, direction: str) -> tuple[str, str]:
     return (device, database) if direction == "request" else (database, device)
 
 
-def test_random_kills_lose_nothing_and_double_nothing(fleet: Fleet, capsys: Any) -> None:
+def test_random_kills_lose_nothing_and_double_nothing(fleet: Deployment, capsys: Any) -> None:
     world = World(fleet)
     began = time.monotonic()
     try:

@@ -20,8 +20,8 @@ from messaging.services.upkeep import forget_old_files
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.services.cleanup import move_files_once
 from processes.exchange.services.timeouts import time_out_once
-from tests.faults.patience import eventually
-from tests.faults.pausing import Late
+from tests.faults.paused_thread import PausedThread
+from tests.faults.wait import wait_until
 from tests.messaging.disk import failing
 from tests.processes.exchange.outcomes import put_into_error
 from tests.processes.exchange.scene import Scene, move_files
@@ -43,14 +43,14 @@ def in_doubt(scene: Scene) -> str:
     return process
 
 
-def end_session(late: Late) -> None:
+def end_session(late: PausedThread) -> None:
     """End the session as an operator or a server that restarts does; its lock is free."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_terminate_backend(%s)", [late.session])
-    assert eventually(lambda: not _has_session(late))
+    assert wait_until(lambda: not _has_session(late))
 
 
-def _has_session(late: Late) -> bool:
+def _has_session(late: PausedThread) -> bool:
     with connection.cursor() as cursor:
         cursor.execute("SELECT FROM pg_stat_activity WHERE pid = %s", [late.session])
         return cursor.fetchone() is not None
@@ -89,7 +89,7 @@ class TestResolvedMeanwhile:
         for nth in count(1):
             scene = Scene(f"s{nth}")
             process = in_doubt(scene)
-            late = Late(move_files_once, nth=nth)
+            late = PausedThread(move_files_once, nth=nth)
             with late.paused() as is_late:
                 if is_late:
                     end_session(late)
@@ -113,9 +113,9 @@ class TestHungTooLong:
     def test_the_database_ends_its_session_and_no_file_is_misplaced(self, committed: bool) -> None:
         scene = Scene()
         process = in_doubt(scene)
-        late = Late(_impatiently(move_files_once), nth=1)
+        late = PausedThread(_impatiently(move_files_once), nth=1)
         with late.paused():
-            assert eventually(lambda: not _has_session(late))
+            assert wait_until(lambda: not _has_session(late))
             assert scene.step(process, "resolve", committed=committed) == "OK"
             move_files()
         assert late.error is None
@@ -129,11 +129,11 @@ class TestStillHolding:
         for nth in count(1):
             scene = Scene(f"s{nth}")
             process = in_doubt(scene)
-            late = Late(move_files_once, nth=nth)
+            late = PausedThread(move_files_once, nth=nth)
             with ThreadPoolExecutor(1) as threads, late.paused() as is_late:
                 resolving = threads.submit(_closing(partial(scene.step, process, "resolve", committed=committed)))
                 if is_late:
-                    assert not eventually(resolving.done, 0.1), "nobody decides over a file that is being moved"
+                    assert not wait_until(resolving.done, 0.1), "nobody decides over a file that is being moved"
             assert resolving.result() == "OK"
             assert late.error is None, nth
             move_files()
@@ -151,7 +151,7 @@ class TestLateStart:
         scene = Scene()
         with failing(errno.EIO, names=["rename"], modules=["messaging.files.writing"]):
             scene.send("m1")
-        late = Late(scene.start, nth=1, steps=("link",))
+        late = PausedThread(scene.start, nth=1, steps=("link",))
         with late.paused():
             end_session(late)
             go_on(scene)
@@ -166,7 +166,7 @@ class TestLateDeletion:
             put_into_error(scene)
             old = Message.objects.filter(database=scene.database, public_id="m1")
             old.update(arrived_at="2020-01-01T00:00:00Z")
-            late = Late(forget_old_files, nth=nth)
+            late = PausedThread(forget_old_files, nth=nth)
             with late.paused() as is_late:
                 if not is_late or old.get().file_gone_at is not None:
                     break

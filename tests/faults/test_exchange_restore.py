@@ -30,10 +30,10 @@ from processes.exchange.reference.store import Store
 from processes.exchange.reindexing.doubts import Doubts
 from processes.exchange.services.operating import resolve_by_operator
 from processes.exchange.services.timeouts import time_out_once
-from tests.faults.exchange_crowd import Died
-from tests.faults.exchange_world import CallsInProcess
-from tests.faults.restoring import copy_database
-from tests.faults.sabotage import Sabotage
+from tests.faults.database_copy import copy_database
+from tests.faults.exchange_clients import Died
+from tests.faults.exchange_scenario import CallsInProcess
+from tests.faults.fault_injection import FaultInjector
 from tests.messaging.calls import file_of
 from tests.processes.exchange.scene import Scene, move_files
 
@@ -90,11 +90,11 @@ class Installation:
     def __init__(self, seed: int, folder: Path) -> None:
         self.chance = random.Random(seed)
         self.scene = Scene(f"s{seed}")
-        calls = CallsInProcess(self.scene.keys[self.scene.device.pk], Sabotage())
+        calls = CallsInProcess(self.scene.keys[self.scene.device.pk], FaultInjector())
         self.device = Device(self.scene.device.pk, calls, Journal(folder / f"{seed}.journal"))
         self.store = open_store(str(folder / f"{seed}.erp"))
         self.server = Server("http://127.0.0.1:1", "", pause=0)
-        self.server._calls = CallsInProcess(self.scene.keys[self.scene.database.pk], Sabotage())
+        self.server._calls = CallsInProcess(self.scene.keys[self.scene.database.pk], FaultInjector())
         self.whims = Whims(self.chance)
 
     def live(self, actions: int, doings: Sequence[Callable[[], object]] = ()) -> None:

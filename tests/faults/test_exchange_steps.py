@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from tests.faults.exchange_world import World
-from tests.faults.sabotage import Mode, Sabotage
+from tests.faults.exchange_scenario import Scenario
+from tests.faults.fault_injection import FaultInjector, FaultMode
 
 SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
 SHARES = 4
@@ -24,8 +24,8 @@ def _own_folders() -> Iterator[None]:
     shutil.rmtree(settings.DATA_DIR / "messages", ignore_errors=True)
 
 
-def run(name: str, folder: Path, sabotage: Sabotage) -> None:
-    world = World(name, folder, sabotage)
+def run(name: str, folder: Path, sabotage: FaultInjector) -> None:
+    world = Scenario(name, folder, sabotage)
     with sabotage.in_place():
         world.run()
     world.recover()
@@ -34,8 +34,10 @@ def run(name: str, folder: Path, sabotage: Sabotage) -> None:
 
 
 def count_steps(folder: Path) -> int:
-    run("first", folder, Sabotage())  # makes the volume and its marker, which later runs find: steps that they lack
-    sabotage = Sabotage()
+    run(
+        "first", folder, FaultInjector()
+    )  # makes the volume and its marker, which later runs find: steps that they lack
+    sabotage = FaultInjector()
     run("count", folder, sabotage)
     assert set(sabotage.steps) == {"fsync", "rename", "link", "unlink", "commit", "answer", "task"}
     return len(sabotage.steps)
@@ -45,7 +47,7 @@ def count_steps(folder: Path) -> int:
 def test_nothing_is_lost_and_nothing_twice(share: int, tmp_path: Path) -> None:
     steps = count_steps(tmp_path)
     # At full size each step goes wrong in all three ways; in every run a third of the steps does, in one way each.
-    modes = list(Mode)
+    modes = list(FaultMode)
     plans = [
         (at, mode)
         for at in range(1 + share, steps + 1, SHARES if SCALE >= 1 else 3 * SHARES)
@@ -53,7 +55,7 @@ def test_nothing_is_lost_and_nothing_twice(share: int, tmp_path: Path) -> None:
     ]
     done = 0
     for at, mode in plans:
-        sabotage = Sabotage(at, mode)
+        sabotage = FaultInjector(at, mode)
         try:
             run(f"w{at}{mode.name[-1]}", tmp_path, sabotage)
         except BaseException as error:

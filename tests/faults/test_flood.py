@@ -24,10 +24,10 @@ from processes.exchange.reference.client import Server
 from processes.exchange.reference.erp import Ending, exchange_once
 from processes.exchange.reference.ledger import open_store
 from tests.faults.flood import WAYS
-from tests.faults.mute import MuteServer
-from tests.faults.patience import eventually
 from tests.faults.product import Product
-from tests.servers.private import HOST
+from tests.faults.silent_servers import SilentServer
+from tests.faults.wait import wait_until
+from tests.servers.private_server import HOST
 
 pytestmark = [pytest.mark.xdist_group("embedded"), pytest.mark.timeout(400)]
 
@@ -225,7 +225,7 @@ def test_nobody_notices_a_flood_but_the_flood(product: Product, capsys: pytest.C
         # Nine in ten, and two seconds: a flood of calls that are allowed takes its part of the processor, as they do.
         usual, found = calm[name].within(0.99), times.within(0.9)
         assert found <= max(2 * usual, usual + FLOOR_SECONDS), f"{name}: {usual:.3f} s without, {found:.3f} s with it"
-    assert eventually(lambda: watch.connections() == 0, QUIET_SECONDS)
+    assert wait_until(lambda: watch.connections() == 0, QUIET_SECONDS)
     after = everyday.run(1.0)
     assert all(not times.failures for times in after.values())
 
@@ -265,7 +265,7 @@ def _ratio(calm: Times, busy: Times) -> float:
 
 def test_forty_questions_to_a_silent_history_cost_no_signal(product: Product) -> None:
     keys = _make_world(product)
-    with MuteServer() as mute, ThreadPoolExecutor(40) as desk:
+    with SilentServer() as mute, ThreadPoolExecutor(40) as desk:
         product.environment["CLICKHOUSE_URL"] = f"clickhouse://default@{HOST}:{mute.port}/default"
         product.start()
         asked = [desk.submit(_ask_often, product, keys["history"]) for _ in range(40)]
@@ -355,7 +355,7 @@ def _fill_queue(product: Product, keys: dict[str, str]) -> None:
         erp.call("POST", f"{path}/accept/", json.dumps({"version": 1, "messages": [message["id"]]}).encode())
         assert erp.call("POST", f"{path}/prepare/", body).json["status"] == "OK"
         assert erp.call("POST", f"{path}/commit/", b'{"version":1}').json["status"] == "OK"
-        assert eventually(lambda: erp.call("POST", "/exchange/processes/", b'{"version":1}').json["status"] == "IDLE")
+        assert wait_until(lambda: erp.call("POST", "/exchange/processes/", b'{"version":1}').json["status"] == "IDLE")
     erp.close()
     device.close()
 

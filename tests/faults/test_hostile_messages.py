@@ -41,9 +41,9 @@ from sensors.ingest.topology import QUEUE as SIGNALS
 from sensors.ingest.topology import declare as declare_signals
 from sensors.models import RejectedSignal, SensorState
 from tests.conftest import ServerAddresses
-from tests.faults.forks import leave_no_connections
-from tests.faults.hostile import BODIES, PROPERTIES, RawProperties, encode_properties
-from tests.faults.patience import eventually
+from tests.faults.fork_safety import close_all_connections
+from tests.faults.hostile_messages import BODIES, PROPERTIES, RawProperties, encode_properties
+from tests.faults.wait import wait_until
 from tests.processes.coordination.cast import DATABASES
 from tests.sensors.amqp import consume
 from tests.sensors.history.past import signal
@@ -221,13 +221,13 @@ def test_a_message_that_kills_its_consumer_each_time_is_parked_and_the_line_goes
     assert deaths == LIMIT + 1, "the first of them nobody had counted"
     parked = ParkedMessage.objects.get()
     assert (parked.properties["message_id"], parked.error) == ("bad", DIED)
-    assert eventually(lambda: queue.waiting == 0)
+    assert wait_until(lambda: queue.waiting == 0)
     assert Alert.objects.get().subject == f"queue/{SIGNALS}"
 
 
 def _run_apart(run: Callable[[], None]) -> int:
     """Run in a process of its own; return its exit code, which is negative where a signal has ended it."""
-    leave_no_connections()
+    close_all_connections()
     child = os.fork()
     if not child:
         try:

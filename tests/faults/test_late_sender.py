@@ -16,10 +16,10 @@ from notifications.sending import claims, webhook
 from notifications.sending import sender as sending
 from notifications.sending.claims import Claim, Claimer
 from notifications.sending.sender import Sender
-from tests.faults.forks import leave_no_connections
-from tests.faults.patience import eventually
-from tests.notifications.sending.owing import make_endpoint, owe_state
-from tests.receiver import Receiver, receiving
+from tests.faults.fork_safety import close_all_connections
+from tests.faults.wait import wait_until
+from tests.notifications.sending.deliveries import enqueue_state, make_endpoint
+from tests.webhook_receiver import Receiver, run_receiver
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -32,7 +32,7 @@ def receiver(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Receive
     settings.WEBHOOK_ALLOWED_NETWORKS = [ip_network("127.0.0.1")]
     for module in (claims, sending):
         monkeypatch.setattr(module, "LEASE", LEASE)
-    with receiving() as receiver:
+    with run_receiver() as receiver:
         yield receiver
 
 
@@ -64,18 +64,18 @@ def test_what_was_claimed_before_the_stop_is_not_sent_behind_a_newer_message(
     stop: Callable[[pytest.MonkeyPatch], None], receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     endpoint = make_endpoint(receiver.url("/200/a"))
-    older = owe_state(endpoint, data=1)
+    older = enqueue_state(endpoint, data=1)
     late = start_sender(lambda: stop(monkeypatch))
     assert os.WIFSTOPPED(os.waitpid(late, os.WUNTRACED)[1]), "it has claimed, and stands still"
     with transaction.atomic():
-        newer = owe_state(endpoint, data=2)
+        newer = enqueue_state(endpoint, data=2)
     own = Sender(slots=5)
 
     def is_sent() -> bool:
         own.poke()
         return Delivery.objects.get(pk=newer.pk).status == "delivered"
 
-    assert eventually(is_sent, 20), "once the lease has ended"
+    assert wait_until(is_sent, 20), "once the lease has ended"
     own.stop(grace=10)
     os.kill(late, signal.SIGCONT)
     assert os.waitstatus_to_exitcode(os.waitpid(late, 0)[1]) == GONE_ON
@@ -85,7 +85,7 @@ def test_what_was_claimed_before_the_stop_is_not_sent_behind_a_newer_message(
 
 def start_sender(prepare: Callable[[], None]) -> int:
     """Run a sender in a process of its own until it has done with what it has claimed; return the process."""
-    leave_no_connections()
+    close_all_connections()
     child = os.fork()
     if child:
         return child

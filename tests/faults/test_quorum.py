@@ -19,11 +19,11 @@ import pytest
 
 from config.engines.quorum import NotConfirmed, QuorumConnection
 from tests.faults import test_exchange_killed as exchange
-from tests.faults.patience import eventually
-from tests.faults.quorum_world import DATABASE, LATER, App, World
-from tests.receiver import receiving
+from tests.faults.quorum_scenario import DATABASE, LATER, Deployment, Scenario
+from tests.faults.wait import wait_until
 from tests.servers.cluster import Cluster, Node
-from tests.servers.private import HOST
+from tests.servers.private_server import HOST
+from tests.webhook_receiver import run_receiver
 
 pytestmark = [pytest.mark.timeout(1800)]
 
@@ -47,14 +47,14 @@ class Seen:
 
 
 @contextmanager
-def world_on(cluster: Cluster, folder: Path) -> Iterator[World]:
+def world_on(cluster: Cluster, folder: Path) -> Iterator[Scenario]:
     """Let the product and its users work on the cluster."""
-    app = App(folder, cluster)
-    with receiving() as receiver:
+    app = Deployment(folder, cluster)
+    with run_receiver() as receiver:
         app.prepare()
         app.start()
         try:
-            world = World(app, receiver, databases=DATABASES, devices=DEVICES, sensors=SENSORS)
+            world = Scenario(app, receiver, databases=DATABASES, devices=DEVICES, sensors=SENSORS)
             cluster.replicate()
             app.await_start()
             world.start()
@@ -66,7 +66,7 @@ def world_on(cluster: Cluster, folder: Path) -> Iterator[World]:
             app.end()
 
 
-def lose_the_primary(world: World, cluster: Cluster, seen: list[Seen], *, kill: bool) -> Node:
+def lose_the_primary(world: Scenario, cluster: Cluster, seen: list[Seen], *, kill: bool) -> Node:
     """Cut one standby off, so that the other has more; then that one as well; then kill the primary, or forget it.
 
     Between the last two nothing can be acknowledged: a primary that acknowledges all the same loses it.
@@ -84,7 +84,7 @@ def lose_the_primary(world: World, cluster: Cluster, seen: list[Seen], *, kill: 
     return old
 
 
-def look(world: World) -> Seen:
+def look(world: Scenario) -> Seen:
     delivered = world.fleet.rows("SELECT message_id::text FROM notifications_delivery WHERE status = 'delivered'")
     return Seen(frozenset(pk for (pk,) in delivered), len(world.receiver.calls))
 
@@ -95,7 +95,7 @@ def check_that_it_acknowledges_nothing(old: Node) -> None:
     with closing(psycopg.connect(address, autocommit=True, target_session_attrs="read-write")) as writer:
         writer.pgconn.send_query(b"UPDATE notifications_theme SET delay = delay")
         waits = "SELECT 1 FROM pg_stat_activity WHERE pid = %s AND wait_event = 'SyncRep'"
-        assert eventually(lambda: old.run(waits, [writer.info.backend_pid]) == [(1,)])
+        assert wait_until(lambda: old.run(waits, [writer.info.backend_pid]) == [(1,)])
         time.sleep(CUT_SECONDS)
         assert old.run(waits, [writer.info.backend_pid]) == [(1,)]
     with pytest.raises(NotConfirmed):
@@ -106,7 +106,7 @@ def is_left(old: Node) -> bool:
     return not old.run("SELECT 1 FROM pg_stat_activity WHERE application_name = 'postern' AND wait_event <> 'SyncRep'")
 
 
-def check_sessions(world: World, seen: Sequence[Seen]) -> None:
+def check_sessions(world: Scenario, seen: Sequence[Seen]) -> None:
     """What was to be repeated tomorrow waits; what was to be repeated at once is gone, and was never repeated again."""
     saved = dict(world.fleet.rows("SELECT id, status FROM notifications_repeatsession"))
     later = {pk for pk, delay in world.saver.acknowledged.items() if delay == LATER}
@@ -122,7 +122,7 @@ def check_sessions(world: World, seen: Sequence[Seen]) -> None:
             over.add(-pk)
 
 
-def check_exchange(world: World, seen: Sequence[Seen]) -> None:
+def check_exchange(world: Scenario, seen: Sequence[Seen]) -> None:
     """Each message took effect once, each reply was confirmed once, what an ERP was told is done is done."""
     around = cast(Any, world)
     sent = exchange.Sent(around)
@@ -136,7 +136,7 @@ def check_exchange(world: World, seen: Sequence[Seen]) -> None:
     assert told <= done
 
 
-def check_deliveries(world: World, seen: Sequence[Seen]) -> None:
+def check_deliveries(world: Scenario, seen: Sequence[Seen]) -> None:
     """Each opened door was told; what was seen to be delivered is so, and was not sent again."""
     rows = world.fleet.rows("SELECT message_id::text, subject, status FROM notifications_delivery")
     assert {f"sensor/{sensor}" for sensor in world.signaller.acknowledged} <= {subject for _, subject, _ in rows}
@@ -147,7 +147,7 @@ def check_deliveries(world: World, seen: Sequence[Seen]) -> None:
         assert not each.deliveries & {call.id for call in world.receiver.calls[each.calls :]}
 
 
-def check_workflows(world: World, seen: Sequence[Seen]) -> None:
+def check_workflows(world: Scenario, seen: Sequence[Seen]) -> None:
     """Each version that was answered is there, and each instance is one chain in which the task was completed once."""
     heads = {str(pk): head for pk, head in world.fleet.rows("SELECT id, head FROM workflows_instance")}
     told = world.conductor.acknowledged
@@ -174,7 +174,7 @@ def test_a_lost_primary_takes_nothing_acknowledged_with_it(tmp_path: Path, capsy
             old = lose_the_primary(world, cluster, seen, kill=is_killed)
             seconds = world.go_on(ANSWERS, PATIENCE)
             check_that_it_acknowledges_nothing(old)
-            assert not is_killed or eventually(lambda: is_left(old)), "the product is still there"  # noqa: B023
+            assert not is_killed or wait_until(lambda: is_left(old)), "the product is still there"  # noqa: B023
             with capsys.disabled():
                 print(f"\n{number}: all were answered again {seconds:.1f} s after {cluster.primary.label} was promoted")
             if number + 1 < ROUNDS:

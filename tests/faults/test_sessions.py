@@ -12,10 +12,10 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.faults.line import Line
-from tests.faults.patience import eventually
+from tests.faults.process_group import ProcessGroup
 from tests.faults.product import migrated_database
 from tests.faults.scripted.handler import HANG_SECONDS, LOG
+from tests.faults.wait import wait_until
 
 pytestmark = [pytest.mark.timeout(1800)]
 
@@ -42,9 +42,9 @@ WAITING = 0.045
 
 
 @pytest.fixture
-def line(tmp_path: Path, servers: Any) -> Iterator[Line]:
+def line(tmp_path: Path, servers: Any) -> Iterator[ProcessGroup]:
     with migrated_database(servers.database) as database:
-        made = Line(
+        made = ProcessGroup(
             tmp_path,
             DATABASE_URL=database,
             DJANGO_SETTINGS_MODULE="tests.faults.scripted.settings",
@@ -62,18 +62,18 @@ def line(tmp_path: Path, servers: Any) -> Iterator[Line]:
         made.end()
 
 
-def remember(line: Line, groups: list[tuple[int, str, int, float]]) -> None:
+def remember(line: ProcessGroup, groups: list[tuple[int, str, int, float]]) -> None:
     """Save groups of sessions, each of one theme, script and time, by the product itself."""
     file = line.product.folder / "remember.py"
     file.write_text(
-        "from notifications.sessions.remembering import remember_many\n"
+        "from notifications.sessions.enqueue import remember_many\n"
         f"for theme, script, count, delay in {groups!r}:\n"
         "    remember_many(theme=theme, sessions=[[script]] * count, delay=delay)\n"
     )
     line.product.run("shell", "-c", f"exec(open({str(file)!r}).read())")
 
 
-def sessions(line: Line, where: str = "true") -> dict[int, tuple[str, str, int]]:
+def sessions(line: ProcessGroup, where: str = "true") -> dict[int, tuple[str, str, int]]:
     """Return script, status and repeats by id."""
     rows = line.rows(
         "SELECT id, (SELECT body FROM notifications_sessionrecord WHERE session_id = session.id AND position = 0), "
@@ -82,17 +82,17 @@ def sessions(line: Line, where: str = "true") -> dict[int, tuple[str, str, int]]
     return {pk: (script.strip('"'), status, repeats) for pk, script, status, repeats in rows}
 
 
-def repeats(line: Line) -> list[int]:
+def repeats(line: ProcessGroup) -> list[int]:
     log = Path(line.product.environment[LOG])
     return [int(text) for text in log.read_text().split()] if log.exists() else []
 
 
-def is_over(line: Line) -> bool:
+def is_over(line: ProcessGroup) -> bool:
     query = "SELECT 1 FROM notifications_repeatsession WHERE status = 'active' OR due_at < now() + interval '1 hour'"
     return not line.rows(f"{query} LIMIT 1")
 
 
-def test_each_ends_as_its_script_says_though_schedulers_are_killed(line: Line) -> None:
+def test_each_ends_as_its_script_says_though_schedulers_are_killed(line: ProcessGroup) -> None:
     chance = random.Random(5)
     groups = [
         (theme, script, min(GROUP, wanted - first), chance.uniform(0, TIMES))
@@ -106,13 +106,13 @@ def test_each_ends_as_its_script_says_though_schedulers_are_killed(line: Line) -
     waiting = set(sessions(line, "due_at > now() + interval '1 hour'"))
     for name in ("one", "two"):
         line.start(name, "run_scheduler")
-    assert eventually(lambda: len(repeats(line)) > SESSIONS // 20, 60), line.logs()
+    assert wait_until(lambda: len(repeats(line)) > SESSIONS // 20, 60), line.logs()
     for _ in range(KILLS):
         time.sleep(chance.uniform(0.3, 2))
         name = chance.choice(["one", "two"])
         line.kill(name)
         line.start(name, "run_scheduler")
-    assert eventually(lambda: is_over(line), PATIENCE), line.logs()
+    assert wait_until(lambda: is_over(line), PATIENCE), line.logs()
     after = sessions(line)
     assert {pk: after[pk] for pk in waiting} == {pk: ("succeed", "saved", 0) for pk in waiting}
     wanted = {pk: script for pk, (script, _, _) in before.items() if pk not in waiting}
@@ -123,7 +123,7 @@ def test_each_ends_as_its_script_says_though_schedulers_are_killed(line: Line) -
     check_traces(line, exhausted)
 
 
-def check_traces(line: Line, exhausted: set[int]) -> None:
+def check_traces(line: ProcessGroup, exhausted: set[int]) -> None:
     """Each exhaustion was told once; nothing of a deleted session is left."""
     events = line.rows("SELECT subject FROM notifications_event WHERE type = 'session.exhausted'")
     assert Counter(subject for (subject,) in events) == Counter(f"session/{pk}" for pk in exhausted)
@@ -135,13 +135,13 @@ def check_traces(line: Line, exhausted: set[int]) -> None:
         assert line.rows(orphans.format(table)) == [(0,)]
 
 
-def test_a_scheduler_that_was_paused_past_its_lease_cannot_write(line: Line) -> None:
+def test_a_scheduler_that_was_paused_past_its_lease_cannot_write(line: ProcessGroup) -> None:
     remember(line, [(STRICT, "pause", 1, 0.0)])
     line.start("one", "run_scheduler")
-    assert eventually(lambda: len(repeats(line)) == 1, 30), line.logs()
+    assert wait_until(lambda: len(repeats(line)) == 1, 30), line.logs()
     line.processes["one"].send_signal(signal.SIGSTOP)
     line.start("two", "run_scheduler")
-    assert eventually(lambda: is_over(line), 60), line.logs()
+    assert wait_until(lambda: is_over(line), 60), line.logs()
     row = "SELECT *, (SELECT count(*) FROM notifications_sessionrecord) FROM notifications_repeatsession"
     before = line.rows(row)
     assert list(sessions(line).values()) == [("pause", "exhausted", LIMIT)]
@@ -151,7 +151,7 @@ def test_a_scheduler_that_was_paused_past_its_lease_cannot_write(line: Line) -> 
     assert len(repeats(line)) == 2
 
 
-def test_first_repeats_go_by_time_then_by_saving(line: Line) -> None:
+def test_first_repeats_go_by_time_then_by_saving(line: ProcessGroup) -> None:
     """With one worker the order can be seen: half of the sessions share a few times."""
     chance = random.Random(9)
     remember(line, [(PATIENT, "succeed", GROUP, 0.0)] * int(SESSIONS / 8 / GROUP))
@@ -166,5 +166,5 @@ def test_first_repeats_go_by_time_then_by_saving(line: Line) -> None:
     wanted = line.rows("SELECT id FROM notifications_repeatsession ORDER BY due_at, save_number")
     line.product.environment["SESSION_WORKERS"] = "1"
     line.start("one", "run_scheduler")
-    assert eventually(lambda: is_over(line), PATIENCE), line.logs()
+    assert wait_until(lambda: is_over(line), PATIENCE), line.logs()
     assert repeats(line) == [pk for (pk,) in wanted]

@@ -16,9 +16,9 @@ import pytest
 
 from sensors.ingest.signals import milliseconds
 from sensors.simulation.fleet import Fleet, Habits, Message
-from tests.faults.line import Line
-from tests.faults.patience import eventually
+from tests.faults.process_group import ProcessGroup
 from tests.faults.product import migrated_database
+from tests.faults.wait import wait_until
 from tests.sensors.amqp import Broker, broker
 from tests.servers.clickhouse import ClickHouseServer
 
@@ -32,13 +32,13 @@ PATIENCE = 60 + 600 * SCALE
 
 
 @pytest.fixture
-def line(tmp_path: Path, servers: Any) -> Iterator[Line]:
+def line(tmp_path: Path, servers: Any) -> Iterator[ProcessGroup]:
     name = f"drill_{uuid.uuid4().hex[:8]}"
     client = clickhouse_driver.Client.from_url(servers.clickhouse)
     client.execute(f"CREATE DATABASE {name}")
     with migrated_database(servers.database) as database:
         clickhouse = servers.clickhouse.rpartition("/")[0] + f"/{name}"
-        made = Line(tmp_path, DATABASE_URL=database, AMQP_URL=servers.amqp, CLICKHOUSE_URL=clickhouse)
+        made = ProcessGroup(tmp_path, DATABASE_URL=database, AMQP_URL=servers.amqp, CLICKHOUSE_URL=clickhouse)
         yield made
         made.end()
     client.execute(f"DROP DATABASE {name}")
@@ -57,7 +57,7 @@ def fleet_messages() -> tuple[Fleet, list[Message]]:
     raise AssertionError("unreachable")
 
 
-def check_states_and_events(line: Line, sent: list[Message]) -> None:
+def check_states_and_events(line: ProcessGroup, sent: list[Message]) -> None:
     greatest: dict[str, Message] = {}
     for message in sent:
         known = greatest.get(message["sensor_id"])
@@ -89,7 +89,7 @@ def wanted(sent: list[Message]) -> list[tuple[str, int, str, int]]:
     return sorted({(m["sensor_id"], milliseconds(datetime.fromisoformat(m["at"])), m["id"], m["data"]) for m in sent})
 
 
-def test_consumers_killed_at_random_lose_and_double_nothing(line: Line, broker: Broker) -> None:
+def test_consumers_killed_at_random_lose_and_double_nothing(line: ProcessGroup, broker: Broker) -> None:
     chance = random.Random(11)
     fleet, sent = fleet_messages()
     line.register(fleet.sensor_ids)
@@ -98,7 +98,7 @@ def test_consumers_killed_at_random_lose_and_double_nothing(line: Line, broker: 
     for name in ("history-1", "history-2"):
         line.start(name, "run_history")
     for wave in range(KILLS):
-        assert eventually(lambda: broker.listeners() == 2, 30), line.logs()
+        assert wait_until(lambda: broker.listeners() == 2, 30), line.logs()
         broker.send_all(sent[wave::KILLS], delivery_mode=2)
         time.sleep(chance.random() * 0.3)
         victim, command = chance.choice([("ingest-1", "run_ingest"), ("ingest-2", "run_ingest")])
@@ -106,7 +106,7 @@ def test_consumers_killed_at_random_lose_and_double_nothing(line: Line, broker: 
         line.start(victim, command)
     target = wanted(sent)
     url = line.product.environment["CLICKHOUSE_URL"]
-    assert eventually(lambda: broker.waiting() == 0 and _history_so_far(url) >= len(target), PATIENCE), line.logs()
+    assert wait_until(lambda: broker.waiting() == 0 and _history_so_far(url) >= len(target), PATIENCE), line.logs()
     check_states_and_events(line, sent)
     assert sorted(history(url)) == target
 
@@ -117,19 +117,19 @@ def test_without_clickhouse_states_are_complete_and_history_follows_when_it_retu
     fleet, sent = fleet_messages()
     with ClickHouseServer() as clickhouse, migrated_database(servers.database) as database:
         clickhouse.stop()
-        line = Line(tmp_path, DATABASE_URL=database, AMQP_URL=servers.amqp, CLICKHOUSE_URL=clickhouse.url)
+        line = ProcessGroup(tmp_path, DATABASE_URL=database, AMQP_URL=servers.amqp, CLICKHOUSE_URL=clickhouse.url)
         try:
             line.register(fleet.sensor_ids)
             line.start("ingest", "run_ingest")
             line.start("history", "run_history")
             broker.send_all(sent, delivery_mode=2)
             seen = "SELECT count(*) FROM sensors_sensorstate WHERE seen_at IS NOT NULL"
-            assert eventually(lambda: broker.waiting() == 0 and line.rows(seen)[0][0] > 0, PATIENCE), line.logs()
+            assert wait_until(lambda: broker.waiting() == 0 and line.rows(seen)[0][0] > 0, PATIENCE), line.logs()
             time.sleep(1)
             check_states_and_events(line, sent)
             clickhouse.start()
             target = wanted(sent)
-            assert eventually(lambda: _history_so_far(clickhouse.url) >= len(target), PATIENCE), line.logs()
+            assert wait_until(lambda: _history_so_far(clickhouse.url) >= len(target), PATIENCE), line.logs()
             assert sorted(history(clickhouse.url)) == target
         finally:
             line.end()

@@ -21,11 +21,11 @@ import psycopg
 import pytest
 
 from config.common.keys import make_key
-from tests.faults.line import Line
-from tests.faults.patience import eventually
+from tests.faults.process_group import ProcessGroup
 from tests.faults.product import migrated_database
+from tests.faults.wait import wait_until
 from tests.sensors.amqp import Broker, connected
-from tests.servers.private import PrivateServer
+from tests.servers.private_server import PrivateServer
 
 SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
 ROUNDS = max(1, int(24 * SCALE))
@@ -67,7 +67,7 @@ class Talk:
     def is_heard(self) -> bool:
         """Wait until everybody who talks has been heard after now."""
         before = self.heard
-        return eventually(lambda: self.heard > before + TURNS, 60)
+        return wait_until(lambda: self.heard > before + TURNS, 60)
 
     def require_steady(self) -> None:
         """A machine that stands still for so long silences the sensors themselves."""
@@ -88,18 +88,18 @@ class Talk:
             self.heard += 1
 
 
-def told(line: Line) -> list[tuple[str, str, timedelta]]:
+def told(line: ProcessGroup) -> list[tuple[str, str, timedelta]]:
     return line.rows(
         "SELECT subject, type, recorded_at - at FROM notifications_event "
         "WHERE type LIKE 'sensor.connection_%' ORDER BY id"
     )
 
 
-def require_true_silence_alone(line: Line, talk: Talk, silent: str) -> None:
+def require_true_silence_alone(line: ProcessGroup, talk: Talk, silent: str) -> None:
     """Let one more fall silent; once it is told of, so is every false loss that came before."""
     talk.names.remove(silent)
     lost = [(f"sensor/{name}", "sensor.connection_lost") for name in SILENT[: SILENT.index(silent) + 1]]
-    assert eventually(lambda: lost[-1][0] in [subject for subject, _, _ in told(line)], 60), line.logs()
+    assert wait_until(lambda: lost[-1][0] in [subject for subject, _, _ in told(line)], 60), line.logs()
     found = told(line)
     if [(subject, kind) for subject, kind, _ in found] != lost:
         talk.require_steady()
@@ -111,16 +111,16 @@ class TestServer:
     """Everything in one process, called over REST."""
 
     @pytest.fixture
-    def line(self, tmp_path: Path, servers: Any) -> Iterator[Line]:
+    def line(self, tmp_path: Path, servers: Any) -> Iterator[ProcessGroup]:
         with migrated_database(servers.database) as database:
-            made = Line(tmp_path, DATABASE_URL=database)
+            made = ProcessGroup(tmp_path, DATABASE_URL=database)
             made.register([*TALKERS, *SILENT], timeout=TIMEOUT)
             made.start("up", "up")
             yield made
             made.end()
 
     @pytest.fixture
-    def talk(self, line: Line) -> Iterator[Talk]:
+    def talk(self, line: ProcessGroup) -> Iterator[Talk]:
         key = make_key("service")
         with psycopg.connect(line.database) as connection:
             connection.execute(
@@ -136,7 +136,7 @@ class TestServer:
         with Talk(say, at_once=20).going_on() as talk:
             yield talk
 
-    def test_no_outage_of_the_server_is_a_silence_of_the_sensors(self, line: Line, talk: Talk) -> None:
+    def test_no_outage_of_the_server_is_a_silence_of_the_sensors(self, line: ProcessGroup, talk: Talk) -> None:
         chance = random.Random(3)
         assert talk.is_heard(), line.logs()
         for silent in SILENT:
@@ -145,20 +145,20 @@ class TestServer:
                 assert talk.is_heard(), line.logs()
             require_true_silence_alone(line, talk, silent)
 
-    def choose_outages(self, chance: random.Random) -> list[Callable[[Line, float], None]]:
+    def choose_outages(self, chance: random.Random) -> list[Callable[[ProcessGroup, float], None]]:
         return [self.die, self.freeze] if IS_SMALL else chance.sample([self.die, self.stop, self.freeze], 2)
 
-    def die(self, line: Line, seconds: float) -> None:
+    def die(self, line: ProcessGroup, seconds: float) -> None:
         line.kill("up")
         time.sleep(seconds)
         line.start("up", "up")
 
-    def stop(self, line: Line, seconds: float) -> None:
+    def stop(self, line: ProcessGroup, seconds: float) -> None:
         line.stop("up")
         time.sleep(seconds)
         line.start("up", "up")
 
-    def freeze(self, line: Line, seconds: float) -> None:
+    def freeze(self, line: ProcessGroup, seconds: float) -> None:
         line.processes["up"].send_signal(signal.SIGSTOP)
         time.sleep(seconds)
         line.processes["up"].send_signal(signal.SIGCONT)
@@ -168,9 +168,9 @@ class TestBroker:
     """Consumers and scheduler as processes of their own; sensors that talk over AMQP."""
 
     @pytest.fixture
-    def line(self, tmp_path: Path, servers: Any, engines: dict[str, PrivateServer]) -> Iterator[Line]:
+    def line(self, tmp_path: Path, servers: Any, engines: dict[str, PrivateServer]) -> Iterator[ProcessGroup]:
         with migrated_database(servers.database) as database:
-            made = Line(tmp_path, DATABASE_URL=database, AMQP_URL=engines["amqp"].url)
+            made = ProcessGroup(tmp_path, DATABASE_URL=database, AMQP_URL=engines["amqp"].url)
             made.register([*TALKERS, *SILENT], timeout=TIMEOUT)
             made.start("scheduler", "run_scheduler")
             made.start("ingest", "run_ingest")
@@ -191,11 +191,11 @@ class TestBroker:
                 yield talk
 
     def test_no_frozen_broker_is_a_silence_of_the_sensors(
-        self, line: Line, talk: Talk, engines: dict[str, PrivateServer]
+        self, line: ProcessGroup, talk: Talk, engines: dict[str, PrivateServer]
     ) -> None:
         chance = random.Random(4)
         seen = "SELECT count(*) FROM sensors_sensorstate WHERE seen_at IS NOT NULL"
-        assert eventually(lambda: line.rows(seen)[0][0] == len(talk.names), 60), line.logs()
+        assert wait_until(lambda: line.rows(seen)[0][0] == len(talk.names), 60), line.logs()
         for silent in SILENT[:FREEZES]:
             with engines["amqp"].frozen():
                 time.sleep(chance.uniform(SHORTEST, LONGEST) * TIMEOUT if IS_SMALL else chance.uniform(1, 13))

@@ -9,8 +9,8 @@ import psycopg
 import pytest
 
 from tests.conftest import ServerAddresses
-from tests.faults.patience import eventually
 from tests.faults.product import Product, migrated_database
+from tests.faults.wait import wait_until
 
 pytestmark = pytest.mark.xdist_group("amqp")
 
@@ -62,4 +62,4 @@ def test_and_closes_it_when_it_sees_the_volume_again(node: Product) -> None:
 
 
 def require(node: Product, status: str) -> None:
-    assert eventually(lambda: [row[0] for row in alerts(node)] == [status], 30), (node.folder / "node.log").read_text()
+    assert wait_until(lambda: [row[0] for row in alerts(node)] == [status], 30), (node.folder / "node.log").read_text()

@@ -5,37 +5,37 @@ import os
 
 import pytest
 
-from tests.faults.sabotage import Mode, Sabotage
-from tests.faults.workflow_world import World
+from tests.faults.fault_injection import FaultInjector, FaultMode
+from tests.faults.workflow_scenario import Scenario
 
 SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(900)]
 
 
-def run(name: str, sabotage: Sabotage) -> None:
-    world = World(name, sabotage)
+def run(name: str, sabotage: FaultInjector) -> None:
+    world = Scenario(name, sabotage)
     with world.in_place():
         world.run()
     world.check()
 
 
 def count_steps() -> int:
-    sabotage = Sabotage()
+    sabotage = FaultInjector()
     run("count", sabotage)
     assert set(sabotage.steps) == {"commit", "version", "answer"}
     return len(sabotage.steps)
 
 
 @pytest.mark.parametrize(
-    "mode", [pytest.param(Mode.DIES_AFTER, marks=pytest.mark.embedded), Mode.FAILS, Mode.DIES_BEFORE]
+    "mode", [pytest.param(FaultMode.DIES_AFTER, marks=pytest.mark.embedded), FaultMode.FAILS, FaultMode.DIES_BEFORE]
 )
-def test_everything_happens_once(mode: Mode) -> None:
+def test_everything_happens_once(mode: FaultMode) -> None:
     steps = count_steps()
     every = 1 if SCALE >= 1 else 6  # in each run a part of the steps, another one for each way
-    plans = range(1 + 2 * list(Mode).index(mode) % every, steps + 1, every)
+    plans = range(1 + 2 * list(FaultMode).index(mode) % every, steps + 1, every)
     done = 0
     for at in plans:
-        sabotage = Sabotage(at, mode)
+        sabotage = FaultInjector(at, mode)
         try:
             run(f"w{at}", sabotage)
         except BaseException as error:

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from typing import ClassVar, NoReturn, Self
 
 from tests.servers.clickhouse import ClickHouseServer
-from tests.servers.keeper import die_with_the_parent
-from tests.servers.kept import TemporaryFolder
 from tests.servers.postgres import PostgresServer
-from tests.servers.private import PrivateServer, ServerFailed
+from tests.servers.private_server import PrivateServer, ServerFailed
 from tests.servers.rabbitmq import RabbitMQServer
+from tests.servers.reaped import TemporaryFolder
+from tests.servers.reaper import die_with_the_parent
 from tests.servers.redis import RedisServer
 
 VARIABLES = {

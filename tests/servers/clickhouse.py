@@ -3,7 +3,7 @@
 import socket
 
 from tests.servers.packages import get_program
-from tests.servers.private import HOST, PrivateServer
+from tests.servers.private_server import HOST, PrivateServer
 
 HELLO = 0
 REVISION = 54058

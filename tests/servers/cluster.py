@@ -10,7 +10,7 @@ import psycopg
 
 from tests.servers.packages import get_program
 from tests.servers.postgres import SETTINGS, SUPERUSER, WITHOUT_FSYNC, PostgresServer
-from tests.servers.private import HOST, ServerFailed
+from tests.servers.private_server import HOST, ServerFailed
 
 NAMES = ("one", "two", "three")
 NOWHERE = "host=127.0.0.1 port=1"

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from tests.servers.packages import get_program
-from tests.servers.private import HOST, PrivateServer, find_free_port
+from tests.servers.private_server import HOST, PrivateServer, find_free_port
 
 TEMPLATE = Path(__file__).resolve().parents[2] / "config" / "proxy" / "nginx.conf.template"
 NAME = "localhost"

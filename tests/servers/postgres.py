@@ -9,9 +9,9 @@ import struct
 import subprocess
 from pathlib import Path
 
-from tests.servers.kept import Account
 from tests.servers.packages import get_program
-from tests.servers.private import HOST, STOP_SECONDS, PrivateServer, ServerFailed
+from tests.servers.private_server import HOST, STOP_SECONDS, PrivateServer, ServerFailed
+from tests.servers.reaped import Account
 
 SUPERUSER = "postgres"
 PROTOCOL_3 = 196608

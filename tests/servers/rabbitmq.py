@@ -4,7 +4,7 @@ import socket
 from pathlib import Path
 
 from tests.servers.packages import get_program
-from tests.servers.private import HOST, PrivateServer, find_free_port
+from tests.servers.private_server import HOST, PrivateServer, find_free_port
 
 PROTOCOL_HEADER = b"AMQP\x00\x00\x09\x01"
 # A method frame on channel 0: Connection.Start follows.

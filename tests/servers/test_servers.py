@@ -20,7 +20,7 @@ from tests.servers import packages
 from tests.servers.bench import VARIABLES, Servers
 from tests.servers.clickhouse import ClickHouseServer
 from tests.servers.postgres import PostgresServer
-from tests.servers.private import ServerFailed
+from tests.servers.private_server import ServerFailed
 from tests.servers.rabbitmq import RabbitMQServer
 from tests.servers.redis import RedisServer
 

@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from config.common import daemon as module
 from config.common.correlation import correlation_id
 from config.common.daemon import Daemon, run_until_signalled
-from tests.faults.patience import eventually
+from tests.faults.wait import wait_until
 
 pytestmark = pytest.mark.embedded
 
@@ -55,14 +55,14 @@ class TestDaemon:
     def test_turns_until_there_is_no_work_then_sleeps(self, run: Callable[..., Daemon]) -> None:
         turns = Turns(busy=3)
         run(turns)
-        assert eventually(lambda: turns.count == 4)
+        assert wait_until(lambda: turns.count == 4)
         time.sleep(0.1)
         assert turns.count == 4
 
     def test_looks_again_after_its_longest_sleep(self, run: Callable[..., Daemon]) -> None:
         turns = Turns()
         run(turns, every=0.05)
-        assert eventually(lambda: turns.count >= 3)
+        assert wait_until(lambda: turns.count >= 3)
 
     def test_never_sleeps_longer_than_ten_seconds(self) -> None:
         assert Daemon(Turns(), 3600, "test")._every == 10
@@ -76,7 +76,7 @@ class TestDaemon:
             daemon.wake()
             time.sleep(0.005)
         assert turns.count <= 3
-        assert eventually(lambda: turns.count >= 2)
+        assert wait_until(lambda: turns.count >= 2)
         daemon.stop()
         assert daemon.join(5)
 
@@ -84,7 +84,7 @@ class TestDaemon:
         turns, rests = Turns(), iter([0.05, 0.05, 3600])
         daemon = Daemon(turns, 10, "test", lambda: next(rests))
         daemon.start()
-        assert eventually(lambda: turns.count == 3)
+        assert wait_until(lambda: turns.count == 3)
         time.sleep(0.2)
         assert turns.count == 3
         daemon.wake()
@@ -97,17 +97,17 @@ class TestDaemon:
         turns = Turns()
         daemon = Daemon(turns, 10, "test", lambda: 3600.0)
         daemon.start()
-        assert eventually(lambda: turns.count >= 3)
+        assert wait_until(lambda: turns.count >= 3)
         daemon.stop()
         assert daemon.join(5)
 
     def test_wakes_at_once(self, run: Callable[..., Daemon]) -> None:
         turns = Turns()
         daemon = run(turns)
-        assert eventually(lambda: turns.count == 1)
+        assert wait_until(lambda: turns.count == 1)
         began = time.monotonic()
         daemon.wake()
-        assert eventually(lambda: turns.count == 2)
+        assert wait_until(lambda: turns.count == 2)
         assert time.monotonic() - began < 1
 
     def test_a_ring_during_a_turn_is_not_slept_through(self, run: Callable[..., Daemon]) -> None:
@@ -122,12 +122,12 @@ class TestDaemon:
         assert inside.wait(5)
         daemon.wake()
         go_on.set()
-        assert eventually(lambda: turns.count == 2)
+        assert wait_until(lambda: turns.count == 2)
 
     def test_every_turn_has_an_id_of_its_own(self, run: Callable[..., Daemon]) -> None:
         turns = Turns(busy=2)
         run(turns)
-        assert eventually(lambda: turns.count == 3)
+        assert wait_until(lambda: turns.count == 3)
         assert len(set(turns.ids)) == 3
         assert "" not in turns.ids
 
@@ -138,7 +138,7 @@ class TestDaemon:
         turns = Turns(error=ValueError("boom"))
         with capture_logs() as logs:
             daemon = run(turns)
-            assert eventually(lambda: turns.count == 3)
+            assert wait_until(lambda: turns.count == 3)
             daemon.stop()
         failed = [line for line in logs if line["event"] == "supervision.failed"]
         assert [line["pause_seconds"] for line in failed[:3]] == [0.02, 0.04, 0.08]
@@ -146,7 +146,7 @@ class TestDaemon:
     def test_a_ring_does_not_cut_the_pause_after_an_error_short(self, run: Callable[..., Daemon]) -> None:
         turns = Turns(error=ValueError("boom"))
         daemon = run(turns)
-        assert eventually(lambda: turns.count == 1)
+        assert wait_until(lambda: turns.count == 1)
         daemon.wake()
         time.sleep(0.2)
         assert turns.count == 1
@@ -155,15 +155,15 @@ class TestDaemon:
         monkeypatch.setattr(module, "FIRST_PAUSE", 0.02)
         turns = Turns(error=ValueError("boom"))
         daemon = run(turns)
-        assert eventually(lambda: turns.count == 2)
+        assert wait_until(lambda: turns.count == 2)
         turns.error = None
         daemon.wake()
-        assert eventually(lambda: daemon._setbacks.pause == 0.02)
+        assert wait_until(lambda: daemon._setbacks.pause == 0.02)
 
     def test_stops_promptly_while_it_sleeps(self, run: Callable[..., Daemon]) -> None:
         turns = Turns()
         daemon = run(turns)
-        assert eventually(lambda: turns.count == 1)
+        assert wait_until(lambda: turns.count == 1)
         began = time.monotonic()
         daemon.stop()
         assert daemon.join(5)
@@ -186,7 +186,7 @@ class TestDaemon:
             return False
 
         run(ask)
-        assert eventually(lambda: answers == [0, 1])
+        assert wait_until(lambda: answers == [0, 1])
 
     @pytest.mark.django_db
     def test_leaves_the_connection_of_a_caller_inside_a_transaction(self) -> None:

@@ -15,8 +15,8 @@ from config.common.ring import CHANNEL, answer_rings, ring
 from config.common.work import Work
 from config.engines import amqp, postgresql
 from tests.conftest import ServerAddresses
-from tests.faults.mute import MuteServer, Proxy
-from tests.faults.patience import eventually
+from tests.faults.silent_servers import Proxy, SilentServer
+from tests.faults.wait import wait_until
 
 # One group: all look into the one queue of tasks.
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("ring")]
@@ -154,17 +154,17 @@ class TestRing:
     ) -> None:
         settings.AMQP_URL = "amqp://guest:guest@127.0.0.1:1/%2F"
         ring("test.worked")
-        assert eventually(lambda: scheduler.woken == ["test.worked"])
+        assert wait_until(lambda: scheduler.woken == ["test.worked"])
 
     def test_a_mute_broker_leaves_the_work_to_the_scheduler_and_is_left_alone_for_a_while(
         self, settings: Any, bell: None, scheduler: Scheduler
     ) -> None:
-        with MuteServer() as mute:
+        with SilentServer() as mute:
             settings.AMQP_URL = f"amqp://guest:guest@127.0.0.1:{mute.port}/%2F"
             ring("test.worked")
-            assert eventually(lambda: len(scheduler.woken) == 1, 5)
+            assert wait_until(lambda: len(scheduler.woken) == 1, 5)
             ring("test.worked")
-            assert eventually(lambda: len(scheduler.woken) == 2, 0.5)
+            assert wait_until(lambda: len(scheduler.woken) == 2, 0.5)
             assert mute.connections == 1
 
     def test_a_broker_that_falls_silent_leaves_the_work_to_the_scheduler(
@@ -177,7 +177,7 @@ class TestRing:
             wait_for_message(broker)
             proxy.fall_silent()
             ring("test.worked")
-            assert eventually(lambda: scheduler.woken == ["test.worked"], 6)
+            assert wait_until(lambda: scheduler.woken == ["test.worked"], 6)
 
     @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
     def test_a_fork_rings_by_a_thread_of_its_own(self, broker: Any) -> None:
@@ -197,10 +197,10 @@ class TestRingWithMuteBroker:
     def test_a_transaction_that_rings_takes_no_longer_than_one_that_does_not(
         self, settings: Any, bell: None, scheduler: Scheduler
     ) -> None:
-        with MuteServer() as mute:
+        with SilentServer() as mute:
             settings.AMQP_URL = f"amqp://guest:guest@127.0.0.1:{mute.port}/%2F"
             first = self.time_one(lambda: ring("test.worked"))
-            assert eventually(lambda: mute.connections == 1)  # the thread is now caught in the mute broker
+            assert wait_until(lambda: mute.connections == 1)  # the thread is now caught in the mute broker
             times = [(self.time_one(lambda: None), self.time_one(lambda: ring("test.worked"))) for _ in range(300)]
         plain, ringing = (statistics.median(column) for column in zip(*times, strict=True))
         assert first < 0.5

@@ -7,7 +7,7 @@ import pytest
 
 from config.common import supervision
 from config.common.supervision import Setbacks, SupervisedThread, report_failures, supervise
-from tests.faults.patience import eventually
+from tests.faults.wait import wait_until
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ class TestSupervisedThread:
     def test_is_started_again_whatever_it_died_of(self, error: BaseException) -> None:
         work = Work(1, error)
         thread = SupervisedThread("x", work.run).start()
-        assert eventually(lambda: work.turns == 2)
+        assert wait_until(lambda: work.turns == 2)
         work.let_go.set()
         assert thread.join(5)
         assert work.turns == 2, "one that returns has ended on purpose"
@@ -78,14 +78,14 @@ class TestSupervisedThread:
     def test_stops_during_a_pause(self) -> None:
         work = Work(100)
         thread = SupervisedThread("x", work.run).start()
-        assert eventually(lambda: work.turns == 2)
+        assert wait_until(lambda: work.turns == 2)
         thread.stop()
         assert thread.join(5)
 
     def test_is_one_however_often_it_is_started(self) -> None:
         work = Work(0)
         thread = SupervisedThread("x", work.run).start().start()
-        assert eventually(lambda: work.turns == 1)
+        assert wait_until(lambda: work.turns == 1)
         thread.start()
         work.let_go.set()
         assert thread.join(5)

@@ -4,7 +4,7 @@ import pytest
 from pika import frame, spec
 
 from config.engines.amqp_frames import UNDECODED, decode_content_header, decode_properties
-from tests.faults.hostile import NAMES_OF_TEXTS, PROPERTIES, encode_properties, header_table
+from tests.faults.hostile_messages import NAMES_OF_TEXTS, PROPERTIES, encode_properties, header_table
 
 
 def content_header(encoded: bytes) -> bytes:

@@ -8,8 +8,8 @@ from django.db import connection
 
 from config.engines import amqp, clickhouse, postgresql, redis
 from tests.conftest import ServerAddresses
-from tests.faults.mute import MuteServer
-from tests.servers.private import find_free_port
+from tests.faults.silent_servers import SilentServer
+from tests.servers.private_server import find_free_port
 
 ENGINES = {
     "AMQP_URL": (amqp, "amqp://guest:guest@127.0.0.1:{}/%2F"),
@@ -35,7 +35,7 @@ class TestHealth:
     def test_raises_within_a_second_when_the_server_is_mute(
         self, variable: str, engine: Any, url: str, settings: Any
     ) -> None:
-        with MuteServer() as mute:
+        with SilentServer() as mute:
             setattr(settings, variable, url.format(mute.port))
             began = time.monotonic()
             with pytest.raises(Exception):  # noqa: B017, PT011

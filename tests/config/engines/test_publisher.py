@@ -9,9 +9,9 @@ import pytest
 from config.engines import amqp
 from config.engines.publisher import NotPublished, NotRouted, Publisher
 from tests.conftest import ServerAddresses
-from tests.faults.mute import MuteServer, Proxy
-from tests.faults.patience import eventually
-from tests.servers.private import find_free_port
+from tests.faults.silent_servers import Proxy, SilentServer
+from tests.faults.wait import wait_until
+from tests.servers.private_server import find_free_port
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ class TestPublish:
         assert time.monotonic() - began < 0.2
 
     def test_keeps_its_deadline_with_a_mute_broker(self, publisher: Publisher, settings: Any) -> None:
-        with MuteServer() as mute:
+        with SilentServer() as mute:
             settings.AMQP_URL = f"amqp://guest:guest@127.0.0.1:{mute.port}/%2F"
             began = time.monotonic()
             with pytest.raises(NotPublished, match=r"not confirmed within 0\.3 s"):
@@ -114,7 +114,7 @@ class TestPublish:
             with pytest.raises(NotPublished, match=r"not confirmed within 0\.3 s"):
                 publish(publisher, queue, deadline=0.3)
             settings.AMQP_URL = servers.amqp
-        assert eventually(lambda: self.succeeds(publisher, queue))
+        assert wait_until(lambda: self.succeeds(publisher, queue))
         assert count(queue) == 2
 
     def succeeds(self, publisher: Publisher, queue: str) -> bool:

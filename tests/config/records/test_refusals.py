@@ -13,7 +13,7 @@ from config.records import refusals as module
 from config.records.models import LogEntry
 from config.records.refusals import flush_refusals, note_refused_early
 from config.records.services.keys import create_key
-from tests.faults.patience import eventually
+from tests.faults.wait import wait_until
 from tests.sensors.api.callers import Caller, of_client, service
 from tests.sensors.registry import make_client
 from tests.staff import signed_in
@@ -188,9 +188,9 @@ class TestThread:
 
         monkeypatch.setattr(module, "write_entries", fail_first)
         Browser().get("/api/v1/sensors/")
-        assert eventually(lambda: got == [1, 1])
+        assert wait_until(lambda: got == [1, 1])
         Browser().get("/api/v1/sensors/")
-        assert eventually(lambda: got == [1, 1, 1])
+        assert wait_until(lambda: got == [1, 1, 1])
 
     @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
     def test_a_fork_has_a_thread_of_its_own_and_leaves_the_count_to_its_parent(

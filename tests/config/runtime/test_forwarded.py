@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.faults.patience import eventually
 from tests.faults.product import Product
+from tests.faults.wait import wait_until
 
 OUTSIDE, INSIDE = "198.51.100.9", "203.0.113.5"
 
@@ -18,7 +18,7 @@ def product(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     running = Product(folder, **variables, DATABASE_URL="postgresql://u@127.0.0.1:1/none")
     running.process = running.spawn("run_web", log=folder / "up.log")
     try:
-        assert eventually(lambda: running.get("/healthz")[0] == 200, 60), running.read_log()
+        assert wait_until(lambda: running.get("/healthz")[0] == 200, 60), running.read_log()
         yield running
     finally:
         running.kill()

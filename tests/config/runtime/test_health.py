@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 from config.runtime import health
 from config.runtime.health import _Check, _States, engine_states
 from tests.conftest import ServerAddresses
-from tests.faults.mute import MuteServer
+from tests.faults.silent_servers import SilentServer
 
 pytestmark = pytest.mark.embedded
 
@@ -102,7 +102,7 @@ class TestEngineStates:
         assert set(engine_states().values()) == {"ok"}
 
     def test_three_mute_engines_are_asked_side_by_side(self, settings: Any) -> None:
-        with MuteServer() as mute:
+        with SilentServer() as mute:
             settings.AMQP_URL = f"amqp://guest:guest@127.0.0.1:{mute.port}/%2F"
             settings.REDIS_URL = f"redis://127.0.0.1:{mute.port}/0"
             settings.CLICKHOUSE_URL = f"clickhouse://127.0.0.1:{mute.port}/default"

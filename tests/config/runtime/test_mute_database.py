@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 
 from config.runtime.health import engine_states
-from tests.faults.mute import MuteServer
+from tests.faults.silent_servers import SilentServer
 
 pytestmark = pytest.mark.django_db
 
@@ -16,7 +16,7 @@ def _ask_anew(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_mute_database_is_down(monkeypatch: pytest.MonkeyPatch) -> None:
     """PostgreSQL alone can be mute: SQLite is no server."""
-    with MuteServer() as mute:
+    with SilentServer() as mute:
         monkeypatch.setitem(connection.settings_dict, "PORT", str(mute.port))
         began = time.monotonic()
         assert engine_states()["database"] == "down"

@@ -11,7 +11,7 @@ from config.common.work import Work
 from config.engines import postgresql
 from config.runtime import scheduler as module
 from config.runtime.scheduler import Scheduler
-from tests.faults.patience import eventually
+from tests.faults.wait import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -47,7 +47,7 @@ def start(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Scheduler]]
         scheduler = Scheduler()
         scheduler.start()
         started.append((scheduler, kinds))
-        assert eventually(lambda: all(kind.turns for kind in kinds))
+        assert wait_until(lambda: all(kind.turns for kind in kinds))
         return scheduler
 
     yield run
@@ -66,7 +66,7 @@ class TestScheduler:
         scheduler = start(slow, quick)
         before = quick.turns
         scheduler.wake("quick")
-        assert eventually(lambda: quick.turns > before, 2)
+        assert wait_until(lambda: quick.turns > before, 2)
         assert slow.turns == 1
 
     def test_a_ring_in_this_process_wakes_the_work_at_once(self, start: Callable[..., Scheduler]) -> None:
@@ -76,7 +76,7 @@ class TestScheduler:
         turns = other.turns
         with transaction.atomic():
             ring("one")
-        assert eventually(lambda: kind.turns >= 2, 2)
+        assert wait_until(lambda: kind.turns >= 2, 2)
         assert other.turns == turns
 
     def test_a_ring_for_work_of_a_newer_node_is_ignored(self, start: Callable[..., Scheduler]) -> None:
@@ -85,7 +85,7 @@ class TestScheduler:
         time.sleep(0.3)
         turns = kind.turns
         scheduler.wake("unheard")
-        assert not eventually(lambda: kind.turns > turns, 0.2)
+        assert not wait_until(lambda: kind.turns > turns, 0.2)
 
     def test_stops_within_its_grace_even_when_a_kind_hangs(self, start: Callable[..., Scheduler]) -> None:
         kind = Kind("hanging")
@@ -103,7 +103,7 @@ class TestListening:
         start(kind)
         before = self.settle(kind)
         self.notify("one")
-        assert eventually(lambda: kind.turns > before, 3)
+        assert wait_until(lambda: kind.turns > before, 3)
 
     def test_listens_again_after_the_connection_was_cut(self, start: Callable[..., Scheduler]) -> None:
         kind = Kind("one")
@@ -111,20 +111,20 @@ class TestListening:
         before = self.settle(kind)
         with postgresql.connect() as own:
             own.execute(f"SELECT pg_terminate_backend(pid) {LISTENERS}")
-        assert eventually(lambda: kind.turns > before, 8), "a new connection wakes everyone: rings may have been lost"
+        assert wait_until(lambda: kind.turns > before, 8), "a new connection wakes everyone: rings may have been lost"
         before = self.settle(kind)
         self.notify("one")
-        assert eventually(lambda: kind.turns > before, 3)
+        assert wait_until(lambda: kind.turns > before, 3)
 
     def test_listens_on_a_new_connection_from_time_to_time(
         self, start: Callable[..., Scheduler], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(module, "EAR_SECONDS", 0.5)
         start(Kind("one"))
-        assert eventually(lambda: self.listeners() == 1, 5)
+        assert wait_until(lambda: self.listeners() == 1, 5)
         with postgresql.connect() as own:
             first = own.execute(f"SELECT pid {LISTENERS}").fetchall()
-            assert eventually(lambda: own.execute(f"SELECT pid {LISTENERS}").fetchall() not in (first, []), 5)
+            assert wait_until(lambda: own.execute(f"SELECT pid {LISTENERS}").fetchall() not in (first, []), 5)
 
     def notify(self, name: str) -> None:
         with postgresql.connect() as own:
@@ -132,7 +132,7 @@ class TestListening:
 
     def settle(self, kind: Kind) -> int:
         """Wait until the connection is there and has woken everyone, as it does once."""
-        assert eventually(lambda: self.listeners() == 1, 5)
+        assert wait_until(lambda: self.listeners() == 1, 5)
         time.sleep(0.3)
         return kind.turns
 

@@ -12,7 +12,7 @@ from config.runtime import starting
 from config.runtime import supervisor as module
 from config.runtime.processes import Process
 from config.runtime.supervisor import Child, Supervisor
-from tests.faults.patience import eventually
+from tests.faults.wait import wait_until
 
 PROGRAM = """
 import os, signal, subprocess, sys, time
@@ -56,7 +56,7 @@ def child(tmp_path: Path, note: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
 
 def tend_until_exited(child: Child, times: int) -> list[dict[str, Any]]:
     with capture_logs() as logs:
-        eventually(lambda: child.tend() and sum(line["event"] == "process.exited" for line in logs) >= times)
+        wait_until(lambda: child.tend() and sum(line["event"] == "process.exited" for line in logs) >= times)
     return [dict(line) for line in logs if line["event"] == "process.exited"]
 
 
@@ -86,40 +86,40 @@ class TestChild:
     def test_tells_for_how_long_there_is_nothing_to_do(self, child: Any) -> None:
         one = child("fail")
         one.tend()
-        assert eventually(lambda: one.tend() < 1)
+        assert wait_until(lambda: one.tend() < 1)
 
     def test_one_that_obeys_is_stopped_at_once(self, child: Any, note: Path) -> None:
         one = child("gentle")
         one.tend()
-        assert eventually(note.exists)
+        assert wait_until(note.exists)
         one.terminate()
         assert one.wait(2)
 
     def test_one_that_does_not_obey_is_killed_with_all_it_started(self, child: Any, note: Path) -> None:
         one = child("stubborn")
         one.tend()
-        assert eventually(lambda: note.exists() and note.read_text().endswith("\n"))
+        assert wait_until(lambda: note.exists() and note.read_text().endswith("\n"))
         name, helper = note.read_text().split()
         one.terminate()
         assert not one.wait(0.2)
         one.kill()
-        assert eventually(lambda: not is_alive(int(helper)), 2)
+        assert wait_until(lambda: not is_alive(int(helper)), 2)
         assert name == "one"
 
     def test_one_that_is_killed_takes_what_it_started_with_it(self, child: Any, note: Path) -> None:
         one = child("stubborn")
         one.tend()
-        assert eventually(lambda: note.exists() and note.read_text().endswith("\n"))
+        assert wait_until(lambda: note.exists() and note.read_text().endswith("\n"))
         helper = int(note.read_text().split()[1])
         os.kill(one._running.pid, signal.SIGKILL)
         tend_until_exited(one, 1)
-        assert eventually(lambda: not is_alive(helper), 2)
+        assert wait_until(lambda: not is_alive(helper), 2)
 
     def test_a_program_that_is_not_there_is_tried_again(self, child: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sys, "executable", "/no/such/program")
         one = child("gentle")
         with capture_logs() as logs:
-            assert eventually(lambda: one.tend() and len(logs) == 2)
+            assert wait_until(lambda: one.tend() and len(logs) == 2)
         assert [line["event"] for line in logs] == ["process.not_started"] * 2
 
 
@@ -129,7 +129,7 @@ class TestSupervisor:
         hanging, gentle = child("stubborn"), child("gentle")
         supervisor._children = [hanging, gentle]
         hanging.tend()
-        assert eventually(lambda: note.exists() and note.read_text().endswith("\n"))
+        assert wait_until(lambda: note.exists() and note.read_text().endswith("\n"))
         gentle.tend()
         with capture_logs() as logs:
             supervisor._stop()

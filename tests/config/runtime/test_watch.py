@@ -16,8 +16,8 @@ from config.runtime.processes import PROCESSES, WATCH, needed
 from config.runtime.storage import StorageWatch
 from config.runtime.watch import DatabaseWatch, DiskRefuses, check_writes, is_wanted
 from notifications.models import Alert
+from tests.mail_server import MailServer, mail_server
 from tests.messaging.disk import failing
-from tests.smtp import MailServer, mail_server
 
 
 class Database:

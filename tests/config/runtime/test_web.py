@@ -4,7 +4,7 @@ import pytest
 
 from config.runtime import web
 from config.runtime.web import PortTaken, listen
-from tests.servers.private import HOST, find_free_port
+from tests.servers.private_server import HOST, find_free_port
 
 
 class TestListen:

@@ -8,11 +8,11 @@ import pytest
 from notifications.models import Alert, RepeatSession, SessionStep, Theme
 from notifications.sessions import repeater as module
 from notifications.sessions import slots
+from notifications.sessions.enqueue import enqueue_sessions
 from notifications.sessions.handlers import SessionView, register_handler
-from notifications.sessions.remembering import remember_many
 from notifications.sessions.repeater import Repeater
 from notifications.sessions.slots import MOST_SLOW, ThemeSlots
-from tests.faults.patience import eventually
+from tests.faults.wait import wait_until
 from tests.notifications.sessions.themes import Scripted, pass_time, theme
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db(transaction=True)]
@@ -59,7 +59,7 @@ def hanging() -> Iterator[Hanging]:
     register_handler("healthy", Scripted())
     theme(HANGING, handler="hanging", timeout=60, delay=0)
     theme(HEALTHY, handler="healthy", timeout=60)
-    remember_many(theme=HANGING, sessions=[[n] for n in range(4 * WORKERS)], delay=0)
+    enqueue_sessions(theme=HANGING, sessions=[[n] for n in range(4 * WORKERS)], delay=0)
     pass_time(5)
     yield handler
     handler.go_on.set()
@@ -70,7 +70,7 @@ def run_until(repeater: Repeater, condition: Callable[[], bool]) -> bool:
         repeater.run_once()
         return condition()
 
-    return eventually(turn, 10)
+    return wait_until(turn, 10)
 
 
 def has_none(number: int) -> bool:
@@ -81,22 +81,22 @@ class TestHangingTheme:
     def test_a_healthy_theme_is_repeated_while_another_hangs(self, repeater: Repeater, hanging: Hanging) -> None:
         repeater.run_once()
         assert all(hanging.began.acquire(timeout=5) for _ in range(WORKERS))
-        remember_many(theme=HEALTHY, sessions=[[n] for n in range(20)], delay=0)
+        enqueue_sessions(theme=HEALTHY, sessions=[[n] for n in range(20)], delay=0)
         assert run_until(repeater, lambda: has_none(HEALTHY))
         assert hanging.under_way == hanging.most == WORKERS
 
     def test_its_sessions_go_on_when_it_answers_again(self, repeater: Repeater, hanging: Hanging) -> None:
         repeater.run_once()
         assert all(hanging.began.acquire(timeout=5) for _ in range(WORKERS))
-        assert eventually(lambda: repeater._slots.slow == WORKERS, 5)
+        assert wait_until(lambda: repeater._slots.slow == WORKERS, 5)
         hanging.go_on.set()
         assert run_until(repeater, lambda: has_none(HANGING))
-        assert eventually(lambda: repeater._slots.slow == 0 and not repeater._slots._under_way, 5)
+        assert wait_until(lambda: repeater._slots.slow == 0 and not repeater._slots._under_way, 5)
         assert repeater._threads <= WORKERS
 
     def test_behind_an_open_breaker_it_has_one_slot(self, repeater: Repeater, hanging: Hanging) -> None:
         Theme.objects.filter(pk=HANGING).update(failures=5, opened_at="2026-01-01T00:00:00Z")
-        remember_many(theme=HEALTHY, sessions=[[n] for n in range(20)], delay=0)
+        enqueue_sessions(theme=HEALTHY, sessions=[[n] for n in range(20)], delay=0)
         assert run_until(repeater, lambda: has_none(HEALTHY) and hanging.under_way == 1)
         assert hanging.most == 1
         assert RepeatSession.objects.filter(theme=HANGING, status="active").count() == 1
@@ -104,7 +104,7 @@ class TestHangingTheme:
     def test_a_handler_that_is_given_up_frees_its_slot(self, repeater: Repeater, hanging: Hanging) -> None:
         Theme.objects.filter(pk=HANGING).update(timeout=0.2, delay=50)
         assert run_until(repeater, lambda: SessionStep.objects.filter(what="failed").count() == 4 * WORKERS)
-        assert eventually(lambda: repeater._slots.slow == 0 and not repeater._slots._under_way, 5)
+        assert wait_until(lambda: repeater._slots.slow == 0 and not repeater._slots._under_way, 5)
         assert Theme.objects.get(pk=HANGING).failures == 4 * WORKERS
         assert Alert.objects.get(kind="theme.unreachable").subject == f"theme/{HANGING}"
 

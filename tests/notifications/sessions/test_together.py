@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.db import OperationalError
 
-from notifications.sessions.together import Together, _Asked
-from tests.faults.patience import eventually
+from notifications.sessions.together import GroupCommit, _Asked
+from tests.faults.wait import wait_until
 
 
 class Trips:
@@ -19,7 +19,7 @@ class Trips:
         self.made: list[list[int]] = []
         self.go_on = threading.Semaphore(0)
         self.failure: BaseException | None = None
-        self.together = Together(self.make)
+        self.together = GroupCommit(self.make)
         self.answers: dict[int, object] = {}
         self.threads: list[threading.Thread] = []
 
@@ -35,7 +35,7 @@ class Trips:
         for number in numbers:
             self.threads.append(threading.Thread(target=self._ask, args=[number]))
             self.threads[-1].start()
-            assert eventually(partial(self._has_come, number))
+            assert wait_until(partial(self._has_come, number))
 
     def _has_come(self, number: int) -> bool:
         return any(number in asked for asked in [*self.made, [each.asked for each in self.together._waiting]])
@@ -80,7 +80,7 @@ class TestAsk:
         trips = Trips()
         trips.ask(1, 2, 3)
         trips.go_on.release()
-        assert eventually(lambda: len(trips.made) == 2)
+        assert wait_until(lambda: len(trips.made) == 2)
         trips.failure = OperationalError("gone")
         answers = trips.finish(1)
         assert answers[1] == 10
@@ -146,7 +146,7 @@ class TestWait:
             monkeypatch.undo()
             trips.ask(3)
             trips.go_on.release()
-            assert eventually(lambda: asked.leads)
+            assert wait_until(lambda: asked.leads)
 
         interrupt(monkeypatch, let_others_come)
         with pytest.raises(KeyboardInterrupt):

@@ -13,10 +13,10 @@ from config.records.models import AccessKey, ChangeRecord
 from notifications.models import Endpoint
 from sensors.admin.client_page import delivery_record
 from sensors.models import Client
-from tests.notifications.sending.owing import SECRET
-from tests.receiver import receiving
+from tests.notifications.sending.deliveries import SECRET
 from tests.sensors.registry import hear, link, make_client, make_delivery, make_sensor
 from tests.staff import signed_in
+from tests.webhook_receiver import run_receiver
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
@@ -181,7 +181,7 @@ class TestActions:
     def test_a_ping_shows_the_answer(self, browser: Browser, settings: Any, path: str, words: str) -> None:
         settings.WEBHOOK_ALLOWED_NETWORKS = [ip_network("127.0.0.1")]
         client = make_client()
-        with receiving() as receiver:
+        with run_receiver() as receiver:
             Endpoint.objects.update(url=receiver.url(path), secret=encrypt(SECRET.encode()))
             assert "Send a test ping" in browser.get(f"{LIST}{client.pk}/ping/").content.decode()
             assert receiver.calls == []

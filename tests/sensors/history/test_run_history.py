@@ -14,9 +14,9 @@ from sensors.history.queue import QUEUE, declare_history_queue, encode_batch
 from sensors.history.store import HistoryStore, get_store
 from sensors.history.values import Period
 from sensors.ingest.signals import Signal
-from tests.faults.nursery import Child
-from tests.faults.patience import eventually
+from tests.faults.forkserver import ForkedProcess
 from tests.faults.product import Product, migrated_database
+from tests.faults.wait import wait_until
 from tests.sensors.history.past import NOON
 from tests.servers.rabbitmq import RabbitMQServer
 
@@ -46,7 +46,7 @@ def product(
         made.close()
 
 
-def start(product: Product) -> Child:
+def start(product: Product) -> ForkedProcess:
     product.process = child = product.bear("run_history", log=product.folder / "up.log")
     return child
 
@@ -76,7 +76,7 @@ def count_of(sensor_id: str) -> int:
     return len(get_store().read_signals([sensor_id], Period(), limit=1000))
 
 
-def peak_memory(process: Child) -> int:
+def peak_memory(process: ForkedProcess) -> int:
     lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
     [peak] = [line for line in lines if line.startswith("VmHWM")]
     return int(peak.split()[1]) * 1024
@@ -87,7 +87,7 @@ class TestRunHistory:
         send(0, MESSAGES)
         spool(product, *range(MESSAGES, MESSAGES + SPOOLED))
         process = start(product)
-        assert eventually(lambda: count_of("s0") == MESSAGES + SPOOLED, 60), product.read_log()
+        assert wait_until(lambda: count_of("s0") == MESSAGES + SPOOLED, 60), product.read_log()
         assert count_of(f"s{SIGNALS - 1}") == MESSAGES + SPOOLED
         assert peak_memory(process) < 200 * MB
         process.send_signal(signals.SIGTERM)
@@ -96,11 +96,11 @@ class TestRunHistory:
     def test_goes_on_after_the_broker_was_restarted(self, product: Product, rabbitmq: RabbitMQServer) -> None:
         process = start(product)
         send(0, 1)
-        assert eventually(lambda: count_of("s0") == 1, 30), product.read_log()
+        assert wait_until(lambda: count_of("s0") == 1, 30), product.read_log()
         rabbitmq.stop()
         rabbitmq.start()
         send(1, 3)
-        assert eventually(lambda: count_of("s0") == 3, 30), product.read_log()
+        assert wait_until(lambda: count_of("s0") == 3, 30), product.read_log()
         assert process.poll() is None
 
     def test_without_a_broker_it_says_what_is_missing(self, product: Product) -> None:

@@ -9,7 +9,7 @@ import pytest
 from sensors.history.errors import HistoryAway
 from sensors.history.store import close_stores, get_store
 from sensors.history.values import Period
-from tests.faults.mute import MuteServer
+from tests.faults.silent_servers import SilentServer
 from tests.sensors.api.callers import service
 from tests.sensors.registry import make_sensor
 from tests.staff import signed_in
@@ -22,8 +22,8 @@ PATIENCE = 4.0
 
 
 @pytest.fixture
-def mute(settings: Any) -> Iterator[MuteServer]:
-    with MuteServer() as server:
+def mute(settings: Any) -> Iterator[SilentServer]:
+    with SilentServer() as server:
         settings.CLICKHOUSE_URL = f"clickhouse://default@127.0.0.1:{server.port}/default"
         close_stores()
         yield server
@@ -38,14 +38,14 @@ def read() -> float:
     return time.monotonic() - began
 
 
-def test_the_first_waits_for_a_moment_and_the_next_not_at_all(mute: MuteServer) -> None:
+def test_the_first_waits_for_a_moment_and_the_next_not_at_all(mute: SilentServer) -> None:
     assert read() < PATIENCE
     assert read() < A_MOMENT
     assert mute.connections == 1
 
 
 def test_of_forty_at_once_only_half_of_the_slots_wait(
-    mute: MuteServer, in_threads: Callable[..., list[float]], settings: Any
+    mute: SilentServer, in_threads: Callable[..., list[float]], settings: Any
 ) -> None:
     settings.WEB_CONCURRENCY = 32
     get_store()
@@ -55,7 +55,7 @@ def test_of_forty_at_once_only_half_of_the_slots_wait(
     assert mute.connections <= 16
 
 
-def test_the_page_of_a_sensor_shows_the_rest_with_a_word_about_the_chart(mute: MuteServer) -> None:
+def test_the_page_of_a_sensor_shows_the_rest_with_a_word_about_the_chart(mute: SilentServer) -> None:
     make_sensor(address="Gate 7")
     began = time.monotonic()
     page = signed_in("viewer").get("/admin/sensors/sensor/0xA/change/").content.decode()
@@ -64,7 +64,7 @@ def test_the_page_of_a_sensor_shows_the_rest_with_a_word_about_the_chart(mute: M
     assert "History cannot be reached at the moment" in page
 
 
-def test_a_call_is_told_so_at_once(mute: MuteServer) -> None:
+def test_a_call_is_told_so_at_once(mute: SilentServer) -> None:
     make_sensor()
     desk = service("history:read")
     read()
@@ -77,7 +77,7 @@ def test_a_call_is_told_so_at_once(mute: MuteServer) -> None:
 
 
 def test_is_asked_again_after_a_rest_and_used_when_it_is_back(
-    mute: MuteServer, settings: Any, servers: Any, monkeypatch: pytest.MonkeyPatch
+    mute: SilentServer, settings: Any, servers: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read()
     store = get_store()

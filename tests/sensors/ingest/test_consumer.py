@@ -22,7 +22,7 @@ from sensors.ingest.publishing import publish_probe
 from sensors.ingest.signals import Rejection, Signal
 from sensors.ingest.topology import declare_presence
 from sensors.models import ConsumerMark, Hearing, Probe, RejectedSignal, SensorState
-from tests.faults.patience import eventually
+from tests.faults.wait import wait_until
 from tests.sensors.amqp import Broker, broker, consume
 from tests.sensors.registry import make_sensor
 
@@ -183,7 +183,7 @@ class Gated(Consumer):
 @pytest.fixture
 def two(broker: Broker) -> Iterator[list[Gated]]:
     consumers = [Gated("slow"), Gated("quick")]
-    assert eventually(lambda: broker.listeners() == 2)
+    assert wait_until(lambda: broker.listeners() == 2)
     yield consumers
     for each in consumers:
         each.end()
@@ -202,12 +202,12 @@ class TestTwoConsumers:
         for sensor_id in ("a", "b"):
             make_sensor(sensor_id, heartbeat_timeout=1)
         broker.send([{"sensor_id": "a", "data": 1}, {"sensor_id": "b", "data": 1}])
-        assert eventually(lambda: not SensorState.objects.filter(seen_at=None).exists())
+        assert wait_until(lambda: not SensorState.objects.filter(seen_at=None).exists())
         two[0].reads.clear()
         assert two[0].rests.wait(10)
         broker.send({"sensor_id": "a", "data": 0})
         broker.send({"sensor_id": "b", "data": 0})  # in turn: each consumer has one of the two
-        assert eventually(lambda: broker.waiting() == 0)
+        assert wait_until(lambda: broker.waiting() == 0)
         self.listen_and_sweep(7)
         assert Probe.objects.count() > 3, "through the other one they pass"
         unread = set(SensorState.objects.filter(value=1).values_list("sensor_id", flat=True))
@@ -215,7 +215,7 @@ class TestTwoConsumers:
         assert not Event.objects.filter(type="sensor.connection_lost").exists()
 
         two[0].reads.set()
-        assert eventually(lambda: not SensorState.objects.filter(value=1).exists())
+        assert wait_until(lambda: not SensorState.objects.filter(value=1).exists())
         self.listen_and_sweep(8)
         lost = Event.objects.filter(type="sensor.connection_lost").values_list("subject", flat=True)
         assert sorted(lost) == ["sensor/a", "sensor/b"], "now both have been silent for long"
@@ -264,7 +264,7 @@ class TestPrefetch:
 
     def run(self, broker: Broker, message: list[dict[str, Any]], count: int) -> Counted:
         broker.send_all([message] * count)
-        assert eventually(lambda: broker.waiting() == count)
+        assert wait_until(lambda: broker.waiting() == count)
         counted = Counted(broker, count)
         counted.run()
         return counted
@@ -298,4 +298,4 @@ def test_what_history_has_not_confirmed_stays_in_the_queue(broker: Broker, monke
     with pytest.raises(NotPublished):
         consume(lambda: False)
     assert Event.objects.count() == 1
-    assert eventually(lambda: broker.waiting() == 1)
+    assert wait_until(lambda: broker.waiting() == 1)

@@ -10,10 +10,10 @@ import psycopg
 import pytest
 
 from sensors.ingest.signals import MAX_BODY
-from tests.faults.line import Line
-from tests.faults.nursery import Child
-from tests.faults.patience import eventually
+from tests.faults.forkserver import ForkedProcess
+from tests.faults.process_group import ProcessGroup
 from tests.faults.product import migrated_database
+from tests.faults.wait import wait_until
 from tests.sensors.amqp import Broker, broker
 
 __all__ = ["broker"]
@@ -27,9 +27,9 @@ MB = 1_048_576
 
 
 @pytest.fixture
-def line(tmp_path: Path, servers: Any, broker: Broker) -> Iterator[Line]:
+def line(tmp_path: Path, servers: Any, broker: Broker) -> Iterator[ProcessGroup]:
     with migrated_database(servers.database) as database:
-        made = Line(tmp_path, DATABASE_URL=database, AMQP_URL=servers.amqp, INGEST_BATCH="2000")
+        made = ProcessGroup(tmp_path, DATABASE_URL=database, AMQP_URL=servers.amqp, INGEST_BATCH="2000")
         made.register([f"s{n}" for n in range(SENSORS)])
         yield made
         made.end()
@@ -58,7 +58,7 @@ def largest_bodies() -> Iterator[Any]:
         yield each | {"note": "x" * (MAX_BODY - 300)}
 
 
-def peak_memory(process: Child) -> int:
+def peak_memory(process: ForkedProcess) -> int:
     lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
     [peak] = [line for line in lines if line.startswith("VmHWM")]
     return int(peak.split()[1]) * 1024
@@ -72,13 +72,13 @@ def take_history(broker: Broker, count: int) -> set[str]:
         ids.update(signal.id for signal in broker.history())
         return len(ids) >= count
 
-    eventually(take, 60 + count / 2000)
+    wait_until(take, 60 + count / 2000)
     return ids
 
 
 @pytest.mark.parametrize("backlog", [singles, lists, largest_bodies])
 def test_works_off_any_backlog_in_bounded_memory(
-    line: Line, broker: Broker, backlog: Callable[[], Iterator[Any]]
+    line: ProcessGroup, broker: Broker, backlog: Callable[[], Iterator[Any]]
 ) -> None:
     sent = broker.send_all(backlog())
     line.start("ingest", "run_ingest")
@@ -86,7 +86,7 @@ def test_works_off_any_backlog_in_bounded_memory(
     assert peak_memory(line.processes["ingest"]) < 200 * MB
 
 
-def test_while_the_database_stalls_it_takes_no_more_than_it_can_hold(line: Line, broker: Broker) -> None:
+def test_while_the_database_stalls_it_takes_no_more_than_it_can_hold(line: ProcessGroup, broker: Broker) -> None:
     sent = broker.send_all(lists())
     with psycopg.connect(line.database) as connection:
         connection.execute("LOCK TABLE sensors_sensorstate IN ACCESS EXCLUSIVE MODE")

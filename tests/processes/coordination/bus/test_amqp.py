@@ -11,7 +11,7 @@ from processes.coordination.bus import amqp, open_bus
 from processes.coordination.bus.amqp import ENVELOPE, AmqpBus
 from processes.coordination.messages import COORDINATOR, WRITER, Letter, Message, Told, decode, queue_of_reader
 from tests.conftest import ServerAddresses
-from tests.faults.patience import eventually
+from tests.faults.wait import wait_until
 
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("amqp")]
 QUEUES = (WRITER, COORDINATOR, queue_of_reader("main"))
@@ -89,7 +89,7 @@ class TestSend:
     ) -> None:
         monkeypatch.setattr(amqp, "KEPT_MILLISECONDS", 50)
         bus.send(letters(1))
-        assert eventually(lambda: waiting(channel) == 0, WAIT)
+        assert wait_until(lambda: waiting(channel) == 0, WAIT)
 
     def test_makes_the_queue_that_is_missing(self, bus: AmqpBus, channel: BlockingChannel) -> None:
         channel.queue_delete(WRITER)

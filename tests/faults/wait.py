@@ -1,0 +1,12 @@
+import time
+from collections.abc import Callable
+
+
+def wait_until(is_true: Callable[[], object], seconds: float = 10.0) -> bool:
+    """Wait until the condition holds; return whether it did in time."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if is_true():
+            return True
+        time.sleep(0.02)
+    return False
