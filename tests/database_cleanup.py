@@ -9,7 +9,7 @@ from django.contrib.auth.models import Group
 from django.db import connections, router, transaction
 from django.test import TransactionTestCase
 
-from config.records.groups import GROUPS
+from config.access.groups import GROUPS
 from processes.coordination.keeping import NUMBERS, STATES
 
 KEPT = {
