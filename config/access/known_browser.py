@@ -15,7 +15,7 @@ from django.utils.deprecation import MiddlewareMixin
 KNOWN_DAYS = 90
 MOST_CHARACTERS = 2000
 # Cookies were signed under this name first: another one would make every browser a stranger.
-_SALT = "config.records.known_browser"
+_SALT = "config.access.known_browser"
 _ATTRIBUTE = "_known_browser"
 
 
