@@ -47,7 +47,7 @@ endef
 SERVERS := $(VENV)/bin/python -m tests.servers.bench
 PYTEST := $(VENV)/bin/python -m pytest
 
-.PHONY: test check bytecode suite dev packages bench drill
+.PHONY: test check bytecode suite dev packages bench drill pictures
 
 test: packages dev ## Install what is missing, start private servers, check the code and run the whole suite
 	@$(MAKE) --no-print-directory -j2 check bytecode
@@ -80,3 +80,6 @@ bench: packages dev ## Measure the figures, each as a ratio within this run; als
 
 drill: packages dev ## The drills at full size
 	@DRILL_SCALE=1 $(SERVERS) -- $(PYTEST) -q tests/faults tests/processes/workflows/engine/expressions/test_fuzz.py
+
+pictures: packages dev ## Take the pictures of the README anew, from a demonstration that runs for two minutes
+	@$(VENV)/bin/python -m tests.pictures

@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 
 from config.common.sql import CountUpTo, among_numbers, load
 from notifications.models import Attempt, Delivery, Endpoint, EventHour, Follower, ListedSubject, Sequencer
-from notifications.naming import Named, name_endpoints
+from notifications.names import Named, name_endpoints
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ class SensorsConfig(AppConfig):
     def ready(self) -> None:
         from config.records.statistics import register_statistics
         from notifications.followers import follow
-        from notifications.sending.wanted import judge_wanted
+        from notifications.sending.relevance import register_relevance_check
         from sensors.heartbeat.flapping import calm_once
         from sensors.heartbeat.hearing import INTERVAL_SECONDS, listen_once
         from sensors.heartbeat.sweep import sweep_once
@@ -29,7 +29,7 @@ class SensorsConfig(AppConfig):
         register_work(Work(name="alerts.flapping", run_once=calm_once, every=10.0))
         register_work(Work(name="alerts.rejected", run_once=watch_rejected_once, every=10.0))
         follow(FOLLOWING)
-        judge_wanted(judge_deliveries)
+        register_relevance_check(judge_deliveries)
         register_statistics("client", count_by_client)
         if settings.AMQP_URL:  # without a broker the web process alone knows whether it is called
             register_work(Work(name="hearing", run_once=listen_once, every=INTERVAL_SECONDS))

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from notifications.models import Alert
-from notifications.services.alerts import heal, raise_alert
+from notifications.services.alerts import close_alert, raise_alert
 
 REPEAT_SECONDS = 60.0
 ABANDONED = timedelta(minutes=3)
@@ -44,6 +44,6 @@ class StandingAlerts:
         if alert is None:
             return
         if was_told or is_own:
-            heal(self._kind, subject, note)
+            close_alert(self._kind, subject, note)
         elif alert.last_at < timezone.now() - ABANDONED:
-            heal(self._kind, subject, UNREPEATED)
+            close_alert(self._kind, subject, UNREPEATED)

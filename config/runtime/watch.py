@@ -26,7 +26,7 @@ from config.common.moments import format_moment
 from config.engines import postgresql
 from config.runtime.health import check_database
 from config.runtime.storage import write_probe
-from notifications.sending.mail import mail
+from notifications.sending.mail import send_mail_blocking
 from notifications.sending.sms import send_sms
 from notifications.sending.webhook import Answer
 
@@ -143,4 +143,4 @@ def _text_to(number: str, body: Message) -> Answer:
     return asyncio.run(send())
 
 
-_SENDERS: dict[str, Send] = {"email": mail, "sms": _text_to}
+_SENDERS: dict[str, Send] = {"email": send_mail_blocking, "sms": _text_to}

@@ -10,7 +10,7 @@ from config.common.ring import ring
 from config.common.sql import load, postgresql_cursor
 from messaging.models import ExchangeDatabase, Message
 from messaging.naming import subject_of
-from notifications.services.events import SEQUENCER, Fact, record_event
+from notifications.services.events import SEQUENCER, NewEvent, record_event
 
 
 class NoAddressee(Exception):
@@ -37,7 +37,7 @@ def accept_row(message: Message) -> bool:
         if taken.exists() or not addressee.exists():
             return False
         message.save(force_insert=True)
-        record_event(Fact("message.received", subject_of(message), message.accepted_at, _payload(message)))
+        record_event(NewEvent("message.received", subject_of(message), message.accepted_at, _payload(message)))
         return True
 
 

@@ -20,8 +20,8 @@ from messaging.naming import subject_of
 from messaging.services.checking import UNREADABLE
 from messaging.services.file_errors import KIND as FILE_ERROR
 from messaging.services.moving import owe_move
-from notifications.services.alerts import heal
-from notifications.services.events import Fact, record_event
+from notifications.services.alerts import close_alert
+from notifications.services.events import NewEvent, record_event
 
 KIND = "message"
 Folder, Status = Message.Folder, Message.Status
@@ -147,10 +147,10 @@ def _record(message: Message, before: dict[str, Any], *, reason: str, actor: str
         data=told,
     )
     if template == REQUEUED:
-        record_event(Fact("message.requeued", subject, timezone.now(), told))
-        heal(FILE_ERROR, subject, gettext_noop("the message was put back into the queue"))
+        record_event(NewEvent("message.requeued", subject, timezone.now(), told))
+        close_alert(FILE_ERROR, subject, gettext_noop("the message was put back into the queue"))
     else:
-        heal(FILE_ERROR, subject, gettext_noop("the file was brought back"))
+        close_alert(FILE_ERROR, subject, gettext_noop("the file was brought back"))
 
 
 def _values(message: Message) -> dict[str, Any]:

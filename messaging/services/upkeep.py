@@ -25,7 +25,7 @@ from messaging.files.writing import drop_drafts
 from messaging.models import Message
 from messaging.services.file_errors import tell_file_error
 from messaging.services.moving import place
-from notifications.services.alerts import heal, raise_alert
+from notifications.services.alerts import close_alert, raise_alert
 
 DRAFT_LIFE_SECONDS = 3600.0
 BATCH = 500
@@ -83,7 +83,7 @@ def report_foreign_files() -> None:
     """Tell staff of what lies in the message folders and is no message file; it is left alone."""
     foreign = [found for found in scan_files() if found.name is None]
     if not foreign:
-        heal(FOREIGN, "messages", gettext_noop("nothing foreign lies in the message folders"))
+        close_alert(FOREIGN, "messages", gettext_noop("nothing foreign lies in the message folders"))
         return
     names = sorted(_shown(found) for found in foreign)
     detail = {"count": len(names), "names": ", ".join(names[:MOST_NAMES])}

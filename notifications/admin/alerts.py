@@ -31,8 +31,8 @@ from config.records.scopes import Scope, permission
 from notifications.admin.alert_page import build_alert_page
 from notifications.decisions import awaits_decision
 from notifications.models import Alert
-from notifications.naming import name_subject, page_of_subject
-from notifications.services.alerts import acknowledge, mute, resolve
+from notifications.names import name_subject, page_of_subject
+from notifications.services.alerts import acknowledge_alert, mute_alert, resolve_alert
 
 COLOURS = {Alert.Status.OPEN: "danger", Alert.Status.ACKNOWLEDGED: "warning", Alert.Status.RESOLVED: "success"}
 
@@ -201,7 +201,7 @@ class AlertAdmin(BigTableAdmin[Alert]):
         done = 0
         for pk in chosen.filter(status=Alert.Status.OPEN).values_list("pk", flat=True):
             try:
-                acknowledge(pk, actor_of(request))
+                acknowledge_alert(pk, actor_of(request))
             except Conflict:
                 continue  # someone else was faster
             done += 1
@@ -218,7 +218,7 @@ class AlertAdmin(BigTableAdmin[Alert]):
         )
 
         def act(answers: dict[str, Any]) -> str:
-            acknowledge(alert.pk, actor_of(request))
+            acknowledge_alert(alert.pk, actor_of(request))
             return gettext("The alert is yours.")
 
         return ask_then_act(self, request, alert, question=question, act=act)
@@ -233,7 +233,7 @@ class AlertAdmin(BigTableAdmin[Alert]):
         )
 
         def act(answers: dict[str, Any]) -> str:
-            mute(alert.pk, actor_of(request), answers["seconds"])
+            mute_alert(alert.pk, actor_of(request), answers["seconds"])
             return gettext("The alert is muted.")
 
         return ask_then_act(self, request, alert, question=question, act=act, form=MuteForm(request.POST or None))
@@ -250,7 +250,7 @@ class AlertAdmin(BigTableAdmin[Alert]):
         )
 
         def act(answers: dict[str, Any]) -> str:
-            resolve(alert.pk, actor_of(request), answers["note"])
+            resolve_alert(alert.pk, actor_of(request), answers["note"])
             return gettext("The alert is resolved.")
 
         form = ResolveForm(request.POST if request.method == "POST" else None)

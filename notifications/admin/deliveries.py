@@ -24,9 +24,9 @@ from notifications.admin.dead_letters import dead_letters_view
 from notifications.admin.delivery_page import build_delivery_page
 from notifications.admin.events import as_code
 from notifications.models import Delivery, Endpoint
-from notifications.naming import Named, find_endpoints, find_subjects, name_endpoints, name_subject
+from notifications.names import Named, find_endpoints, find_subjects, name_endpoints, name_subject
 from notifications.selectors import first_delivery_since, newest_about
-from notifications.services.resending import resend
+from notifications.services.resend import resend_delivery
 
 COLOURS = {
     Delivery.Status.PENDING: "info",
@@ -198,7 +198,7 @@ class DeliveryAdmin(BigTableAdmin[Delivery]):
         done = refused = 0
         for pk in chosen.order_by("pk").values_list("pk", flat=True)[:MOST_AT_ONCE]:
             try:
-                done += resend(pk, actor_of(request))
+                done += resend_delivery(pk, actor_of(request))
             except ApplicationError:
                 refused += 1
         said = ngettext("%(count)d message is sent again.", "%(count)d messages are sent again.", done)
@@ -221,7 +221,7 @@ class DeliveryAdmin(BigTableAdmin[Delivery]):
         )
 
         def act(answers: dict[str, Any]) -> str:
-            if resend(delivery.pk, actor_of(request)):
+            if resend_delivery(delivery.pk, actor_of(request)):
                 return gettext("The message is on its way.")
             return gettext("An attempt is under way already; nothing has been changed.")
 

@@ -22,11 +22,11 @@ from config.records.models import ChangeRecord
 from config.records.permissions import has_scope
 from config.records.scopes import Scope
 from config.records.services.once import claim_form
-from notifications.admin.session_words import count_words, nowrap, say_seconds
+from notifications.admin.presentation import count_words, nowrap, say_seconds
 from notifications.admin.theme_form import ThemeForm, named
 from notifications.models import RepeatSession, Theme
 from notifications.models.session import OWN_THEMES_FROM
-from notifications.sessions.load import MOST_COUNTED, count_by_theme
+from notifications.sessions.backlog import MOST_COUNTED, count_by_theme
 from notifications.sessions.themes import KIND, create_theme, delete_theme, update_theme
 
 Status = RepeatSession.Status

@@ -17,7 +17,7 @@ from config.records.schema import PAGE_PARAMETERS
 from config.records.scopes import Scope
 from notifications.errors import AlertNotFound
 from notifications.models import Alert
-from notifications.services.alerts import acknowledge, mute, resolve
+from notifications.services.alerts import acknowledge_alert, mute_alert, resolve_alert
 
 LONGEST_MUTE = 30 * 86_400
 
@@ -81,7 +81,7 @@ class AcknowledgeView(ApiView):
     @extend_schema(operation_id="alerts_acknowledge", tags=["alerts"], request=None, responses=AlertSerializer)
     def post(self, request: Request, alert_id: int) -> Response:
         """Take an alert on: nobody else is called for it."""
-        acknowledge(alert_id, actor_of(request))
+        acknowledge_alert(alert_id, actor_of(request))
         return _answer(alert_id)
 
 
@@ -97,7 +97,7 @@ class ResolveView(ApiView):
         """
         asked = ResolveSerializer(data=request.data or {})
         asked.is_valid(raise_exception=True)
-        resolve(alert_id, actor_of(request), asked.validated_data.get("note", ""))
+        resolve_alert(alert_id, actor_of(request), asked.validated_data.get("note", ""))
         return _answer(alert_id)
 
 
@@ -109,7 +109,7 @@ class MuteView(ApiView):
         """Tell nobody about an alert for a time, also when it closes and comes again."""
         asked = MuteSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
-        mute(alert_id, actor_of(request), asked.validated_data["seconds"])
+        mute_alert(alert_id, actor_of(request), asked.validated_data["seconds"])
         return _answer(alert_id)
 
 

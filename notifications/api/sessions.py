@@ -11,7 +11,7 @@ from config.records.authentication import actor_of
 from config.records.frame import ApiView
 from config.records.schema import PAGE_PARAMETERS
 from config.records.scopes import Scope
-from notifications.api.session_shapes import (
+from notifications.api.shapes import (
     NewSessionSerializer,
     NewThemeSerializer,
     RecordsSerializer,
@@ -36,7 +36,12 @@ from notifications.sessions.lifecycle import (
     rewrite_records,
     save_session,
 )
-from notifications.sessions.operating import repeat_now, require_moved, revive_sessions, shift_sessions
+from notifications.sessions.operator_actions import (
+    repeat_now,
+    require_moved,
+    revive_sessions,
+    shift_sessions,
+)
 from notifications.sessions.presentation import get_session, present_in_parts, present_session, present_with_timelines
 from notifications.sessions.themes import create_theme, delete_theme, rotate_secret, update_theme
 

@@ -30,16 +30,22 @@ from notifications.sending.policy import (
     GONE,
     Verdict,
     is_success,
-    judge,
+    judge_answer,
     next_probe,
+    pause_seconds,
     retry_delay,
-    slow_down,
 )
 from notifications.sending.webhook import Answer
-from notifications.services.alert_messages import find_untold
+from notifications.services.alert_messages import find_deliveries_of_unnotified_alerts
 from notifications.services.alerts import raise_alert
-from notifications.services.endpoints import name_receiver, note_back, report_unreachable, subject_of, switch_off
-from notifications.services.events import Fact, record_events
+from notifications.services.endpoints import (
+    disable_endpoint,
+    mark_reachable,
+    name_receiver,
+    raise_unreachable_alert,
+    subject_of,
+)
+from notifications.services.events import NewEvent, record_events
 
 ATTEMPTS = Counter("postern_delivery_attempts", "Attempts to deliver, by what became of the delivery", ["outcome"])
 
@@ -63,7 +69,7 @@ class Outcome:
         return is_success(self.answer.status)
 
 
-def record_ended(outcomes: list[Outcome]) -> None:
+def drain_outcomes(outcomes: list[Outcome]) -> None:
     """Write these outcomes and take them out of the list as they are written; one that cannot be is settled alone.
 
     Raise `DatabaseGone` when what is left in the list must be written later.
@@ -132,7 +138,7 @@ def record_outcomes(outcomes: Sequence[Outcome]) -> None:
 
 def _judge(outcome: Outcome) -> Verdict:
     claim, answer = outcome.claim, outcome.answer
-    return judge(
+    return judge_answer(
         answer.status,
         answer.error,
         answer.retry_after,
@@ -152,7 +158,7 @@ def _spare_untold(outcomes: Sequence[Outcome], verdicts: dict[int, Verdict]) -> 
         for each in outcomes
         if each.claim.family == Delivery.Family.ALERT and verdicts[each.claim.id].status == Delivery.Status.DEAD
     }
-    for pk in find_untold(dead) if dead else ():
+    for pk in find_deliveries_of_unnotified_alerts(dead) if dead else ():
         delay = retry_delay(dead[pk].attempts, settings.DELIVERY_BASE_SECONDS, random.random())
         verdicts[pk] = Verdict(Delivery.Status.PENDING, verdicts[pk].reason, delay)
 
@@ -223,18 +229,18 @@ def _update_endpoint(endpoint: Endpoint, group: Sequence[Outcome]) -> None:
             _count_failure(endpoint, outcome, now)
     endpoint.save(update_fields=["failures", "opened_at", "probe_at", "not_before"])
     if any(outcome.answer.status == GONE and outcome.claim.is_webhook for outcome in group):
-        switch_off(endpoint, gettext_noop("410: the receiver is gone"))
+        disable_endpoint(endpoint, gettext_noop("410: the receiver is gone"))
     elif _is_hopeless(endpoint, now):
-        switch_off(endpoint, gettext_noop("no answer for three days"))
+        disable_endpoint(endpoint, gettext_noop("no answer for three days"))
     elif endpoint.opened_at is not None:
-        report_unreachable(endpoint)
+        raise_unreachable_alert(endpoint)
     elif was_failing and any(outcome.ok for outcome in group):
-        note_back(endpoint)
+        mark_reachable(endpoint)
 
 
 def _count_failure(endpoint: Endpoint, outcome: Outcome, now: datetime) -> None:
     endpoint.failures += 1
-    pause = slow_down(outcome.answer.status, outcome.answer.retry_after)
+    pause = pause_seconds(outcome.answer.status, outcome.answer.retry_after)
     if pause:
         endpoint.not_before = max(endpoint.not_before or now, now + timedelta(seconds=pause))
     if endpoint.opened_at is None:
@@ -263,7 +269,7 @@ def _alert_dead(outcomes: Sequence[Outcome], written: dict[int, str]) -> None:
             raise_alert("deliveries.dead", subject_of(endpoint_id), DEAD, detail)
 
 
-def _fact(outcome: Outcome, became: str) -> Fact:
+def _fact(outcome: Outcome, became: str) -> NewEvent:
     claim, answer = outcome.claim, outcome.answer
     payload = {
         "endpoint": claim.endpoint_id,
@@ -276,4 +282,4 @@ def _fact(outcome: Outcome, became: str) -> Fact:
         "error": answer.error,
         "became": became,
     }
-    return Fact(ATTEMPTED, f"delivery/{claim.id}", outcome.at, payload, claim.correlation_id)
+    return NewEvent(ATTEMPTED, f"delivery/{claim.id}", outcome.at, payload, claim.correlation_id)

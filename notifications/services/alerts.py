@@ -22,9 +22,9 @@ from config.records.services.log import write_entry
 from notifications.decisions import awaits_decision
 from notifications.errors import AlertAcknowledged, AlertNotFound, AlertResolved, DecisionNeeded
 from notifications.models import Alert
-from notifications.naming import page_of_subject
-from notifications.services.alert_messages import CLOSED, owe_to_those_told
-from notifications.services.events import Fact, record_event
+from notifications.names import page_of_subject
+from notifications.services.alert_messages import CLOSED, enqueue_to_earlier_recipients
+from notifications.services.events import NewEvent, record_event
 
 ALERTS = "alerts"
 KIND = "alert"
@@ -55,13 +55,13 @@ def raise_alert(kind: str, subject: str, title: str, detail: dict[str, Any] | No
             alert_id, count = cursor.fetchone()
         if count == 1:
             payload = {"kind": kind, "about": subject, "title": values["title"], "detail": detail or {}}
-            record_event(Fact("alert.raised", subject_of(alert_id), timezone.now(), payload))
+            record_event(NewEvent("alert.raised", subject_of(alert_id), timezone.now(), payload))
             _log(LogEntry.Level.ERROR, alert_id, values["title"], {**(detail or {}), "about": subject})
             ring(ALERTS)
     return int(alert_id)
 
 
-def heal(kind: str, subject: str, note: str = "") -> None:
+def close_alert(kind: str, subject: str, note: str = "") -> None:
     """Close the alert of a fact that is over, if there is one, and say so to those who were told of it."""
     with transaction.atomic():
         rows = Alert.objects.select_for_update(no_key=True).filter(kind=kind, subject=subject)
@@ -70,10 +70,10 @@ def heal(kind: str, subject: str, note: str = "") -> None:
             return
         _close(alert, by="", resolution=note)
         if not _is_muted(alert):
-            owe_to_those_told(alert, CLOSED)
+            enqueue_to_earlier_recipients(alert, CLOSED)
 
 
-def acknowledge(alert_id: int, actor: str) -> None:
+def acknowledge_alert(alert_id: int, actor: str) -> None:
     """Take an alert on: nobody else is called for it."""
     with transaction.atomic():
         alert = _hold(alert_id)
@@ -86,7 +86,7 @@ def acknowledge(alert_id: int, actor: str) -> None:
         _tell("acknowledged", alert, before, actor)
 
 
-def resolve(alert_id: int, actor: str, note: str = "") -> None:
+def resolve_alert(alert_id: int, actor: str, note: str = "") -> None:
     """Close an alert by hand; should its fact come again, that is a new alert. A decision is not made by closing it."""
     with transaction.atomic():
         alert = _hold(alert_id)
@@ -97,7 +97,7 @@ def resolve(alert_id: int, actor: str, note: str = "") -> None:
         _record(alert, before, actor)
 
 
-def mute(alert_id: int, actor: str, seconds: int) -> None:
+def mute_alert(alert_id: int, actor: str, seconds: int) -> None:
     """Tell nobody about this alert for a while; if it is still open then, it climbs on."""
     with transaction.atomic():
         alert = _hold(alert_id)
@@ -127,7 +127,7 @@ def _close(alert: Alert, *, by: str, resolution: str) -> None:
     alert.resolved_by, alert.resolved_at = by, _now()
     _write(alert, "status", "resolved_by", "resolved_at", "resolution")
     payload = {"kind": alert.kind, "about": alert.subject, "by": by, "resolution": alert.resolution}
-    record_event(Fact("alert.resolved", subject_of(alert.pk), timezone.now(), payload))
+    record_event(NewEvent("alert.resolved", subject_of(alert.pk), timezone.now(), payload))
     told = {"alert": text_within(alert.title, alert.detail), "by": by, "reason": alert.resolution}
     told["about"] = alert.subject
     _log(LogEntry.Level.INFO, alert.pk, RESOLVED if by else OVER, told)
@@ -146,7 +146,7 @@ def _write(alert: Alert, *names: str) -> None:
 def _tell(verb: str, alert: Alert, before: dict[str, Any], actor: str) -> None:
     after = _record(alert, before, actor)
     payload = {"kind": alert.kind, "about": alert.subject, "by": actor, "muted_until": after["muted_until"]}
-    record_event(Fact(f"alert.{verb}", subject_of(alert.pk), timezone.now(), payload))
+    record_event(NewEvent(f"alert.{verb}", subject_of(alert.pk), timezone.now(), payload))
 
 
 def _record(alert: Alert, before: dict[str, Any], actor: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ SEQUENCER = "sequencer"
 
 
 @dataclass(frozen=True)
-class Fact:
+class NewEvent:
     type: str
     subject: str
     at: datetime
@@ -22,7 +22,7 @@ class Fact:
     correlation_id: str = ""
 
 
-def record_events(facts: Iterable[Fact]) -> None:
+def record_events(facts: Iterable[NewEvent]) -> None:
     """Write the events of these facts, in their order, in one statement.
 
     Call it while the row lock of each subject is held, as every service does that changes one: then two facts of one
@@ -37,5 +37,5 @@ def record_events(facts: Iterable[Fact]) -> None:
         ring(SEQUENCER)
 
 
-def record_event(fact: Fact) -> None:
+def record_event(fact: NewEvent) -> None:
     record_events([fact])

@@ -26,7 +26,7 @@ from notifications.errors import FollowerWaits
 from notifications.followers import Following
 from notifications.models import Event, Follower, Incident
 from notifications.services.alerts import raise_alert
-from notifications.sessions.own_themes import remember_incident
+from notifications.sessions.own_themes import enqueue_incident_retry
 
 LEASE = timedelta(seconds=60)
 ATTEMPTS = 10
@@ -164,7 +164,7 @@ def _set_aside(follower: Follower, event: Event, *, error: Exception) -> None:
         event=event_as_json(event),
         error=clean_error(error, 2000),
     )
-    remember_incident(incident.pk)
+    enqueue_incident_retry(incident.pk)
     raise_alert(
         INCIDENT,
         follower_subject(follower.name),

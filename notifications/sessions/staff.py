@@ -18,7 +18,7 @@ from config.records.services.once import SentTwice, claim_form
 from notifications.errors import SessionNotFound
 from notifications.models import RepeatSession
 from notifications.sessions.lifecycle import delete_session, rewrite_records
-from notifications.sessions.operating import repeat_now, revive_sessions, shift_sessions
+from notifications.sessions.operator_actions import repeat_now, revive_sessions, shift_sessions
 from notifications.sessions.presentation import get_session
 
 KIND = "session"

@@ -15,10 +15,10 @@ from config.records.services.changes import record_change
 from notifications.errors import NothingToSign, ThemeInUse, ThemeNotFound, ThemeTaken
 from notifications.models import RepeatSession, Theme
 from notifications.models.session import OWN_THEMES_FROM
-from notifications.sending.addresses import is_webhook_url
 from notifications.sending.secret_rotation import OVERLAP, rotate_secret_of
 from notifications.sending.signing import make_secret
-from notifications.sessions.breaker import reset_breaker
+from notifications.sending.webhook_url import is_webhook_url
+from notifications.sessions.breaker import reset_theme_breaker
 from notifications.sessions.handlers import is_registered
 
 KIND = "theme"
@@ -67,7 +67,7 @@ def update_theme(*, number: int, actor: str, **edits: Any) -> str | None:
         kept = NO_SECRETS if not wanted.url else _kept(secret)
         Theme.objects.filter(pk=number).update(**_columns(wanted), **kept)
         if (wanted.handler, wanted.url) != (before.handler, before.url) and theme.failures:
-            reset_breaker(theme, gettext_noop("somebody else repeats its sessions now"))
+            reset_theme_breaker(theme, gettext_noop("somebody else repeats its sessions now"))
         if wanted != before:
             _tell(number, before, wanted, actor=actor)
     return secret
@@ -101,7 +101,7 @@ def delete_theme(*, number: int, actor: str) -> None:
         if number >= OWN_THEMES_FROM or RepeatSession.objects.filter(theme=theme).exists():
             raise ThemeInUse(theme=number)
         before = values_of(theme)
-        reset_breaker(theme, gettext_noop("the theme was deleted"))
+        reset_theme_breaker(theme, gettext_noop("the theme was deleted"))
         Theme.objects.filter(pk=number).delete()
         _tell(number, before, None, actor=actor)
 

@@ -9,7 +9,7 @@ from django.db.models import F, Func, IntegerField, QuerySet
 
 from config.common.pages import PAGE_BYTES
 from config.common.sql import among, load
-from processes.workflows.engine.running import State
+from processes.workflows.engine.runner import InstanceState
 from processes.workflows.errors import DefinitionNotFound, RevisionNotFound, VersionNotFound
 from processes.workflows.models import (
     WorkflowBody,
@@ -29,7 +29,7 @@ class Past:
     """A version with its state; None: created, not started."""
 
     version: WorkflowVersion
-    state: State | None
+    state: InstanceState | None
 
 
 def get_definition(key: str) -> WorkflowDefinition:

@@ -30,7 +30,7 @@ from config.records.services.once import claim_form
 from notifications.errors import PingFailed
 from notifications.selectors import Waiting, count_waiting
 from notifications.sending.policy import is_success
-from notifications.services.pinging import begin_ping, finish_ping
+from notifications.services.ping import begin_ping, finish_ping
 from sensors.admin.client_page import build_client_page
 from sensors.admin.filters import ActiveFilter
 from sensors.admin.forms import ClientForm

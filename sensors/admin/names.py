@@ -6,7 +6,7 @@ from collections.abc import Collection
 from django.urls import reverse
 
 from config.common.sql import among_numbers
-from notifications.naming import Named, Names, register_names
+from notifications.names import Named, Names, register_names
 from sensors.models import Client
 from sensors.models.registry import SENSOR_ID
 from sensors.services.telling import subject_of

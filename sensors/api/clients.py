@@ -13,7 +13,7 @@ from config.records.authentication import actor_of
 from config.records.frame import ApiView
 from config.records.idempotency import begin_once
 from config.records.schema import IDEMPOTENCY_KEY, PAGE_PARAMETERS
-from notifications.services.pinging import begin_ping, finish_ping
+from notifications.services.ping import begin_ping, finish_ping
 from sensors.api.answers import ClientAnswer, present_client
 from sensors.api.deliveries import present_attempt
 from sensors.api.history_shapes import AttemptSerializer

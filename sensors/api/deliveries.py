@@ -23,7 +23,7 @@ from config.records.scopes import Scope
 from notifications.errors import DeliveryNotFound
 from notifications.models import Attempt, Delivery
 from notifications.selectors import attempts_of, find_next_attempt, newest_about
-from notifications.services.resending import resend
+from notifications.services.resend import resend_delivery
 from sensors.api.history import CLIENTS_TOO, READ, check_client
 from sensors.api.history_shapes import DeliveryListSerializer, DeliverySerializer
 from sensors.api.registry import owner_of_sensors
@@ -105,7 +105,7 @@ class ResendView(ApiView):
 
         Refused with 409 `superseded` when a newer message has followed it, and with 409 `client_inactive`.
         """
-        resend(delivery_id, actor_of(request))
+        resend_delivery(delivery_id, actor_of(request))
         return _answer(Delivery.objects.all(), delivery_id, status=202)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from config.common.sql import among, among_numbers
-from notifications.sending.wanted import Question
+from notifications.sending.relevance import PendingDelivery
 from sensors.models import Sensor, SensorClient
 from sensors.services.cancelling import SENSOR_INACTIVE, UNLINKED
 from sensors.services.telling import subject_of
@@ -11,7 +11,7 @@ from sensors.services.telling import subject_of
 PREFIX = subject_of("")
 
 
-def judge_deliveries(questions: Sequence[Question]) -> dict[int, str]:
+def judge_deliveries(questions: Sequence[PendingDelivery]) -> dict[int, str]:
     """Return why messages are not wanted: the sensor is inactive, or no longer this client's. (An inactive client's
     endpoint is not sent to at all.)"""
     asked = [

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from config.common.sql import among, among_numbers, run_for_rows
 from config.records.services.changes import snapshot
-from notifications.services.registry import RegistryChange, tell_registry_changes
+from notifications.services.registry_changes import RegistryChange, record_registry_changes
 from sensors.heartbeat.clock import clock
 from sensors.heartbeat.unmuted import look_again
 from sensors.models import Client, SensorClient
@@ -61,7 +61,7 @@ def _write(changes: Sequence[SensorChange], *, actor: str, now: datetime) -> Non
     _set_deadlines(changes)
     _end_mutes(changes)
     cancel_of_sensors([change.id for change in changes if change.is_deactivation])
-    tell_registry_changes([_told(change) for change in changes], actor=actor, now=now)
+    record_registry_changes([_told(change) for change in changes], actor=actor, now=now)
 
 
 def _row(values: SensorValues) -> list[Any]:

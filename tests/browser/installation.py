@@ -19,14 +19,14 @@ PATIENCE_SECONDS = 60
 @contextmanager
 def running(folder: Path) -> Iterator[str]:
     """Prepare an installation with content, serve it, yield its address."""
-    port = _free_port()
+    port = free_port()
     environment = _environment(folder, port)
     for step in (["manage.py", "prepare"], ["-m", "tests.browser.content"]):
         subprocess.run([sys.executable, *step], cwd=ROOT, env=environment, check=True, capture_output=True)
     with (folder / "server.log").open("wb") as log:
         server = subprocess.Popen([sys.executable, "manage.py", "up"], cwd=ROOT, env=environment, stderr=log)
         try:
-            _wait(f"http://127.0.0.1:{port}/healthz", server)
+            wait_until_served(f"http://127.0.0.1:{port}/healthz", server)
             yield f"http://127.0.0.1:{port}"
         finally:
             server.terminate()
@@ -45,13 +45,13 @@ def _environment(folder: Path, port: int) -> dict[str, str]:
     }
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
-def _wait(address: str, server: "subprocess.Popen[bytes]") -> None:
+def wait_until_served(address: str, server: "subprocess.Popen[bytes]") -> None:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline:
         assert server.poll() is None, "the server ended before it served: see server.log"

@@ -66,7 +66,7 @@ def remember(group: ProcessGroup, groups: list[tuple[int, str, int, float]]) -> 
     """Save groups of sessions, each of one theme, script and time, by the product itself."""
     file = group.product.folder / "remember.py"
     file.write_text(
-        "from notifications.sessions.remembering import remember_many\n"
+        "from notifications.sessions.enqueue import remember_many\n"
         f"for theme, script, count, delay in {groups!r}:\n"
         "    remember_many(theme=theme, sessions=[[script]] * count, delay=delay)\n"
     )

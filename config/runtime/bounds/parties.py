@@ -19,7 +19,7 @@ from config.runtime.bounds.bound import (
 from messaging import protocol
 from messaging.services import values
 from notifications.sending import policy, sender, webhook
-from notifications.sessions import repeating, slots, themes
+from notifications.sessions import repeat, slots, themes
 from notifications.sessions import webhook as session_webhook
 from processes.coordination.bus import amqp
 from processes.coordination.gateway import asking, wait
@@ -144,7 +144,7 @@ def session_bounds() -> list[Bound]:
     held = "each holds one of the workers"
     return [
         Bound("session.bytes", "records", length, "session", "400 `session_too_long`"),
-        Bound("session.operations", "operations", count(repeating.MOST_OPERATIONS), "repeat", failed),
+        Bound("session.operations", "operations", count(repeat.MOST_OPERATIONS), "repeat", failed),
         Bound("session.calls", "calls of a theme's URL", count(session_webhook.MOST_CALLS), "repeat", failed),
         Bound("session.time", "time until a theme's URL has answered", time, "call", failed),
         Bound("session.answer", "answer of a theme's URL", size(session_webhook.ANSWER_BYTES), "call", failed),

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_noop
 
 from config.common.sql import among, among_numbers
 from notifications.models import Alert
-from notifications.services.alerts import heal, raise_alert
+from notifications.services.alerts import close_alert, raise_alert
 from processes.coordination.coordinator.letters import everything_for
 from processes.coordination.coordinator.line import hold_rows, release
 from processes.coordination.coordinator.standings import Standings, Verdict
@@ -221,7 +221,7 @@ def _decide_anew(messages: Iterable[Message], standings: Standings) -> None:
 def _hear_of_silent(roles: Collection[str]) -> None:
     """A reader that staff were told is silent has answered."""
     for life in RoleLife.objects.filter(name__in=[subject_of_reader(role) for role in roles], is_silent=True):
-        heal(SILENT, life.name, gettext_noop("It answers again."))
+        close_alert(SILENT, life.name, gettext_noop("It answers again."))
         RoleLife.objects.filter(pk=life.pk).update(is_silent=False)
 
 
@@ -251,7 +251,7 @@ def _move(messages: Iterable[Message], standings: Standings, at: datetime) -> No
 
 def _heal_waiting(events: list[int]) -> None:
     for event in open_waits(events):
-        heal(WAITS, subject_of_waiting(event))
+        close_alert(WAITS, subject_of_waiting(event))
 
 
 def open_waits(events: Collection[int]) -> list[int]:

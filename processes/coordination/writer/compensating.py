@@ -14,8 +14,8 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext_noop
 
 from config.common.wording import text_within
-from notifications.services.alerts import heal, raise_alert
-from notifications.services.events import Fact, record_events
+from notifications.services.alerts import close_alert, raise_alert
+from notifications.services.events import NewEvent, record_events
 from processes.coordination.content import Unreadable, read_touched
 from processes.coordination.database_errors import Trouble, classify, say_error
 from processes.coordination.entities import BY_NAME, Entity, Key, Values, type_names
@@ -80,7 +80,7 @@ def cancel(event: AppEvent, *, reason: str, at: datetime) -> bool:
             {"event": event.pk, "reason": read(obstacle)},
         )
     else:
-        heal(ALERT, subject_of(event.pk))
+        close_alert(ALERT, subject_of(event.pk))
     verb = "compensation_failed" if obstacle else "canceled"
     record_events([_fact(event, verb, {"reason": in_english(obstacle or reason)}, at)])
     return not obstacle
@@ -111,9 +111,9 @@ def tell_committed(events: Iterable[AppEvent], *, at: datetime) -> None:
     record_events(_fact(event, "committed", {}, at) for event in events)
 
 
-def _fact(event: AppEvent, verb: str, payload: dict[str, Any], at: datetime) -> Fact:
+def _fact(event: AppEvent, verb: str, payload: dict[str, Any], at: datetime) -> NewEvent:
     told = {"event": event.pk, "type": TYPES[event.app_event_type_id], **payload}
-    return Fact(f"coordination.{verb}", subject_of(event.pk), at, told, correlation_id=event.correlation_id)
+    return NewEvent(f"coordination.{verb}", subject_of(event.pk), at, told, correlation_id=event.correlation_id)
 
 
 def _compensate(event: AppEvent) -> str:

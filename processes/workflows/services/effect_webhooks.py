@@ -10,7 +10,7 @@ from django.db import transaction
 from config.common.moments import format_moment
 from config.common.text import is_storable
 from notifications.models import Delivery
-from notifications.services.deliveries import Owed, owe
+from notifications.services.deliveries import NewDelivery, enqueue_deliveries
 from processes.workflows.models import WorkflowEffect, WorkflowInstance
 from processes.workflows.naming import subject_of
 from processes.workflows.services.refusals import EffectRefused, mark_left
@@ -37,7 +37,7 @@ def leave_webhook(effect: WorkflowEffect, instance: WorkflowInstance, inputs: di
     }
     with transaction.atomic():
         mark_left(effect)
-        owe([Owed(endpoint_id, TYPE, Delivery.Family.LIST, subject_of(instance.pk), body)])
+        enqueue_deliveries([NewDelivery(endpoint_id, TYPE, Delivery.Family.LIST, subject_of(instance.pk), body)])
 
 
 def _endpoint(client: Any) -> int:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_noop
 
 from config.records.models import LogEntry
 from config.records.services.log import write_entry
-from processes.workflows.engine.execution.failures import Failed
+from processes.workflows.engine.execution.errors import CommandFailed
 from processes.workflows.engine.execution.limits import is_json, is_name
 from processes.workflows.errors import NotPossible
 from processes.workflows.models import EventElement, WorkflowInstance
@@ -48,7 +48,7 @@ def start_by_event(arrival: Arrival, element: EventElement) -> None:
             hops=arrival.hops,
         )
         _start(wanted)
-    except Failed as failure:
+    except CommandFailed as failure:
         _log(arrival, element, failure.reason)
     except NotPossible as refusal:
         _log(arrival, element, str(refusal.data.get("reason")))

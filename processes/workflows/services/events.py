@@ -9,7 +9,7 @@ from config.common.correlation import correlated
 from config.common.sql import among
 from notifications.followers import Following
 from notifications.models import Event
-from processes.workflows.engine.execution.failures import Failed
+from processes.workflows.engine.execution.errors import CommandFailed
 from processes.workflows.models import EventElement
 from processes.workflows.services.arrivals import ACTOR, Arrival, Delivered, deliver, read_arrival
 from processes.workflows.services.event_starts import start_by_event
@@ -74,7 +74,7 @@ def _bring(arrival: Arrival, waiting: Waiting) -> None:
     try:
         if not is_wanted(arrival, waiting):
             return
-    except Failed as failure:
+    except CommandFailed as failure:
         head = find_head(waiting.instance_id)
         if head is not None:
             open_incident(head, order, element=failure.element, reason=failure.reason)

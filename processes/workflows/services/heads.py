@@ -10,7 +10,7 @@ import msgspec
 from django.db import connection
 
 from config.common.sql import as_time, load_for_engine, postgresql_cursor
-from processes.workflows.engine.running import State
+from processes.workflows.engine.runner import InstanceState
 from processes.workflows.errors import InstanceNotFound
 from processes.workflows.models import WorkflowInstance, WorkflowRevision
 from processes.workflows.services.storing import join
@@ -35,7 +35,7 @@ class Head:
     at: datetime
     """When this version was made."""
     state_status: str
-    state: State | None
+    state: InstanceState | None
     """None: created, and its start has failed."""
     digests: frozenset[str] = frozenset()
     """The parts of the state that are kept apart."""

@@ -24,7 +24,7 @@ from config.engines.amqp import connect
 from config.engines.amqp_messages import REJECTED, AmqpMessage, read_message
 from config.records.models import LogEntry
 from config.records.services.log import write_entry
-from notifications.services.poison import EngineAway, handle_redelivered
+from notifications.services.poison import EngineUnavailable, handle_redelivered
 from processes.workflows.services.event_starts import KIND
 from processes.workflows.services.receiving import receive_event
 from processes.workflows.services.topology import QUEUE, declare
@@ -82,7 +82,7 @@ class Incoming:
     def _take(self, channel: BlockingChannel, message: AmqpMessage) -> None:
         try:
             if message.was_delivered:
-                handle_redelivered([message], _take_again, away=EngineAway)
+                handle_redelivered([message], _take_again, away=EngineUnavailable)
             else:
                 take_message(message)
         except Exception:
@@ -98,7 +98,7 @@ def _take_again(messages: list[AmqpMessage]) -> None:
         except (DatabaseError, InterfaceError) as error:
             if not is_database_away(error):
                 raise
-            raise EngineAway from error
+            raise EngineUnavailable from error
 
 
 def take_message(message: AmqpMessage) -> None:

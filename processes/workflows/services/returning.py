@@ -19,9 +19,9 @@ from config.common.errors import Invalid
 from config.common.moments import format_moment
 from config.common.ring import ring
 from config.common.sql import among_numbers
-from processes.workflows.engine.execution.failures import NotPossible
-from processes.workflows.engine.returning import renew
-from processes.workflows.engine.running import State
+from processes.workflows.engine.branch import branch_state
+from processes.workflows.engine.execution.errors import CommandRejected
+from processes.workflows.engine.runner import InstanceState
 from processes.workflows.errors import NotPossible as Refused
 from processes.workflows.models import WorkflowEffect, WorkItem
 from processes.workflows.naming import task_id, work_id
@@ -103,12 +103,14 @@ def _find_way(head: Head, version: int) -> _Way:
     return _Way(past, abandoned=ours - theirs, taken_up=theirs - ours)
 
 
-def _renewed(head: Head, past: Past, *, at: datetime) -> State:
+def _renewed(head: Head, past: Past, *, at: datetime) -> InstanceState:
     if past.state is None:
         raise Refused(reason="The instance had not started in that version.")
     try:
-        return renew(library_of(head.enterprise), past.state, epoch=head.epoch + 1, taken_at=past.version.at, at=at)
-    except NotPossible as refusal:
+        return branch_state(
+            library_of(head.enterprise), past.state, epoch=head.epoch + 1, taken_at=past.version.at, at=at
+        )
+    except CommandRejected as refusal:
         raise Refused(reason=refusal.reason) from refusal
 
 
@@ -125,7 +127,7 @@ def _in(versions: set[int]) -> Q:
     return Q(version__in=among_numbers(versions))
 
 
-def _waiting(instance_id: UUID, state: State | None) -> list[dict[str, Any]]:
+def _waiting(instance_id: UUID, state: InstanceState | None) -> list[dict[str, Any]]:
     """List what waits in a state."""
     kinds = (("task", "tasks"), ("timer", "timers"), ("subscription", "subscriptions"), ("item", "items"))
     return [

@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 
 from config.common.ring import ring
 from config.common.sql import among, load_for_engine, postgresql_cursor, run_for_rows
-from notifications.services.events import SEQUENCER, Fact, record_events
+from notifications.services.events import SEQUENCER, NewEvent, record_events
 from processes.workflows.models import (
     WorkflowBody,
     WorkflowEffect,
@@ -204,7 +204,7 @@ def _write_effects(step: Step) -> None:
     shared = {"version": step.number, "at": step.at, "correlation_id": step.correlation_id}
     effects = [WorkflowEffect(instance_id=step.instance_id, **shared, **effect) for effect in step.effects]
     WorkflowEffect.objects.bulk_create(effects)
-    record_events(Fact(**event, at=step.at, correlation_id=step.correlation_id) for event in step.events)
+    record_events(NewEvent(**event, at=step.at, correlation_id=step.correlation_id) for event in step.events)
 
 
 def _ring(step: Step) -> None:

@@ -5,27 +5,27 @@ from django.utils import timezone
 
 from config.common.sequences import SINCE, skip_given_numbers
 from notifications.models import Alert
-from tests.notifications.alerts import raised
-from tests.notifications.sending.owing import make_endpoint, owe_state
+from tests.notifications.alerts import make_alert
+from tests.notifications.sending.deliveries import enqueue_state, make_endpoint
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db(transaction=True)]
 
 
 def test_numbers_given_after_a_restore_were_given_to_nobody() -> None:
     now, endpoint = timezone.now(), make_endpoint()
-    before = owe_state(endpoint).pk
+    before = enqueue_state(endpoint).pk
     skip_given_numbers(at=now)
-    after, alert = owe_state(endpoint, "thing/2").pk, raised().pk
+    after, alert = enqueue_state(endpoint, "thing/2").pk, make_alert().pk
     assert before < (now - SINCE).total_seconds() * 1000 < after
     assert alert > (now - SINCE).total_seconds() * 1000
     # Restored once more, an hour later, with what was given meanwhile unknown.
     skip_given_numbers(at=now + timedelta(hours=1))
-    assert owe_state(endpoint, "thing/3").pk > after + 3_000_000
+    assert enqueue_state(endpoint, "thing/3").pk > after + 3_000_000
 
 
 def test_numbers_never_go_back() -> None:
     skip_given_numbers(at=timezone.now() + timedelta(days=1))
-    highest = raised(subject="thing/1").pk
+    highest = make_alert(subject="thing/1").pk
     skip_given_numbers(at=timezone.now())
-    assert raised(subject="thing/2").pk == highest + 1
+    assert make_alert(subject="thing/2").pk == highest + 1
     assert Alert.objects.count() == 2

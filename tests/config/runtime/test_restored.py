@@ -15,7 +15,7 @@ from config.runtime.preparation import _look_at_volume
 from config.runtime.restored import FILE, keep_numbers, notice_restore
 from messaging.files.places import root
 from messaging.files.volume import check_volume
-from tests.notifications.alerts import raised
+from tests.notifications.alerts import make_alert
 from tests.processes.exchange.test_volume import unmounted
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db(transaction=True)]
@@ -39,32 +39,32 @@ def fall_back(to: int) -> None:
 
 class TestNoticeRestore:
     def test_numbers_given_since_the_copy_are_given_to_nobody_else(self) -> None:
-        copied = raised(subject="thing/1").pk
-        highest = raised(subject="thing/2").pk
+        copied = make_alert(subject="thing/1").pk
+        highest = make_alert(subject="thing/2").pk
         keep_numbers()
         fall_back(copied)
         assert notice_restore()
-        assert raised(subject="thing/3").pk > highest
+        assert make_alert(subject="thing/3").pk > highest
 
     def test_by_a_clock_that_is_behind_them_too(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sequences, "SINCE", timezone.now())
-        copied, highest = raised(subject="thing/1").pk, raised(subject="thing/2").pk
+        copied, highest = make_alert(subject="thing/1").pk, make_alert(subject="thing/2").pk
         keep_numbers()
         fall_back(copied)
         assert notice_restore()
-        assert raised(subject="thing/3").pk > highest
+        assert make_alert(subject="thing/3").pk > highest
 
     def test_is_noticed_once(self) -> None:
-        copied, _ = raised(subject="thing/1").pk, raised(subject="thing/2")
+        copied, _ = make_alert(subject="thing/1").pk, make_alert(subject="thing/2")
         keep_numbers()
         fall_back(copied)
         assert [notice_restore(), notice_restore()] == [True, False]
 
     def test_a_plain_start_changes_nothing(self) -> None:
-        number = raised(subject="thing/1").pk
+        number = make_alert(subject="thing/1").pk
         keep_numbers()
         assert not notice_restore()
-        assert raised(subject="thing/2").pk == number + 1
+        assert make_alert(subject="thing/2").pk == number + 1
 
     @pytest.mark.parametrize("text", ["", "nonsense", "[1]", '{"notifications_alert": "x"}', '{"gone": 7}'])
     def test_a_file_that_is_none_of_ours_says_nothing_and_is_written_anew(self, text: str) -> None:
@@ -79,12 +79,12 @@ class TestKeepNumbers:
         (root() / FILE).unlink()
         keep_numbers()
         assert not (root() / FILE).exists()
-        raised()
+        make_alert()
         keep_numbers()
         assert (root() / FILE).exists()
 
     def test_without_the_volume_it_is_tried_again(self) -> None:
-        raised()
+        make_alert()
         with unmounted():
             assert keep_numbers() is False
             assert os.listdir(root()) == []
@@ -94,10 +94,10 @@ class TestKeepNumbers:
 
 class TestPrepare:
     def test_looks_and_says_what_is_to_be_done(self) -> None:
-        copied, highest = raised(subject="thing/1").pk, raised(subject="thing/2").pk
+        copied, highest = make_alert(subject="thing/1").pk, make_alert(subject="thing/2").pk
         keep_numbers()
         fall_back(copied)
         said: list[str] = []
         _look_at_volume(said.append)
         assert ["reindex_messages --after-restore" in line for line in said] == [True]
-        assert raised(subject="thing/3").pk > highest
+        assert make_alert(subject="thing/3").pk > highest

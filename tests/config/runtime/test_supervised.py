@@ -24,11 +24,11 @@ from notifications.sending import sender as sending
 from notifications.sending.claims import Claimer
 from notifications.sending.sender import Sender
 from notifications.sessions import handlers, repeater
-from notifications.sessions.remembering import remember
+from notifications.sessions.enqueue import enqueue_session
 from notifications.sessions.repeater import Repeater
 from tests.conftest import ServerAddresses
 from tests.faults.wait import wait_until
-from tests.notifications.sending.owing import make_endpoint, owe_state
+from tests.notifications.sending.deliveries import enqueue_state, make_endpoint
 from tests.notifications.sessions.themes import theme
 from tests.webhook_receiver import Receiver, run_receiver
 
@@ -122,7 +122,7 @@ def publisher(stage: Stage) -> Callable[[], bool]:
 
 def _sent_once(stage: Stage) -> Callable[[], bool]:
     receiver, own = stage.receiver(), Sender(slots=5)
-    rows = [owe_state(make_endpoint(receiver.url("/200/a")), f"thing/{number}") for number in range(3)]
+    rows = [enqueue_state(make_endpoint(receiver.url("/200/a")), f"thing/{number}") for number in range(3)]
     stage.ends.callback(own.stop, 15)
     own.poke()
 
@@ -155,7 +155,7 @@ def _repeated(stage: Stage) -> Callable[[], bool]:
     own = Repeater(workers=1)
     stage.ends.callback(own.stop, 5)
     theme()
-    remember(theme=7, records=[1], delay=0)
+    enqueue_session(theme=7, records=[1], delay=0)
     own.run_once()
     return lambda: not RepeatSession.objects.exists()
 

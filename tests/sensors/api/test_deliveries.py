@@ -14,9 +14,9 @@ from config.common.moments import cut_to_milliseconds, format_moment
 from config.records.models import ChangeRecord
 from notifications.models import Attempt, Delivery, Endpoint, ListedSubject
 from notifications.sending.claims import Claim
-from notifications.services import pinging
+from notifications.services import ping
 from sensors.models import Client
-from tests.notifications.sending.owing import SECRET
+from tests.notifications.sending.deliveries import SECRET
 from tests.sensors.api.callers import Caller, of_client, service
 from tests.sensors.registry import link, make_client, make_delivery, make_sensor
 from tests.staff import signed_in
@@ -237,13 +237,13 @@ class TestPing:
         self, client: Client, registrar: Caller, headers: dict[str, str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         seen: list[tuple[bool, str]] = []
-        send = pinging._send
+        send = ping._send
 
         def look(claim: Claim) -> Any:
             seen.append((connection.in_atomic_block, Delivery.objects.get(pk=claim.id).status))
             return send(claim)
 
-        monkeypatch.setattr(pinging, "_send", look)
+        monkeypatch.setattr(ping, "_send", look)
         assert registrar("POST", f"/clients/{client.pk}/ping/", {}, **headers).status_code == 200
         assert seen == [(False, "pending")]
 

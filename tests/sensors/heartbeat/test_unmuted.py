@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from config.common.moments import cut_to_milliseconds, format_moment
 from notifications.models import Delivery, Endpoint
-from notifications.services.endpoints import return_once
+from notifications.services.endpoints import requeue_missed_once
 from sensors.heartbeat.sweep import sweep_once
 from sensors.heartbeat.unmuted import tell_unmuted_once
 from sensors.ingest.apply import apply_signals
@@ -157,7 +157,7 @@ class TestRestore:
         lose_muted(client)
         speak("0xA")
         Endpoint.objects.update(is_back=True)
-        return_once()
+        requeue_missed_once()
         assert not Delivery.objects.filter(family="connection", status="pending").exists()
 
     def test_is_told_once_the_loss_was(self, client: Client) -> None:

@@ -5,7 +5,7 @@ import pytest
 from config.dashboard.live import facts as facts_module
 from config.dashboard.live.facts import LONGEST_SECONDS, Facts, read_news
 from notifications.models import Alert, Delivery, Endpoint, Sequencer
-from notifications.services.alerts import acknowledge, raise_alert
+from notifications.services.alerts import acknowledge_alert, raise_alert
 from processes.exchange.models import ExchangeProcess
 from tests.config.dashboard.live.conftest import AT
 from tests.config.dashboard.live.records import make_process, move
@@ -67,7 +67,7 @@ class TestReadNews:
         alert = raise_alert("k", "s", "A thing in %(place)s", {"place": "Oslo"})
         last = first()
         assert last.parts.alerts[alert].titles["en"] == "A thing in Oslo"
-        acknowledge(alert, "staff:olga")
+        acknowledge_alert(alert, "staff:olga")
         found = read_news(last, now=9.0)
         assert found is not None
         assert found.parts.alerts[alert].status == Alert.Status.ACKNOWLEDGED

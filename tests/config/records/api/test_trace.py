@@ -6,10 +6,10 @@ from config.common.correlation import correlated
 from config.records.services.keys import create_key
 from config.records.services.log import write_entry
 from config.records.tracing import trace
-from notifications.services.alerts import acknowledge
-from tests.notifications.alerts import raised
-from tests.notifications.facts import tell
-from tests.notifications.sending.owing import answer, claim, make_endpoint, owe_state
+from notifications.services.alerts import acknowledge_alert
+from tests.notifications.alerts import make_alert
+from tests.notifications.recorded_events import record_numbered_events
+from tests.notifications.sending.deliveries import answer, claim, enqueue_state, make_endpoint
 from tests.sensors.api.callers import Caller, of_client, service
 from tests.sensors.registry import make_client
 from tests.staff import signed_in
@@ -36,8 +36,8 @@ def kinds(caller: Any, chain: str = CHAIN) -> list[str]:
 class TestTrace:
     def test_follows_a_call_to_its_attempts(self, operator: Caller) -> None:
         with correlated(CHAIN):
-            tell(1)
-            delivery = owe_state(make_endpoint())
+            record_numbered_events(1)
+            delivery = enqueue_state(make_endpoint())
         answer(*claim(), status=503)
         event, owed, tried = steps(operator)
         assert (event["kind"], event["summary"], event["outcome"]) == ("event", "test.happened door", None)
@@ -48,8 +48,8 @@ class TestTrace:
         with correlated(CHAIN):
             endpoint = make_endpoint()
             for number in range(3):
-                owe_state(endpoint, f"thing/{number}")
-                tell(1)
+                enqueue_state(endpoint, f"thing/{number}")
+                record_numbered_events(1)
         answer(*claim())
         times = [step["at"] for step in steps(operator)]
         assert len(times) == 9
@@ -66,9 +66,9 @@ class TestTrace:
 
     def test_tells_an_alert_and_who_took_it_on_by_another_call(self, operator: Caller) -> None:
         with correlated(CHAIN):
-            alert = raised()
+            alert = make_alert()
         with correlated("call-0002"):
-            acknowledge(alert.pk, "staff:olga")
+            acknowledge_alert(alert.pk, "staff:olga")
         told = {(step["kind"], step["summary"], step["outcome"]) for step in steps(operator)}
         assert ("alert", "Redis does not answer", "acknowledged") in told
         assert ("event", f"alert.acknowledged alert/{alert.pk}", None) in told
@@ -76,7 +76,7 @@ class TestTrace:
     def test_a_message_that_was_given_up_leads_to_its_alert(self, operator: Caller, settings: Any) -> None:
         settings.DELIVERY_ATTEMPTS = 1
         with correlated(CHAIN):
-            owe_state(make_endpoint())
+            enqueue_state(make_endpoint())
         with correlated("the-sender"):
             answer(*claim(), status=500)
         assert kinds(operator) == ["delivery", "attempt", "alert", "event"]
@@ -90,7 +90,7 @@ class TestTrace:
 
     def test_tells_nothing_of_other_calls(self, operator: Caller) -> None:
         with correlated("call-0002"):
-            tell(1)
+            record_numbered_events(1)
         assert steps(operator) == []
 
     @pytest.mark.parametrize("name", ["short", "x" * 65, "with space", "%27or%201=1--", "ключ-ключ"])
@@ -101,7 +101,7 @@ class TestTrace:
 
     def test_is_bounded(self) -> None:
         with correlated(CHAIN):
-            tell(5)
+            record_numbered_events(5)
         found = trace(CHAIN, may=lambda permission: True, most=3)
         assert [step.data["payload"]["n"] for step in found] == [1, 2, 3]
 
@@ -109,8 +109,8 @@ class TestTrace:
         with correlated(CHAIN):
             endpoint = make_endpoint()
             for number in range(20):
-                owe_state(endpoint, f"thing/{number}")
-                raised(subject=f"s{number}")
+                enqueue_state(endpoint, f"thing/{number}")
+                make_alert(subject=f"s{number}")
         answer(*claim())
         with django_assert_max_num_queries(23):
             operator("GET", f"/trace/{CHAIN}/")
@@ -137,8 +137,8 @@ class TestAccess:
 class TestBytes:
     def test_a_part_ends_when_its_data_weighs_enough(self, operator: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
         with correlated(CHAIN):
-            tell(5)
-            raised()
+            record_numbered_events(5)
+            make_alert()
         whole = kinds(operator)
         monkeypatch.setattr("config.records.tracing.PART_BYTES", 1)
         assert whole.count("event") > 1
