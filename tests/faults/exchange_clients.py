@@ -1,4 +1,4 @@
-"""Devices and ERPs around a fleet: they call the node that answers, repeat what was not answered, die and come back."""
+"""Clients of an exchange with several nodes: they call the one that answers, repeat, die and come back."""
 
 import random
 import threading
@@ -80,7 +80,7 @@ class Died(BaseException):
 
 @dataclass
 class RestartingErp:
-    """One ERP: it dies at random, and another life of it settles what the last one left open."""
+    """An ERP that dies at random and starts again, which settles what was left open."""
 
     id: str
     server: Server
