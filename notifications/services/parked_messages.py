@@ -7,10 +7,10 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from config.common.database.batches import delete_in_batches
 from config.common.text import clean_text
 from config.engines.amqp_messages import properties_of
 from config.engines.publisher import NotPublished, Publisher
-from config.records.services.upkeep import delete_in_batches
 from notifications.errors import NotSentAgain, ParkedMessageDecided, ParkedMessageNotFound
 from notifications.models import MessageFailure, ParkedMessage
 from notifications.services.alerts import close_alert

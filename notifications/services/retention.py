@@ -7,9 +7,9 @@ from django.db import connection, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from config.common.partitions import drop_days_before, ensure_partitions
-from config.common.sql import among_numbers
-from config.records.services.upkeep import delete_in_batches
+from config.common.database.batches import delete_in_batches
+from config.common.database.partitions import drop_days_before, ensure_partitions
+from config.common.database.sql import in_number_array
 from notifications.models import Alert, Attempt, Delivery, Incident
 from notifications.selectors import first_delivery_since
 from notifications.services.deliveries import SUPERSEDING
@@ -62,9 +62,9 @@ def _next_ids(after: int, end: int) -> list[int]:
 def _delete(pks: list[int], oldest: datetime) -> None:
     """Delete those of the rows that may go, chosen under lock: one that is being sent again stays."""
     with transaction.atomic():
-        rows = _over(oldest).filter(pk__in=among_numbers(pks)).order_by("pk")
+        rows = _over(oldest).filter(pk__in=in_number_array(pks)).order_by("pk")
         chosen = list(rows.select_for_update(skip_locked=True).values_list("pk", flat=True))
-        Delivery.objects.filter(pk__in=among_numbers(chosen)).delete()
+        Delivery.objects.filter(pk__in=in_number_array(chosen)).delete()
 
 
 def _over(oldest: datetime) -> QuerySet[Delivery]:
@@ -85,6 +85,6 @@ def _delete_attempts(oldest: datetime) -> None:
     while True:
         step = list(Attempt.objects.order_by("pk").values_list("pk", "recorded_at")[:ATTEMPTS_STEP])
         old = [pk for pk, recorded_at in step if recorded_at < oldest]
-        Attempt.objects.filter(pk__in=among_numbers(old)).delete()
+        Attempt.objects.filter(pk__in=in_number_array(old)).delete()
         if len(old) < ATTEMPTS_STEP:
             return

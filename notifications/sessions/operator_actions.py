@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
-from config.common.sql import among_numbers
+from config.common.database.sql import in_number_array
 from notifications.errors import WrongStatus
 from notifications.models import RepeatSession, SessionStep
 from notifications.sessions.exhaustion import close_exhausted_alerts
@@ -62,7 +62,7 @@ def require_moved(session_id: int, moved: int) -> None:
 def _move(session_ids: Collection[int], due_at: Any, *, detail: str, **among: Any) -> int:
     with transaction.atomic():
         held = _hold(session_ids, Status.SAVED, **among)
-        rows = RepeatSession.objects.filter(pk__in=among_numbers([row.pk for row in held]))
+        rows = RepeatSession.objects.filter(pk__in=in_number_array([row.pk for row in held]))
         rows.update(due_at=due_at, change=F("change") + 1)
         _note(held, What.MOVED, detail)
     return len(held)
@@ -71,7 +71,7 @@ def _move(session_ids: Collection[int], due_at: Any, *, detail: str, **among: An
 def _hold(session_ids: Collection[int], status: RepeatSession.Status, **among: Any) -> list[RepeatSession]:
     """Lock those of the sessions that are still in that state, in order of id."""
     rows: QuerySet[RepeatSession] = RepeatSession.objects.select_for_update().filter(
-        pk__in=among_numbers(session_ids), status=status, **among
+        pk__in=in_number_array(session_ids), status=status, **among
     )
     return list(rows.order_by("pk"))
 
