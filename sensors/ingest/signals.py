@@ -100,9 +100,9 @@ def read_signals(body: bytes, origin: Origin) -> tuple[list[Signal | Rejection],
     return [_make(index, wire, origin, is_list) for index, wire in enumerate(wires)], is_list
 
 
-def milliseconds(moment: datetime) -> int:
+def milliseconds(at: datetime) -> int:
     """Cut a time to milliseconds."""
-    return (moment - EPOCH) // timedelta(milliseconds=1)
+    return (at - EPOCH) // timedelta(milliseconds=1)
 
 
 def moment(at: int) -> datetime:
