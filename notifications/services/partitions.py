@@ -11,7 +11,7 @@ from config.common.partitions import drop_days_before, ensure_partitions
 from notifications.followers import followings
 from notifications.models import Event, EventHour, Follower
 
-STEP = 5000
+EVENTS_STEP = 5000
 
 
 def expire_events() -> None:
@@ -48,7 +48,7 @@ def _is_read(partition: str) -> bool:
 def _delete_before(oldest: datetime) -> None:
     """Delete in steps, each a short write transaction: SQLite has one writer at a time."""
     while True:
-        step = Event.objects.filter(recorded_at__lt=oldest, position__lte=_read_by_all()).order_by("id")[:STEP]
+        step = Event.objects.filter(recorded_at__lt=oldest, position__lte=_read_by_all()).order_by("id")[:EVENTS_STEP]
         deleted, _ = Event.objects.filter(pk__in=list(step.values_list("pk", flat=True))).delete()
-        if deleted < STEP:
+        if deleted < EVENTS_STEP:
             return
