@@ -30,19 +30,19 @@ class Upkeep:
 SCHEDULE = (
     Upkeep(
         name="forget_old_answers",
-        function="config.records.services.upkeep.forget_old_answers",
+        function="config.records.retention.expire_answers",
         at=crontab(minute="7"),
         sentence="Delete stored answers to repeated calls after a day, and sign-ins, failed or not, that are over.",
     ),
     Upkeep(
         name="forget_old_log",
-        function="config.records.services.upkeep.forget_old_log",
+        function="config.records.retention.expire_log",
         at=crontab(minute="53", hour="1"),
         sentence="Delete entries of the log older than RETENTION_DAYS; those of exchange processes stay.",
     ),
     Upkeep(
         name="forget_old_changes",
-        function="config.records.services.upkeep.forget_old_changes",
+        function="config.records.retention.expire_changes",
         at=crontab(minute="57", hour="1"),
         sentence="Delete lines of the change log older than CHANGE_DAYS; those that are still needed stay.",
     ),

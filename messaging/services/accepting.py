@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 from django.db import connection, transaction
 
-from config.common.ring import ring
-from config.common.sql import load, postgresql_cursor
+from config.common.background.ring import ring
+from config.common.database.sql import load_sql, postgresql_cursor
 from messaging.models import ExchangeDatabase, Message
 from messaging.naming import subject_of
 from notifications.services.events import SEQUENCER, NewEvent, record_event
@@ -58,7 +58,7 @@ def _accept_at_once(message: Message) -> bool:
         "payload": msgspec.json.encode(_payload(message)).decode(),
     }
     with postgresql_cursor(commits=True) as cursor:
-        row = cursor.execute(load("messaging", "accept_message.postgresql"), values, prepare=True).fetchone()
+        row = cursor.execute(load_sql("messaging", "accept_message.postgresql"), values, prepare=True).fetchone()
     if row is None:
         return False
     message.pk = row[0]

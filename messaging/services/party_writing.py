@@ -8,11 +8,11 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import Model
 from django.utils import timezone
 
+from config.access.scopes import Scope
+from config.audit.changes import NotRevertible, Tracked, Values, snapshot, track
 from config.common import ids
+from config.common.database.sql import load_sql
 from config.common.errors import Conflict, NotFound
-from config.common.sql import load
-from config.records.scopes import Scope
-from config.records.services.changes import NotRevertible, Tracked, Values, snapshot, track
 from messaging.services.party_rules import Faults, id_faults, is_party_id, refuse
 from notifications.services.registry_changes import RegistryChange, record_registry_changes
 
@@ -120,7 +120,7 @@ class Rival:
         """
         if connection.vendor == "postgresql":
             with connection.cursor() as cursor:
-                cursor.execute(load("messaging", "hold_account_id.postgresql"), [party_id])
+                cursor.execute(load_sql("messaging", "hold_account_id.postgresql"), [party_id])
         if self.model._default_manager.filter(pk=party_id).exists():
             raise self.taken(id=party_id)
 

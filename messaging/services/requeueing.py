@@ -8,9 +8,9 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
+from config.audit.changes import record_change
+from config.audit.log import write_log_entry
 from config.records.models import ChangeRecord, LogEntry
-from config.records.services.changes import record_change
-from config.records.services.log import write_entry
 from messaging.errors import FileNotAsWritten, FileStillMissing, MessageNotFound, NotRequeuable
 from messaging.files.places import draft_of
 from messaging.files.placing import find_files
@@ -139,7 +139,7 @@ def _record(message: Message, before: dict[str, Any], *, reason: str, actor: str
     )
     subject = subject_of(message)
     told = {"message": message.public_id, "database": message.database_id, "actor": actor, "why": reason}
-    write_entry(
+    write_log_entry(
         level=LogEntry.Level.WARNING,
         kind=LogEntry.Kind.EXCHANGE,
         subject=subject,

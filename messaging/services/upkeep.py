@@ -14,10 +14,10 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from django.utils.translation import gettext_noop
 
+from config.audit.log import write_log_entry
 from config.common.errors import ApplicationError, DiskFull, VolumeAway
-from config.common.files import DRAFT, own_errors
+from config.common.files import DRAFT, translate_disk_errors
 from config.records.models import LogEntry
-from config.records.services.log import write_entry
 from messaging.files.placing import FileForeign, FileMissing, delete_file, withdraw
 from messaging.files.scanning import FoundFile, scan_drafts, scan_files
 from messaging.files.volume import check_volume
@@ -90,7 +90,7 @@ def report_foreign_files() -> None:
     title = gettext_noop("%(count)s foreign files lie in the message folders: %(names)s")
     with transaction.atomic():
         raise_alert(FOREIGN, "messages", title, detail)
-        write_entry(level=LogEntry.Level.WARNING, kind="file", subject="messages", template=title, data=detail)
+        write_log_entry(level=LogEntry.Level.WARNING, kind="file", subject="messages", template=title, data=detail)
 
 
 def _sweep(draft: Path) -> None:
@@ -98,7 +98,7 @@ def _sweep(draft: Path) -> None:
         message = _hold_by_token(draft)
         if message is not None and message.file_gone_at is None and not _is_settled(message):
             return
-        with own_errors():
+        with translate_disk_errors():
             draft.unlink(missing_ok=True)
 
 

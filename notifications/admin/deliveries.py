@@ -16,11 +16,19 @@ from django.utils.timesince import timesince, timeuntil
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
+from config.access.scopes import Scope, permission
+from config.admin_base.pages import (
+    BigTableAdmin,
+    Question,
+    actor_of,
+    ask_then_act,
+    badge,
+    get_subject,
+    trace_link,
+)
+from config.admin_base.theme import DropdownFilter, action, display
 from config.common.errors import ApplicationError
-from config.common.wording import fill
-from config.records.admin.pages import BigTableAdmin, Question, actor_of, ask_then_act, badge, get_subject, trace_link
-from config.records.admin.theme import DropdownFilter, action, display
-from config.records.scopes import Scope, permission
+from config.common.text_templates import render_text
 from notifications.admin.dead_letters import dead_letters_view
 from notifications.admin.events import as_code
 from notifications.models import Attempt, Delivery, Endpoint
@@ -144,7 +152,7 @@ class DeliveryAdmin(BigTableAdmin[Delivery]):
     @display(description=_("reason"))
     def why(self, delivery: Delivery) -> SafeString | str:
         if delivery.superseded_by_id is None:
-            return fill(delivery.reason, {}) or "–"
+            return render_text(delivery.reason, {}) or "–"
         page = reverse("admin:notifications_delivery_change", args=[delivery.superseded_by_id])
         words = gettext("superseded by %(number)s") % {"number": delivery.superseded_by_id}
         return format_html('<a class="pst-link" href="{}">{}</a>', page, words)

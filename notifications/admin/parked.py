@@ -11,10 +11,10 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminTextInputWidget
 
+from config.access.scopes import Scope, permission
+from config.admin_base.pages import BigTableAdmin, Question, actor_of, ask_then_act, badge, get_subject
+from config.admin_base.theme import action, display
 from config.common.text import clean_text
-from config.records.admin.pages import BigTableAdmin, Question, actor_of, ask_then_act, badge, get_subject
-from config.records.admin.theme import action, display
-from config.records.scopes import Scope, permission
 from notifications.admin.events import as_code
 from notifications.models import ParkedMessage
 from notifications.services.parked_messages import discard_parked_message, resend_parked_message

@@ -13,7 +13,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from config.common.moments import format_moment
+from config.common.times import format_time
 from notifications.models import Alert, Delivery, ListedSubject
 from notifications.names import page_of_subject
 from notifications.services.deliveries import NewDelivery, enqueue_deliveries
@@ -120,7 +120,7 @@ def _body(alert: Alert, type: str) -> dict[str, Any]:
         "title": alert.title,
         "detail": alert.detail,
         "count": alert.count,
-        "first_at": format_moment(alert.first_at),
-        "at": None if at is None else format_moment(at),
+        "first_at": format_time(alert.first_at),
+        "at": None if at is None else format_time(at),
         "note": alert.resolution if type == CLOSED else "",
     }

@@ -9,16 +9,16 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
+from config.audit.changes import record_change
+from config.audit.log import write_log_entry
+from config.common.background.ring import ring
 from config.common.correlation import correlation_id
-from config.common.links import absolute
-from config.common.moments import cut_to_milliseconds, format_moment
-from config.common.ring import ring
-from config.common.sql import load_for_engine
+from config.common.database.sql import load_engine_sql
 from config.common.text import clean_text, encode_clean
-from config.common.wording import on_one_line, text_within
+from config.common.text_templates import nested_text, on_one_line
+from config.common.times import format_time, truncate_to_milliseconds
+from config.common.web.links import absolute_url
 from config.records.models import ChangeRecord, LogEntry
-from config.records.services.changes import record_change
-from config.records.services.log import write_entry
 from notifications.decisions import awaits_decision
 from notifications.errors import AlertAcknowledged, AlertNotFound, AlertResolved, DecisionNeeded
 from notifications.models import Alert
@@ -48,7 +48,7 @@ def raise_alert(kind: str, subject: str, title: str, detail: dict[str, Any] | No
     }
     with transaction.atomic():
         with connection.cursor() as cursor:
-            cursor.execute(load_for_engine("notifications", "raise_alert"), values)
+            cursor.execute(load_engine_sql("notifications", "raise_alert"), values)
             alert_id, count = cursor.fetchone()
         if count == 1:
             payload = {"kind": kind, "about": subject, "title": values["title"], "detail": detail or {}}
@@ -88,7 +88,7 @@ def resolve_alert(alert_id: int, actor: str, note: str = "") -> None:
     with transaction.atomic():
         alert = _hold(alert_id)
         if awaits_decision(alert.kind, alert.subject):
-            raise DecisionNeeded(page=absolute(page_of_subject(alert.subject)), subject=alert.subject)
+            raise DecisionNeeded(page=absolute_url(page_of_subject(alert.subject)), subject=alert.subject)
         before = _values(alert)
         _close(alert, by=actor[:160], resolution=note)
         _record(alert, before, actor)
@@ -160,7 +160,7 @@ def _record(alert: Alert, before: dict[str, Any], actor: str) -> dict[str, Any]:
 
 
 def _values(alert: Alert) -> dict[str, Any]:
-    muted_until = None if alert.muted_until is None else format_moment(alert.muted_until)
+    muted_until = None if alert.muted_until is None else format_time(alert.muted_until)
     return {"status": str(alert.status), "muted_until": muted_until, "resolution": alert.resolution}
 
 
@@ -169,4 +169,4 @@ def _is_muted(alert: Alert) -> bool:
 
 
 def _now() -> datetime:
-    return cut_to_milliseconds(timezone.now())
+    return truncate_to_milliseconds(timezone.now())

@@ -5,9 +5,9 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_noop
 
-from config.common.moments import format_moment
-from config.common.ring import ring
-from config.common.sql import load
+from config.common.background.ring import ring
+from config.common.database.sql import load_sql
+from config.common.times import format_time
 from notifications.models import Delivery, Endpoint
 from notifications.names import name_endpoints
 from notifications.services.alerts import close_alert, raise_alert
@@ -36,7 +36,7 @@ def raise_unreachable_alert(endpoint: Endpoint) -> None:
     detail = {
         "receiver": name_receiver(endpoint.pk, endpoint.url),
         "url": endpoint.url,
-        "since": format_moment(endpoint.opened_at),
+        "since": format_time(endpoint.opened_at),
     }
     raise_alert(UNREACHABLE, endpoint_subject(endpoint.pk), NO_ANSWER, detail)
 
@@ -93,7 +93,7 @@ def requeue_missed_once() -> bool:
     if endpoint is None:
         return False
     with connection.cursor() as cursor:
-        cursor.execute(load("notifications", "settle_outdated"), [endpoint.pk])
+        cursor.execute(load_sql("notifications", "settle_outdated"), [endpoint.pk])
     missed = Delivery.objects.filter(_missed(), endpoint=endpoint).order_by("-pk")
     for pk in list(missed.values_list("pk", flat=True)[:STEP]):
         _queue_again(pk)

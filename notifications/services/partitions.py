@@ -7,7 +7,7 @@ from django.db import connection
 from django.db.models import Min
 from django.utils import timezone
 
-from config.common.partitions import drop_days_before, ensure_partitions
+from config.common.database.partitions import drop_days_before, ensure_partitions
 from notifications.followers import followings
 from notifications.models import Event, EventHour, Follower
 

@@ -8,9 +8,9 @@ from django.db.models import BooleanField, Case, F, QuerySet, Value, When
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from config.common.ring import ring
+from config.audit.changes import record_change
+from config.common.background.ring import ring
 from config.records.models import ChangeRecord
-from config.records.services.changes import record_change
 from notifications.errors import ClientInactive, DeliveryNotFound, Superseded
 from notifications.models import Delivery, Endpoint, ListedSubject
 from notifications.services.deliveries import DELIVERIES, SUPERSEDING

@@ -88,7 +88,7 @@ def _delete_attempts(oldest: datetime) -> None:
     while True:
         step = list(Attempt.objects.order_by("pk").values_list("pk", "recorded_at")[:ATTEMPTS_STEP])
         old = [pk for pk, recorded_at in step if recorded_at < oldest]
-        Attempt.objects.filter(pk__in=among_numbers(old)).delete()
+        Attempt.objects.filter(pk__in=in_number_array(old)).delete()
         if len(old) < ATTEMPTS_STEP:
             return
 

@@ -13,7 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
-from config.common.moments import format_moment
+from config.common.times import format_time
 from notifications.models import RepeatSession, Theme
 from notifications.sending.policy import BREAKER_FAILURES
 from notifications.services.alerts import close_alert, raise_alert
@@ -72,7 +72,7 @@ def _count(theme: Theme, answers: Sequence[bool], *, at: datetime) -> None:
     theme.failures += failures
     if theme.failures >= BREAKER_FAILURES:
         theme.opened_at = theme.opened_at or at
-        detail = {"theme": theme.pk, "url": theme.url or theme.handler, "since": format_moment(theme.opened_at)}
+        detail = {"theme": theme.pk, "url": theme.url or theme.handler, "since": format_time(theme.opened_at)}
         raise_alert(UNREACHABLE, theme_subject(theme.pk), NO_ANSWER, detail)
     if failures:
         theme.save(update_fields=["failures", "opened_at"])

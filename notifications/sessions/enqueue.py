@@ -13,8 +13,8 @@ from django.db import DatabaseError, InterfaceError, OperationalError, connectio
 from django.utils.translation import gettext
 
 from config.common.correlation import correlation_id
+from config.common.database.sql import load_sql, postgresql_cursor
 from config.common.errors import Invalid
-from config.common.sql import load, postgresql_cursor
 from notifications.models import RepeatSession, Theme
 from notifications.sessions.lifecycle import saved_columns
 from notifications.sessions.order import database_time_in, wake_scheduler
@@ -90,7 +90,7 @@ def _insert_for_all(sessions: Sequence[_Session]) -> list[int | None]:
 def _insert(sessions: Sequence[_Session]) -> list[int | None]:
     """Return the new ids; there is none for a session that its theme refuses, for whatever reason."""
     with postgresql_cursor(commits=True) as cursor:
-        statement = load("notifications", "remember_sessions.postgresql")
+        statement = load_sql("notifications", "remember_sessions.postgresql")
         # One parameter: to spread it over arrays takes the client longer than the server needs to read it.
         cursor.execute(statement, [msgspec.json.encode(sessions).decode()], prepare=True)
         found = dict(cursor.fetchall())

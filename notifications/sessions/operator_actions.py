@@ -67,7 +67,7 @@ def require_moved(session_id: int, moved: int) -> None:
 def _move(session_ids: Collection[int], due_at: Any, *, detail: str, **among: Any) -> int:
     with transaction.atomic():
         held = _hold(session_ids, Status.SAVED, **among)
-        rows = RepeatSession.objects.filter(pk__in=among_numbers([row.pk for row in held]))
+        rows = RepeatSession.objects.filter(pk__in=in_number_array([row.pk for row in held]))
         rows.update(due_at=due_at, change=F("change") + 1)
         _note(held, What.MOVED, detail)
     return len(held)
@@ -76,7 +76,7 @@ def _move(session_ids: Collection[int], due_at: Any, *, detail: str, **among: An
 def _hold(session_ids: Collection[int], status: RepeatSession.Status, **among: Any) -> list[RepeatSession]:
     """Lock those of the sessions that are still in that state, in order of id."""
     rows: QuerySet[RepeatSession] = RepeatSession.objects.select_for_update().filter(
-        pk__in=among_numbers(session_ids), status=status, **among
+        pk__in=in_number_array(session_ids), status=status, **among
     )
     return list(rows.order_by("pk"))
 

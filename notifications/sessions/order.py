@@ -8,7 +8,7 @@ from django.db.models import BigIntegerField, Func
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from config.common.ring import ring
+from config.common.background.ring import ring
 
 SESSIONS = "sessions"
 LOOK_SECONDS = 60.0

@@ -7,11 +7,11 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
 
+from config.audit.changes import record_change
 from config.common.encryption import encrypt
 from config.common.errors import Invalid
-from config.common.moments import format_moment
+from config.common.times import format_time
 from config.records.models import ChangeRecord
-from config.records.services.changes import record_change
 from notifications.errors import NothingToSign, ThemeInUse, ThemeNotFound, ThemeTaken
 from notifications.models import RepeatSession, Theme
 from notifications.models.session import OWN_THEMES_FROM
@@ -82,7 +82,7 @@ def rotate_secret(*, number: int, actor: str) -> str:
             raise NothingToSign(theme=number)
         secret = rotate_secret_of(theme, at=timezone.now())
         assert theme.old_secret_until is not None
-        rotated = {"rotated_at": format_moment(theme.old_secret_until - OVERLAP)}
+        rotated = {"rotated_at": format_time(theme.old_secret_until - OVERLAP)}
         record_change(
             kind=KIND,
             object_id=str(number),

@@ -6,7 +6,7 @@ beside them.
 
 from datetime import UTC, datetime, timedelta
 
-from config.common.moments import format_moment, parse_moment
+from config.common.times import format_time, parse_time
 
 PACKED = ""
 """The one key: the first time in milliseconds since 1970, then each step with the milliseconds after it."""
@@ -16,7 +16,7 @@ MILLISECOND = timedelta(milliseconds=1)
 
 def pack_steps(steps: dict[str, str]) -> dict[str, str]:
     """Return the steps with their times as distances from the first."""
-    times = {number: (parse_moment(at) - EPOCH) // MILLISECOND for number, at in unpack_steps(steps).items()}
+    times = {number: (parse_time(at) - EPOCH) // MILLISECOND for number, at in unpack_steps(steps).items()}
     first = min(times.values(), default=0)
     return {PACKED: " ".join([str(first), *(f"{number}:{at - first}" for number, at in times.items())])}
 
@@ -27,5 +27,5 @@ def unpack_steps(steps: dict[str, str]) -> dict[str, str]:
         return steps
     first, *packed = steps[PACKED].split()
     found = dict(part.split(":") for part in packed)
-    times = {number: format_moment(EPOCH + (int(first) + int(at)) * MILLISECOND) for number, at in found.items()}
+    times = {number: format_time(EPOCH + (int(first) + int(at)) * MILLISECOND) for number, at in found.items()}
     return {**{number: at for number, at in steps.items() if number != PACKED}, **times}

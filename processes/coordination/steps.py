@@ -12,8 +12,8 @@ from django.db import connections
 from django.db.models import F, Func, JSONField, QuerySet, TextField, Value
 from django.db.models.sql import UpdateQuery
 
-from config.common.moments import format_moment
-from config.common.sql import among_numbers
+from config.common.database.sql import in_number_array
+from config.common.times import format_time
 from processes.coordination.transitions import BY_NUMBER, Step
 
 AGAIN = timedelta(seconds=10)
@@ -80,11 +80,11 @@ def note(at: datetime, *numbers: str) -> "_FirstNoted":
 
 
 def times(at: datetime, *numbers: str) -> dict[str, str]:
-    return dict.fromkeys(numbers, format_moment(at))
+    return dict.fromkeys(numbers, format_time(at))
 
 
 def those(rows: QuerySet[Any], ids: Collection[int]) -> QuerySet[Any]:
-    return rows.filter(pk__in=among_numbers(ids, alias=rows.db))
+    return rows.filter(pk__in=in_number_array(ids, alias=rows.db))
 
 
 def each_its_own(values: Mapping[int, Any]) -> "_OfRow":

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from django.db.models import Q
 from django.utils.translation import gettext_noop
 
-from config.common.sql import among, among_numbers
+from config.common.database.sql import in_array, in_number_array
 from notifications.services.deliveries import cancel_deliveries, lock_pending_deliveries
 from sensors.services.telling import CLIENT_INACTIVE, subject_of
 
@@ -24,14 +24,16 @@ def cancel_of_client(endpoint_id: int) -> None:
 def cancel_of_sensors(sensor_ids: Collection[str]) -> None:
     if sensor_ids:
         subjects = [subject_of(sensor_id) for sensor_id in sensor_ids]
-        cancel_deliveries([pk for pk, _, _ in lock_pending_deliveries(Q(subject__in=among(subjects)))], SENSOR_INACTIVE)
+        cancel_deliveries(
+            [pk for pk, _, _ in lock_pending_deliveries(Q(subject__in=in_array(subjects)))], SENSOR_INACTIVE
+        )
 
 
 def cancel_of_links(links: Collection[tuple[str, int]]) -> None:
     """Cancel what is pending of each sensor for each endpoint."""
     wanted = {(endpoint_id, subject_of(sensor_id)) for sensor_id, endpoint_id in links}
-    subjects = among({subject for _, subject in wanted})
+    subjects = in_array({subject for _, subject in wanted})
     found = lock_pending_deliveries(
-        Q(subject__in=subjects, endpoint__in=among_numbers({endpoint_id for endpoint_id, _ in wanted}))
+        Q(subject__in=subjects, endpoint__in=in_number_array({endpoint_id for endpoint_id, _ in wanted}))
     )
     cancel_deliveries([pk for pk, endpoint_id, subject in found if (endpoint_id, subject) in wanted], UNLINKED)

@@ -8,10 +8,10 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
+from config.audit.changes import NotRevertible, Tracked, Values, snapshot, track
 from config.common.encryption import encrypt
 from config.common.errors import Invalid
-from config.common.moments import cut_to_milliseconds, parse_moment
-from config.records.services.changes import NotRevertible, Tracked, Values, snapshot, track
+from config.common.times import parse_time, truncate_to_milliseconds
 from notifications.models import Endpoint
 from notifications.sending.secret_rotation import OVERLAP, rotate_secret_of
 from notifications.sending.signing import make_secret
@@ -115,7 +115,7 @@ def _find_client(client_id: int) -> Client | None:
 
 
 def _tidy(values: ClientValues) -> ClientValues:
-    muted_until = values.muted_until and cut_to_milliseconds(values.muted_until)
+    muted_until = values.muted_until and truncate_to_milliseconds(values.muted_until)
     return replace(values, name=values.name.strip(), url=values.url.strip(), muted_until=muted_until)
 
 
@@ -170,7 +170,7 @@ def _restore(client_id: str, values: Values | None, actor: str) -> None:
 
 def _read(values: Values) -> ClientValues:
     """Make values of what the log keeps."""
-    times = {name: values[name] and parse_moment(values[name]) for name in ("muted_until", "rotated_at")}
+    times = {name: values[name] and parse_time(values[name]) for name in ("muted_until", "rotated_at")}
     return ClientValues(**{name: values[name] for name in FIELDS} | times)
 
 

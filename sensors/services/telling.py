@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 from django.utils.translation import gettext_noop
 
 from config.common.correlation import new_correlation_id
-from config.common.moments import format_moment
-from config.common.sql import among, among_numbers, run_for_rows
+from config.common.database.sql import bulk_execute, in_array, in_number_array
+from config.common.times import format_time
 from notifications.models import Delivery
 from notifications.services.deliveries import NewDelivery, enqueue_deliveries
 from notifications.services.events import NewEvent, record_events
@@ -104,7 +104,7 @@ def tell_unmuted(lost: Sequence[ConnectionLost], *, now: datetime) -> None:
 def _listeners(happened: Sequence[AnyHappening], now: datetime) -> dict[str, list[Listener]]:
     """Return the clients of each sensor; what one that is off would be told waits for it, as cancelled."""
     sensor_ids = {each.sensor_id for each in happened}
-    links = SensorClient.objects.filter(sensor_id__in=among(sensor_ids))
+    links = SensorClient.objects.filter(sensor_id__in=in_array(sensor_ids))
     if any(isinstance(each, ConnectionLost) for each in happened):
         # Whoever lifts a mute at this moment must find the loss that it withholds.
         muted = Client.objects.filter(pk__in=links.values("client"), muted_until__gt=now)
@@ -146,9 +146,9 @@ def _record_untold(
 def write_untold(rows: Sequence[tuple[bool, datetime | None, int]]) -> None:
     """Write of links whether a loss is untold and when to tell it; locked in order of id, as everyone does."""
     if rows:
-        links = SensorClient.objects.filter(pk__in=among_numbers([pk for _, _, pk in rows]))
+        links = SensorClient.objects.filter(pk__in=in_number_array([pk for _, _, pk in rows]))
         list(links.select_for_update(no_key=True).order_by("pk").values_list("pk"))
-        run_for_rows("sensors", "write_untold", rows)
+        bulk_execute("sensors", "write_untold", rows)
 
 
 def _mute_end(sensor: Sensor, listener: Listener, now: datetime) -> datetime | None:
@@ -186,7 +186,7 @@ def _words(happening: AnyHappening) -> dict[str, Any]:
 
 
 def _text(at: int) -> str:
-    return format_moment(moment(at))
+    return format_time(moment(at))
 
 
 def _fact(told: Told, sensor: Sensor, now: datetime) -> NewEvent:
@@ -242,7 +242,7 @@ def _kept_from(happening: AnyHappening, sensor: Sensor, listener: Listener, now:
 
 def _single(told: Told, sensor: Sensor, endpoint_id: int, withheld: str = "", for_good: bool = False) -> NewDelivery:
     named = {"sensor_id": sensor.id, "address": sensor.address}
-    body = {"version": 1, "type": told.type, **named, **told.words, "at": format_moment(told.at)}
+    body = {"version": 1, "type": told.type, **named, **told.words, "at": format_time(told.at)}
     return NewDelivery(
         endpoint_id,
         told.type,
@@ -262,6 +262,6 @@ def _list(group: list[Told], sensors: dict[str, Sensor], endpoint_id: int, now: 
         for each in group
         for sensor in [sensors[each.happening.sensor_id]]
     ]
-    body = {"version": 1, "type": kind, "at": format_moment(now), "sensors": entries}
+    body = {"version": 1, "type": kind, "at": format_time(now), "sensors": entries}
     listed = tuple(dict.fromkeys(subject_of(each.happening.sensor_id) for each in group))
     return NewDelivery(endpoint_id, kind, Delivery.Family.LIST, "", body, group[0].correlation_id, listed=listed)

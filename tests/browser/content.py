@@ -12,9 +12,9 @@ django.setup()
 from django.contrib.auth.models import Group, User  # noqa: E402
 from django.db.models.functions import Now  # noqa: E402
 
+from config.audit.changes import record_change  # noqa: E402
 from config.common.correlation import correlated  # noqa: E402
 from config.records.models import ChangeRecord  # noqa: E402
-from config.records.services.changes import record_change  # noqa: E402
 from notifications.followers import Following, follow  # noqa: E402
 from notifications.models import Attempt, Delivery, Endpoint, Event, Follower  # noqa: E402
 from notifications.services.events import NewEvent, record_events  # noqa: E402

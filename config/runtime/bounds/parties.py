@@ -2,7 +2,7 @@
 
 import csv
 
-from config.common import api
+from config.common.web import json_codec
 from config.engines import clickhouse
 from config.runtime.bounds.bound import (
     BAD_JSON,
@@ -100,14 +100,14 @@ def import_bounds() -> list[Bound]:
 
 
 def message_bounds() -> list[Bound]:
-    body = count(api.DEEPEST + protocol.ENVELOPE_DEPTH, "levels")
+    body = count(json_codec.DEEPEST + protocol.ENVELOPE_DEPTH, "levels")
     run = "the list ends; one message is always sent"
     answer = "process, and fetch of a device"
     return [
         Bound(
             "message.bytes", "message file", megabytes(DEFAULTS.message_max_mb), "message", TOO_LARGE, "MESSAGE_MAX_MB"
         ),
-        Bound("message.depth", "nesting of a payload", count(api.DEEPEST, "levels"), "message", BAD_JSON),
+        Bound("message.depth", "nesting of a payload", count(json_codec.DEEPEST, "levels"), "message", BAD_JSON),
         Bound("message.body_depth", "nesting of a body with payloads", body, "call", BAD_JSON),
         Bound("message.ahead", "time of `created_at` ahead of its receipt", span(values.AHEAD), "message", INVALID),
         Bound("exchange.files", "messages", count(DEFAULTS.exchange_max_files), "process", run, "EXCHANGE_MAX_FILES"),

@@ -18,12 +18,12 @@ from pika.adapters.blocking_connection import BlockingChannel, BlockingConnectio
 from pika.exceptions import AMQPError
 from pika.spec import BasicProperties
 
+from config.audit.log import NewLogEntry, write_log_entries
 from config.common.text import clean_error
 from config.engines.amqp import connect
 from config.engines.amqp_messages import REJECTED, AmqpMessage, read_message
 from config.engines.publisher import NotPublished, NotRouted, Publisher, Sent
 from config.records.models import LogEntry
-from config.records.services.log import Entry, write_entries
 from notifications.services.poison import (
     clear_counts,
     count_attempts,
@@ -208,5 +208,7 @@ def _read(envelope: AmqpMessage) -> list[Message]:
         log.error("coordination.unreadable", error=cause, size=len(envelope.body))
         REJECTED.labels(envelope.queue).inc()
         told = {"queue": envelope.queue, "cause": cause}
-        write_entries([Entry(LogEntry.Level.WARNING, LogEntry.Kind.REFUSED, UNREADABLE, told, envelope.queue)])
+        write_log_entries(
+            [NewLogEntry(LogEntry.Level.WARNING, LogEntry.Kind.REFUSED, UNREADABLE, told, envelope.queue)]
+        )
         return []

@@ -14,7 +14,7 @@ from django.db.models import Case, F, Q, When
 from django.db.models.lookups import Exact
 from django.utils.translation import gettext_noop
 
-from config.common.sql import among, among_numbers
+from config.common.database.sql import in_array, in_number_array
 from notifications.models import Alert
 from notifications.services.alerts import close_alert, raise_alert
 from processes.coordination.coordinator.letters import everything_for
@@ -110,7 +110,7 @@ def _keep_progress(messages: Iterable[Message], standings: Standings, at: dateti
         values |= {"progress": row.progress, "verdict": row.verdict, "answered_at": at}
     _write_progress(heard)
     for role, reasons in refusals.items():
-        rows = WriterEventReader.objects.filter(name=role, writer_event__in=among_numbers(reasons))
+        rows = WriterEventReader.objects.filter(name=role, writer_event__in=in_number_array(reasons))
         rows.update(reason=each_its_own_text(reasons, by="writer_event_id"))
 
 
@@ -119,7 +119,7 @@ def _write_progress(heard: Mapping[tuple[int, str], dict[str, Any]]) -> None:
     for (event, role), values in heard.items():
         alike[role, tuple(values.items())].append(event)
     for (role, items), events in alike.items():
-        rows = WriterEventReader.objects.filter(name=role, writer_event__in=among_numbers(events))
+        rows = WriterEventReader.objects.filter(name=role, writer_event__in=in_number_array(events))
         rows.update(**dict(items))
 
 
@@ -139,8 +139,8 @@ def _keep_payloads(messages: Iterable[Message], standings: Standings) -> None:
             events.append(message.event)
             ids += message.ids
     for mark, (events, ids) in marks.items():
-        rows = WriterEventPayload.objects.filter(writer_event__in=among_numbers(events))
-        mark.write(rows if mark.is_whole else rows.filter(pk__in=among_numbers(ids)))
+        rows = WriterEventPayload.objects.filter(writer_event__in=in_number_array(events))
+        mark.write(rows if mark.is_whole else rows.filter(pk__in=in_number_array(ids)))
 
 
 @dataclass(frozen=True)
@@ -259,7 +259,7 @@ def open_waits(events: Collection[int]) -> list[int]:
     by_subject = {subject_of_waiting(event): event for event in events}
     if not by_subject:
         return []
-    waiting = Alert.objects.filter(kind=WAITS, subject__in=among(list(by_subject)))
+    waiting = Alert.objects.filter(kind=WAITS, subject__in=in_array(list(by_subject)))
     subjects = waiting.exclude(status=Alert.Status.RESOLVED).values_list("subject", flat=True)
     return [by_subject[subject] for subject in subjects]
 

@@ -13,7 +13,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext_noop
 
-from config.common.wording import text_within
+from config.common.text_templates import nested_text
 from notifications.services.alerts import close_alert, raise_alert
 from notifications.services.events import NewEvent, record_events
 from processes.coordination.content import Unreadable, read_touched
@@ -170,4 +170,4 @@ def _check_tree(entity: Entity, rows: dict[Any, Values | None]) -> None:
     for pk, values in rows.items():
         fault = tree.fault(pk, None, values)
         if fault:
-            raise Obstacle(IN_THE_WAY, entity=entity.name, id=pk, rule=text_within(fault, {}))
+            raise Obstacle(IN_THE_WAY, entity=entity.name, id=pk, rule=nested_text(fault, {}))

@@ -6,8 +6,8 @@ from enum import StrEnum
 from django.db import transaction
 from django.utils.translation import gettext_noop
 
-from config.common.ring import ring
-from config.common.wording import on_one_line
+from config.common.background.ring import ring
+from config.common.text_templates import on_one_line
 from notifications.services.alerts import close_alert
 from notifications.services.events import NewEvent, record_events
 from processes.coordination.content import RowChange

@@ -5,7 +5,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from config.common.partitions import ensure_partitions
+from config.common.database.partitions import ensure_partitions
 from notifications.followers import Following
 from notifications.models import Event, EventHour, Follower
 from notifications.services.partitions import expire_events

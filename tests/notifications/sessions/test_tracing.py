@@ -1,7 +1,7 @@
 import pytest
 
+from config.audit.trace import collect_trace
 from config.common.correlation import correlated
-from config.records.tracing import trace
 from notifications.sessions.enqueue import enqueue_session
 from tests.notifications.sessions.themes import theme
 
@@ -13,7 +13,7 @@ def test_a_session_is_part_of_the_chain_that_saved_it() -> None:
     with correlated("the-chain"):
         session_id = enqueue_session(theme=7, records=[1, 2])
     enqueue_session(theme=7, records=[3])
-    [step] = trace("the-chain", may=lambda permission: True)
+    [step] = collect_trace("the-chain", may=lambda permission: True)
     assert (step.kind, step.id, step.summary, step.outcome) == (
         "session",
         session_id,

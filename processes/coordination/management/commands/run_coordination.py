@@ -5,7 +5,7 @@ from typing import Any
 import structlog
 from django.core.management.base import BaseCommand, CommandError
 
-from config.common.daemon import Daemon, run_until_signalled
+from config.common.background.daemon import Daemon, run_until_signalled
 from processes.coordination.alive import say_alive
 from processes.coordination.bus import open_bus
 from processes.coordination.coordinator.life import SAYS_SO
