@@ -12,7 +12,8 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from config.records.admin.pages import (
+from config.access.scopes import Scope, permission
+from config.admin_base.pages import (
     BigTableAdmin,
     Question,
     ReadOnlyAdmin,
@@ -21,8 +22,7 @@ from config.records.admin.pages import (
     badge,
     get_subject,
 )
-from config.records.admin.theme import DropdownFilter, action, display
-from config.records.scopes import Scope, permission
+from config.admin_base.theme import DropdownFilter, action, display
 from notifications.admin.events import as_code
 from notifications.models import Follower, Incident, Sequencer
 from notifications.services.incidents import dismiss_incident, retry_incident

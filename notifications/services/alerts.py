@@ -125,13 +125,15 @@ def _close(alert: Alert, *, by: str, resolution: str) -> None:
     _write(alert, "status", "resolved_by", "resolved_at", "resolution")
     payload = {"kind": alert.kind, "about": alert.subject, "by": by, "resolution": alert.resolution}
     record_event(NewEvent("alert.resolved", alert_subject(alert.pk), timezone.now(), payload))
-    told = {"alert": text_within(alert.title, alert.detail), "by": by, "reason": alert.resolution}
+    told = {"alert": nested_text(alert.title, alert.detail), "by": by, "reason": alert.resolution}
     told["about"] = alert.subject
     _log(LogEntry.Level.INFO, alert.pk, RESOLVED if by else OVER, told)
 
 
 def _log(level: LogEntry.Level, alert_id: int, template: str, data: dict[str, Any]) -> None:
-    write_entry(level=level, kind=LogEntry.Kind.ALERT, subject=alert_subject(alert_id), template=template, data=data)
+    write_log_entry(
+        level=level, kind=LogEntry.Kind.ALERT, subject=alert_subject(alert_id), template=template, data=data
+    )
 
 
 def _write(alert: Alert, *names: str) -> None:

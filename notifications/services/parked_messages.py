@@ -4,7 +4,6 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
 
-from config.common.database.batches import delete_in_batches
 from config.common.text import clean_text
 from config.engines.amqp_messages import properties_of
 from config.engines.publisher import NotPublished, Publisher

@@ -8,9 +8,9 @@ from django.db.models import Exists, Min, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from config.common.partitions import drop_days_before, ensure_partitions
-from config.common.sql import among_numbers
-from config.records.services.upkeep import delete_in_batches
+from config.common.database.batches import delete_in_batches
+from config.common.database.partitions import drop_days_before, ensure_partitions
+from config.common.database.sql import in_number_array
 from notifications.followers import followings
 from notifications.models import (
     Alert,
@@ -112,9 +112,9 @@ def expire_deliveries() -> None:
 def _delete_deliveries(pks: list[int], oldest: datetime) -> None:
     """Delete those of the rows that may go, chosen under lock: one that is being sent again stays."""
     with transaction.atomic():
-        rows = _select_expired(oldest).filter(pk__in=among_numbers(pks)).order_by("pk")
+        rows = _select_expired(oldest).filter(pk__in=in_number_array(pks)).order_by("pk")
         chosen = list(rows.select_for_update(skip_locked=True).values_list("pk", flat=True))
-        Delivery.objects.filter(pk__in=among_numbers(chosen)).delete()
+        Delivery.objects.filter(pk__in=in_number_array(chosen)).delete()
 
 
 def _select_expired(oldest: datetime) -> QuerySet[Delivery]:

@@ -1,4 +1,4 @@
-"""X"""
+"""Enqueue sessions from Python: each is created and saved at once, and threads that do so together share a commit."""
 
 import os
 import threading
@@ -23,7 +23,13 @@ from notifications.sessions.records import check_length, encode_records, insert_
 LONGEST_TOGETHER = 65_536
 """Bytes of a session; longer ones have a round trip of their own."""
 
+MOST_AT_ONCE = 200
+GATHER_SECONDS = 0.0002
+
 log = structlog.get_logger(__name__)
+
+AskedT = TypeVar("AskedT")
+AnswerT = TypeVar("AnswerT")
 
 
 def enqueue_session(*, theme: int, records: Sequence[Any], delay: float | None = None) -> int:
@@ -127,16 +133,6 @@ def _announce(delays: Iterable[float | None]) -> None:
     wake_scheduler(seconds=min(delay or 0.0 for delay in delays))
 
 
-_together = GroupCommit(_insert_for_all)
-
-
-AskedT = TypeVar("AskedT")
-AnswerT = TypeVar("AnswerT")
-
-MOST_AT_ONCE = 200
-GATHER_SECONDS = 0.0002
-
-
 class GroupCommit(Generic[AskedT, AnswerT]):
     """What is asked while one round trip is under way makes up the next; who is alone waits for nobody.
 
@@ -230,3 +226,6 @@ class _Asked(Generic[AskedT, AnswerT]):
         self.news = threading.Lock()
         """Open once it is over, or its turn to lead."""
         self.news.acquire()
+
+
+_together = GroupCommit(_insert_for_all)

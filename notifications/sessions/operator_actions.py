@@ -1,4 +1,8 @@
-"""X"""
+"""What operators do with sessions: repeat them now, shift their time, revive exhausted ones, delete, edit records.
+
+Many sessions go batch by batch, each a transaction of its own. A call that dies between two batches has done a part and
+is safe to send again: what has been done is left out then, because its state has changed or because its form is known.
+"""
 
 from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -10,10 +14,10 @@ from django.db import transaction
 from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
-from config.common.sql import among_numbers
+from config.audit.changes import record_change
+from config.common.database.sql import in_number_array
+from config.records.form_claims import SentTwice, claim_form
 from config.records.models import ChangeRecord
-from config.records.services.changes import record_change
-from config.records.services.once import SentTwice, claim_form
 from notifications.errors import SessionNotFound, WrongStatus
 from notifications.models import RepeatSession, SessionStep
 from notifications.sessions.exhaustion import close_exhausted_alerts

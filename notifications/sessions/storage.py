@@ -12,9 +12,9 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext
 
+from config.common.background.ring import ring
+from config.common.database.sql import in_number_array
 from config.common.errors import Invalid
-from config.common.ring import ring
-from config.common.sql import among_numbers
 from config.common.text import clean_text, clean_values
 from notifications.errors import SessionTooLong
 from notifications.models import RepeatSession, SessionRecord, SessionStep, Theme
@@ -54,7 +54,7 @@ def insert_records(session_id: int, bodies: Sequence[str], *, first: int = 0) ->
 def read_records(session_ids: Collection[int]) -> dict[int, list[Any]]:
     """Return the records of many sessions, each in order, by one query."""
     found: defaultdict[int, list[Any]] = defaultdict(list)
-    rows = SessionRecord.objects.filter(session__in=among_numbers(session_ids)).order_by("session_id", "position")
+    rows = SessionRecord.objects.filter(session__in=in_number_array(session_ids)).order_by("session_id", "position")
     for session_id, body in rows.values_list("session_id", "body"):
         found[session_id].append(decode_record(body))
     return found

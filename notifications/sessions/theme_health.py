@@ -1,4 +1,9 @@
-"""X"""
+"""What the repeats of its sessions make of a theme: exhausted sessions, and a breaker that opens when nobody answers.
+
+There is one alert for each theme that has exhausted sessions, closed when none is left. Repeats in a row without an
+answer open the breaker, the next answer closes it. An open one stops nothing: every session is still repeated at its
+time and its failures count, but one at a time, so that a receiver that hangs cannot hold what others need.
+"""
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
@@ -10,7 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from config.common.correlation import correlated, correlation_id
-from config.common.moments import format_moment
+from config.common.times import format_time
 from notifications.models import RepeatSession, Theme
 from notifications.sending.policy import BREAKER_FAILURES
 from notifications.services.alerts import close_alert, raise_alert
@@ -104,7 +109,7 @@ def _count(theme: Theme, answers: Sequence[bool], *, at: datetime) -> None:
     theme.failures += failures
     if theme.failures >= BREAKER_FAILURES:
         theme.opened_at = theme.opened_at or at
-        detail = {"theme": theme.pk, "url": theme.url or theme.handler, "since": format_moment(theme.opened_at)}
+        detail = {"theme": theme.pk, "url": theme.url or theme.handler, "since": format_time(theme.opened_at)}
         raise_alert(UNREACHABLE, theme_subject(theme.pk), NO_ANSWER, detail)
     if failures:
         theme.save(update_fields=["failures", "opened_at"])
