@@ -39,10 +39,9 @@ def _run_beside_the_server() -> None:
     from config.common.ring import ring
     from config.common.work import Work, register_work
     from processes.coordination import works
-    from processes.coordination.alive import say_alive
     from processes.coordination.bus.memory import bus
     from processes.coordination.coordinator.life import SAYS_SO
-    from processes.coordination.roles import open_roles, role_names
+    from processes.coordination.roles import open_roles, role_names, say_alive
 
     roles = open_roles(role_names())
     for role in roles:

@@ -15,10 +15,10 @@ from config.common.sql import among_numbers
 from processes.coordination.entities import type_names
 from processes.coordination.errors import EventNotFound
 from processes.coordination.models import AppEvent, WriterEvent, WriterEventPayload, WriterEventReader
-from processes.coordination.packed_steps import unpack_steps
 from processes.coordination.reader.models import AppEvent as ReaderEvent
 from processes.coordination.routing import alias_of, reader_names
 from processes.coordination.statuses import EventStatus, PayloadStatus
+from processes.coordination.steps import unpack_steps
 
 ENDED = (EventStatus.COMMITTED, EventStatus.CANCELED, EventStatus.COMPENSATION_FAILED)
 """Where the Writer's own row has the last word."""

@@ -4,7 +4,7 @@ Each row that is written costs more than all else in a turn, so what belongs to 
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -12,12 +12,16 @@ from django.db import connections
 from django.db.models import F, Func, JSONField, QuerySet, TextField, Value
 from django.db.models.sql import UpdateQuery
 
-from config.common.moments import format_moment
+from config.common.moments import format_moment, parse_moment
 from config.common.sql import among_numbers
 from processes.coordination.transitions import BY_NUMBER, Step
 
 AGAIN = timedelta(seconds=10)
 """What has stayed in one status for so long is published again: a queue in memory may die with its process."""
+PACKED = ""
+"""The one key of packed steps: the first time in milliseconds since 1970, then the milliseconds from it to each step."""
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MILLISECOND = timedelta(milliseconds=1)
 
 
 def take(
@@ -97,6 +101,26 @@ def each_its_own_text(values: Mapping[int, str], *, by: str = "pk") -> "_TextOfR
     """Make the same of texts, by the number that a column has."""
     told = {str(pk): value for pk, value in values.items()}
     return _TextOfRow(Value(_encode(told)), F(by), output_field=TextField())
+
+
+def pack_steps(steps: dict[str, str]) -> dict[str, str]:
+    """Return the steps of an event that has ended in a fifth of the room, their times as distances from the first.
+
+    Still an object, so that a step that a very late message takes all the same is noted beside them.
+    """
+    times = {number: (parse_moment(at) - EPOCH) // MILLISECOND for number, at in unpack_steps(steps).items()}
+    first = min(times.values(), default=0)
+    return {PACKED: " ".join([str(first), *(f"{number}:{at - first}" for number, at in times.items())])}
+
+
+def unpack_steps(steps: dict[str, str]) -> dict[str, str]:
+    """Return the steps with their times, packed or not; of one that was noted again the first time holds."""
+    if PACKED not in steps:
+        return steps
+    first, *packed = steps[PACKED].split()
+    found = dict(part.split(":") for part in packed)
+    times = {number: format_moment(EPOCH + (int(first) + int(at)) * MILLISECOND) for number, at in found.items()}
+    return {**{number: at for number, at in steps.items() if number != PACKED}, **times}
 
 
 def _note_rest(

@@ -12,11 +12,10 @@ from django.utils import timezone
 from config.common.sql import among_numbers
 from processes.coordination.models import AppEvent, WriterEvent, WriterEventPayload
 from processes.coordination.models.writer import COMMITS, ROLLBACKS
-from processes.coordination.packed_steps import PACKED, pack_steps
 from processes.coordination.reader import models as reader
 from processes.coordination.routing import alias_of, reader_names
 from processes.coordination.statuses import FINAL, EventStatus
-from processes.coordination.steps import each_its_own, those
+from processes.coordination.steps import PACKED, each_its_own, pack_steps, those
 
 BATCH = 1000
 WHOLE_FOR = timedelta(hours=1)

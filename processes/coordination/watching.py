@@ -24,6 +24,7 @@ from processes.coordination.roles import role_names
 from processes.coordination.routing import reader_names
 from processes.coordination.selectors import UNDER_WAY
 from processes.coordination.statuses import EventStatus
+from processes.coordination.subjects import READER_PREFIX
 from processes.coordination.transitions import RoleKind
 
 AWAY = "coordination.away"
@@ -67,7 +68,7 @@ def close_refusals(*, at: datetime) -> None:
     """Close the alerts of readers that refuse nothing any longer, or that are not there any more."""
     unresolved = Alert.objects.exclude(status=Alert.Status.RESOLVED)
     for subject, last_at in unresolved.filter(kind=REFUSED).values_list("subject", "last_at"):
-        name = subject.removeprefix("reader/")
+        name = subject.removeprefix(READER_PREFIX)
         if name not in reader_names():
             heal(REFUSED, subject, gettext_noop("There is no such reader any more."))
         elif last_at < at - REFUSALS_QUIET and not _has_refused(name):

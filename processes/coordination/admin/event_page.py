@@ -30,8 +30,8 @@ from processes.coordination.models import AppEvent, AppEventPayload
 from processes.coordination.reasons import say
 from processes.coordination.selectors import EventView, ReaderView, view_events
 from processes.coordination.statuses import EventStatus
+from processes.coordination.subjects import subject_of
 from processes.coordination.transitions import BY_NUMBER, RoleKind
-from processes.coordination.writer.compensating import subject_of
 
 PAYLOADS = 100
 ALERTS = 50

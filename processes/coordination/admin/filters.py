@@ -13,9 +13,7 @@ from processes.coordination.models import AppEvent, WriterEventReader
 from processes.coordination.routing import reader_names
 from processes.coordination.selectors import ENDED, UNDER_WAY, events_in
 from processes.coordination.statuses import EventStatus
-from processes.coordination.writer.compensating import subject_of
-
-PREFIX = subject_of(0).removesuffix("0")
+from processes.coordination.subjects import EVENT_PREFIX
 
 
 class StatusFilter(DropdownFilter):
@@ -71,7 +69,7 @@ class RefusedFilter(DropdownFilter):
 
 def find_events(queryset: QuerySet[AppEvent], text: str) -> QuerySet[AppEvent]:
     """Find a change set by its number, also as alerts write it, else those of a correlation id."""
-    number = text.removeprefix(PREFIX)
+    number = text.removeprefix(EVENT_PREFIX)
     if number.isascii() and number.isdigit() and (named := queryset.filter(pk=int(number))).exists():
         return named
     return queryset.filter(correlation_id=text)

@@ -1,6 +1,7 @@
 """`/coordination/events/`: how far each change set is, and what a person decides of one that could not be undone."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
@@ -15,9 +16,11 @@ from config.records.schema import PAGE_PARAMETERS
 from config.records.scopes import Scope
 from processes.coordination.api import shapes
 from processes.coordination.models import AppEvent
-from processes.coordination.presenting import present_event
+from processes.coordination.reasons import say
+from processes.coordination.selectors import EventView as EventOverview
 from processes.coordination.selectors import events_in, get_event, view_events
 from processes.coordination.statuses import BY_TITLE
+from processes.coordination.transitions import BY_NUMBER
 from processes.coordination.writer.resolving import Action, resolve
 
 
@@ -72,3 +75,26 @@ class ResolveView(ApiView):
         action, reason = Action(asked.validated_data["action"]), asked.validated_data["reason"]
         resolve(event_id, action=action, reason=reason, actor=actor_of(request), at=at)
         return Response(present_event(get_event(event_id), at=at))
+
+
+def present_event(view: EventOverview, *, at: datetime) -> dict[str, Any]:
+    """Return an event as the calls show it."""
+    return {
+        "id": view.event.pk,
+        "type": view.type,
+        "status": view.status.title,
+        "payloads": {"total": view.event.payload_count, "processed": view.processed},
+        "readers": [
+            {
+                "name": reader.name,
+                "verdict": reader.verdict,
+                "reason": say(reader.reason),
+                "lag_seconds": round(reader.lag(view.event.date, at), 3),
+            }
+            for reader in view.readers
+        ],
+        "steps": [{"step": number, "at": noted_at} for number, noted_at in view.steps if number in BY_NUMBER],
+        "correlation_id": view.event.correlation_id,
+        "date": view.event.date,
+        "reason": say(view.event.reason),
+    }

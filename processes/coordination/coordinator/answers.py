@@ -26,6 +26,7 @@ from processes.coordination.reasons import read
 from processes.coordination.role import events_of
 from processes.coordination.statuses import FINAL, EventStatus, PayloadStatus
 from processes.coordination.steps import AGAIN, each_its_own_text, follow, note, note_only, those
+from processes.coordination.subjects import subject_of, subject_of_reader
 
 SILENT = "coordination.silent"
 WAITS = "coordination.waits"
@@ -38,10 +39,6 @@ _PROGRESS = {
     Told.COMMITTED: (Progress.COMMITTED, Verdict.COMMITTED),
     Told.CANCELED: (Progress.CANCELED, Verdict.CANCELED),
 }
-
-
-def subject_of_reader(name: str) -> str:
-    return f"reader/{name}"
 
 
 def hear_answers(messages: list[Message], at: datetime) -> list[Letter]:
@@ -201,7 +198,7 @@ def _let_committing_wait(message: Message, at: datetime) -> None:
 
 def tell_of_waiting(event: int, title: str, detail: dict[str, object]) -> None:
     """Tell staff of an event that cannot go on and cannot be cancelled, until it is committed."""
-    raise_alert(WAITS, subject_of_waiting(event), title, detail)
+    raise_alert(WAITS, subject_of(event), title, detail)
 
 
 def let_wait(event: int, *, at: datetime) -> None:
@@ -251,18 +248,14 @@ def _move(messages: Iterable[Message], standings: Standings, at: datetime) -> No
 
 def _heal_waiting(events: list[int]) -> None:
     for event in open_waits(events):
-        heal(WAITS, subject_of_waiting(event))
+        heal(WAITS, subject_of(event))
 
 
 def open_waits(events: Collection[int]) -> list[int]:
     """Return those of the events that staff have been told of, and which still wait."""
-    by_subject = {subject_of_waiting(event): event for event in events}
+    by_subject = {subject_of(event): event for event in events}
     if not by_subject:
         return []
     waiting = Alert.objects.filter(kind=WAITS, subject__in=among(list(by_subject)))
     subjects = waiting.exclude(status=Alert.Status.RESOLVED).values_list("subject", flat=True)
     return [by_subject[subject] for subject in subjects]
-
-
-def subject_of_waiting(event: int) -> str:
-    return f"coordination/{event}"

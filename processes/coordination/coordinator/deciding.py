@@ -13,13 +13,14 @@ from django.utils.translation import gettext_noop
 
 from config.common.sql import among_numbers
 from notifications.services.alerts import raise_alert
-from processes.coordination.coordinator.answers import SILENT, let_wait, open_waits, subject_of_reader, tell_of_waiting
+from processes.coordination.coordinator.answers import SILENT, let_wait, open_waits, tell_of_waiting
 from processes.coordination.coordinator.standings import Verdict
 from processes.coordination.models import CoordinatorState, Progress, RoleLife, WriterEvent, WriterEventReader
 from processes.coordination.reasons import read, write
 from processes.coordination.routing import reader_names
 from processes.coordination.statuses import UNDECIDED, EventStatus
 from processes.coordination.steps import AGAIN, take, those
+from processes.coordination.subjects import subject_of_reader
 
 REFUSED = "coordination.refused"
 REFUSES = gettext_noop("Reader %(reader)s refuses change set %(event)s: %(reason)s")

@@ -24,13 +24,13 @@ from processes.coordination.models.writer import COMMITS, ROLLBACKS, TABLES
 from processes.coordination.reasons import in_english, read, write
 from processes.coordination.statuses import EventStatus
 from processes.coordination.steps import note
+from processes.coordination.subjects import EVENT_PREFIX, subject_of
 from processes.coordination.tables import values_of
 from processes.coordination.writer.changing import delete_rows, hold_tree, store_rows
 from processes.coordination.writer.tree import Tree, hold_rows
 
 TYPES = type_names()
 ALERT = "coordination.compensation"
-PREFIX = "coordination/"
 TOUCHED = gettext_noop("%(entity)s %(id)s has been changed since by event %(event)s")
 GONE = gettext_noop("%(entity)s %(id)s has been deleted since")
 RETRIED = 100
@@ -45,13 +45,9 @@ class Obstacle(Exception):
         super().__init__(write(text, **detail))
 
 
-def subject_of(event: int) -> str:
-    return f"{PREFIX}{event}"
-
-
 def awaits_operator(subject: str) -> bool:
     """Say whether the change set of an alert could not be taken back, and nobody has settled that yet."""
-    events = AppEvent.objects.filter(pk=int(subject.removeprefix(PREFIX)))
+    events = AppEvent.objects.filter(pk=int(subject.removeprefix(EVENT_PREFIX)))
     return events.filter(app_event_status_id=EventStatus.COMPENSATION_FAILED.value).exists()
 
 

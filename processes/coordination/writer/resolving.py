@@ -17,9 +17,10 @@ from processes.coordination.models import AppEvent
 from processes.coordination.models.writer import COMMITS, ROLLBACKS, TABLES
 from processes.coordination.reasons import say
 from processes.coordination.statuses import EventStatus
+from processes.coordination.subjects import subject_of
 from processes.coordination.tables import values_of
 from processes.coordination.works import WRITER
-from processes.coordination.writer.compensating import ALERT, cancel, cancel_blocked, subject_of
+from processes.coordination.writer.compensating import ALERT, cancel, cancel_blocked
 from processes.coordination.writer.recording import Recorded, record_event_of
 from processes.coordination.writer.tree import hold_rows
 

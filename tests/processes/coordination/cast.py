@@ -9,7 +9,6 @@ from django.db.models import F
 from django.utils import timezone
 
 from notifications.models import Alert
-from processes.coordination.alive import say_alive
 from processes.coordination.bus.memory import MemoryBus
 from processes.coordination.coordinator.role import Coordinator
 from processes.coordination.entities import BY_NAME, Op, Values
@@ -17,6 +16,7 @@ from processes.coordination.messages import COORDINATOR, Letter, Message
 from processes.coordination.models import AppEvent, CoordinatorState, WriterEvent
 from processes.coordination.reader.role import Reader
 from processes.coordination.role import Role
+from processes.coordination.roles import say_alive
 from processes.coordination.statuses import EventStatus
 from processes.coordination.steps import AGAIN
 from processes.coordination.writer.changing import Changed, Wanted, change

@@ -4,16 +4,15 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from processes.coordination.api.events import present_event
 from processes.coordination.auditing import find_faults
 from processes.coordination.models import AppEvent, AppEventPayload, WriterEvent, WriterEventPayload
 from processes.coordination.models import writer as of_writer
-from processes.coordination.packed_steps import PACKED
-from processes.coordination.presenting import present_event
 from processes.coordination.reader import models as of_reader
 from processes.coordination.rebuilding import rebuild_reader
 from processes.coordination.selectors import get_event
 from processes.coordination.statuses import EventStatus
-from processes.coordination.steps import note_only
+from processes.coordination.steps import PACKED, note_only
 from processes.coordination.upkeep import WHOLE_FOR, forget_old_events, slim_committed_events
 from tests.processes.coordination.admin.plots import commit, refuse
 from tests.processes.coordination.cast import DATABASES, Cast, make, told, wanted

@@ -6,10 +6,9 @@ import structlog
 from django.core.management.base import BaseCommand, CommandError
 
 from config.common.daemon import Daemon, run_until_signalled
-from processes.coordination.alive import say_alive
 from processes.coordination.bus import open_bus
 from processes.coordination.coordinator.life import SAYS_SO
-from processes.coordination.roles import open_roles, role_names
+from processes.coordination.roles import open_roles, role_names, say_alive
 
 log = structlog.get_logger(__name__)
 
