@@ -19,7 +19,7 @@ from processes.coordination.transitions import BY_NUMBER, Step
 AGAIN = timedelta(seconds=10)
 """What has stayed in one status for so long is published again: a queue in memory may die with its process."""
 PACKED = ""
-"""The one key of packed steps: the first time in milliseconds since 1970, then the milliseconds from it to each step."""
+"""The one key of packed steps: the first time in milliseconds since 1970, then the milliseconds to each step."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MILLISECOND = timedelta(milliseconds=1)
 
