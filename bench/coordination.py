@@ -24,7 +24,7 @@ from bench import relay
 from bench.figure import Figure, compare
 from bench.fresh_database import NAME
 from bench.ingest import wait_for
-from config.common.orphans import die_with_parent
+from config.common.background.process_control import die_with_parent
 from config.engines.amqp import connect
 from processes.coordination.entities import DUMMY_ITEM, Op
 from processes.coordination.messages import COORDINATOR, WRITER, queue_of_reader

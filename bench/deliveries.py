@@ -24,7 +24,7 @@ from config.common.encryption import encrypt
 from notifications.models import Delivery, Endpoint
 from notifications.sending.claims import Claimer
 from notifications.sending.sender import Sender
-from notifications.services.deliveries import Owed, owe
+from notifications.services.deliveries import NewDelivery, enqueue_deliveries
 
 CLIENTS, MESSAGES, AT_ONCE = 200, 6000, 100
 BEHIND = 1_000_000
@@ -79,9 +79,11 @@ def _deliver(healthy: list[int], hanging: list[int] | None = None) -> float:
 
 def _owe(endpoints: list[int], count: int) -> None:
     if endpoints:
-        owe(
+        enqueue_deliveries(
             [
-                Owed(endpoints[n % len(endpoints)], "sensor.state_changed", Delivery.Family.STATE, f"thing/{n}", BODY)
+                NewDelivery(
+                    endpoints[n % len(endpoints)], "sensor.state_changed", Delivery.Family.STATE, f"thing/{n}", BODY
+                )
                 for n in range(count)
             ]
         )

@@ -33,12 +33,12 @@ from bench.figure import ROUNDS, Figure, compare, report, seconds
 from bench.ingest import wait_for
 from bench.jobs import CONCURRENCY, TASK, make_app
 from bench.repeats import HANDLER, register
-from config.common.orphans import die_with_parent
+from config.common.background.process_control import die_with_parent
 from notifications.models import Theme
-from notifications.sessions.claims import claim_due, look
+from notifications.sessions.claims import claim_due, find_nearest_times
+from notifications.sessions.enqueue import enqueue_session
 from notifications.sessions.outcomes import Outcome, Result, record_outcomes
-from notifications.sessions.remembering import remember
-from notifications.sessions.repeating import Repeat
+from notifications.sessions.repeat import Repeat
 
 SESSIONS, JOBS, CALLERS = 20_000, 3_000, 8
 THEME = 1
@@ -71,7 +71,7 @@ def _defer(app: procrastinate.App, number: int) -> None:
 
 
 def _save(number: int) -> None:
-    remember(theme=THEME, records=[number], delay=0)
+    enqueue_session(theme=THEME, records=[number], delay=0)
 
 
 def _time(save: Callable[[int], None], count: int, table: str) -> float:
@@ -174,7 +174,7 @@ def _cost(database: BaseDatabaseWrapper) -> float:
 def _cycle() -> None:
     for number in range(EACH):
         _save(number)
-    look()
+    find_nearest_times()
     ended: list[Outcome] = []
 
     def settle(outcome: Outcome, *, wait: bool) -> bool:

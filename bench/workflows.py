@@ -30,8 +30,8 @@ from SpiffWorkflow.util.task import TaskState
 from bench.database_copies import copies, use
 from bench.figure import ROUNDS, Figure, compare, report, seconds
 from processes.workflows.engine.definition import Definition
-from processes.workflows.engine.reading import read_definition
-from processes.workflows.engine.running import run
+from processes.workflows.engine.parser import parse_definition
+from processes.workflows.engine.runner import run_command
 from processes.workflows.models import WorkflowInstance
 from processes.workflows.services.commanding import carry_out
 from processes.workflows.services.heads import Head
@@ -106,10 +106,10 @@ class _Engine:
     """The engine alone, with its state as JSON."""
 
     def __init__(self, source: bytes) -> None:
-        definition = read_definition(source)
+        definition = parse_definition(source)
         self._library: Callable[[str, int | None], tuple[Definition, int]] = lambda key, revision: (definition, 1)
         begin = {"command": "start", "definition": [definition.key, 1], "record": "", "variables": {"amount": 5}}
-        self._first = split(run(self._library, None, begin, timezone.now()).state)
+        self._first = split(run_command(self._library, None, begin, timezone.now()).state)
 
     def speed(self) -> float:
         began = time.perf_counter()
@@ -123,7 +123,7 @@ class _Engine:
             state = join(stored.skeleton, stored.bodies)
             (task,) = state["tasks"]
             command = {"command": "complete_task", "task": task, "variables": {"step": number}}
-            stored = split(run(self._library, state, command, at).state)
+            stored = split(run_command(self._library, state, command, at).state)
         assert join(stored.skeleton, stored.bodies)["status"] == "completed"
 
 

@@ -9,7 +9,7 @@ from django.db import connection, models
 from django.db.models import CharField, Exists, Func, OuterRef, Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from config.common.sql import among, load
+from config.common.database.sql import in_array, load_sql
 from sensors.errors import ClientNotFound, SensorNotFound
 from sensors.heartbeat.hearing import is_deaf
 from sensors.models import Client, Sensor, SensorClient
@@ -155,7 +155,7 @@ def get_sensor_row(sensor_id: str, *, owner: int | None = None) -> SensorRow:
 def check_sensor(sensor_id: str, *, owner: int | None = None) -> None:
     """Raise `SensorNotFound` unless the sensor is there, and is the client's own where one asks."""
     with connection.cursor() as cursor:
-        cursor.execute(load("sensors", "find_sensor"), {"sensor": sensor_id, "owner": owner})
+        cursor.execute(load_sql("sensors", "find_sensor"), {"sensor": sensor_id, "owner": owner})
         if cursor.fetchone() is None:
             raise SensorNotFound
 
@@ -165,7 +165,7 @@ def clients_of(sensor_ids: Collection[str], *, owner: int | None = None) -> dict
     if owner is not None:
         return {sensor_id: [owner] for sensor_id in sensor_ids}
     found: dict[str, list[int]] = defaultdict(list)
-    links = SensorClient.objects.filter(sensor_id__in=among(sensor_ids))
+    links = SensorClient.objects.filter(sensor_id__in=in_array(sensor_ids))
     # Sorted here: asked to sort, SQLite would walk the links of all sensors in order of client.
     for sensor_id, client_id in sorted(links.values_list("sensor_id", "client_id")):
         found[sensor_id].append(client_id)

@@ -1,4 +1,4 @@
-"""Empty the tables after a test that commits: those that hold something, and none that every `migrate` fills alike.
+"""Empty the tables after a test that commits: only those that have rows, and none that `migrate` fills.
 
 Django's own way truncates every table and makes all permissions and groups anew: most of what such a test costs.
 """
@@ -9,7 +9,7 @@ from django.contrib.auth.models import Group
 from django.db import connections, router, transaction
 from django.test import TransactionTestCase
 
-from config.records.groups import GROUPS
+from config.access.groups import GROUPS
 from processes.coordination.keeping import NUMBERS, STATES
 
 KEPT = {

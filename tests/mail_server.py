@@ -1,4 +1,4 @@
-"""A mail server on the loopback that keeps what it is sent, or behaves badly on request."""
+"""A mail server on loopback that keeps what it is sent, or refuses recipients on request."""
 
 import socketserver
 import threading

@@ -48,7 +48,7 @@ def main() -> None:
             take(page, f"{address}/admin/", "start-page", height=1180)
             take(page, f"{address}/admin/sensors/sensor/{DOOR}/change/", "sensor-history", height=800)
             take(
-                page, f"{address}/admin/workflows/workflowinstance/{instance}/change/", "workflow-versions", height=1900
+                page, f"{address}/admin/workflows/workflowinstance/{instance}/change/", "workflow", height=1900
             )
             take(page, f"{address}/admin/exchange/exchangeprocess/doubt/", "in-doubt", height=900)
             browser.close()

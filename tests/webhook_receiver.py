@@ -1,4 +1,4 @@
-"""A receiver of webhooks on loopback: it answers by the path it is called at and remembers what came."""
+"""A webhook receiver on loopback: the path says how it answers, and it records every call."""
 
 import asyncio
 import json
@@ -97,6 +97,7 @@ async def _drip(request: web.BaseRequest) -> web.StreamResponse:
 
 @contextmanager
 def run_receiver() -> Iterator[Receiver]:
+    """Serve in a thread until the block ends."""
     receiver = Receiver()
     receiver.start()
     try:

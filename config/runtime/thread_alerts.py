@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from notifications.models import Alert
-from notifications.services.alerts import heal, raise_alert
+from notifications.services.alerts import close_alert, raise_alert
 
 KIND = "thread.failing"
 OVER_AFTER = timedelta(minutes=5)
@@ -31,5 +31,5 @@ def close_recovered() -> bool:
     past = timezone.now() - OVER_AFTER
     rows = Alert.objects.exclude(status=Alert.Status.RESOLVED).filter(kind=KIND, last_at__lt=past)
     for subject in rows.values_list("subject", flat=True):
-        heal(KIND, subject, gettext_noop("it has not failed for five minutes"))
+        close_alert(KIND, subject, gettext_noop("it has not failed for five minutes"))
     return False

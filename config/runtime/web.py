@@ -15,9 +15,9 @@ import structlog
 import uvicorn
 from django.conf import settings
 
-from config.common.daemon import Daemon
-from config.common.limits.callers import known_callers
-from config.common.limits.lanes import HEARING
+from config.common.background.daemon import Daemon
+from config.common.web.limits.callers import known_callers
+from config.common.web.limits.lanes import HEARING
 from config.runtime.connections import KEEP_ALIVE_SECONDS, MAX_SOCKET_BYTES, Connection, WebSocket
 from sensors.heartbeat.hearing import INTERVAL_SECONDS, listen_to_calls
 

@@ -10,8 +10,8 @@ from django.utils.safestring import SafeString
 from django.utils.timezone import localtime
 from django.utils.translation import gettext
 
+from config.admin_base.pages import explain
 from config.common.errors import ApplicationError
-from config.records.admin.pages import explain
 from config.records.models import LogEntry
 from messaging.admin.words import status_badge
 from messaging.files.showing import Content, read_content

@@ -14,9 +14,8 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
-from config.common.errors import ApplicationError
-from config.common.streaming import stream
-from config.records.admin.pages import (
+from config.access.scopes import Scope, permission
+from config.admin_base.pages import (
     BigTableAdmin,
     Question,
     actor_of,
@@ -26,8 +25,9 @@ from config.records.admin.pages import (
     page_of,
     trace_link,
 )
-from config.records.admin.theme import action, display
-from config.records.scopes import Scope, permission
+from config.admin_base.theme import action, display
+from config.common.errors import ApplicationError
+from config.common.web.streaming import stream
 from messaging.admin.message_filters import DirectionFilter, FolderFilter, StatusFilter, matching
 from messaging.admin.message_page import build_message_page
 from messaging.admin.missing_files import missing_files_view

@@ -10,10 +10,10 @@ from django.template.response import TemplateResponse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext
 
+from config.access.scopes import Scope, permission
+from config.admin_base.pages import actor_of, explain
+from config.admin_base.theme import ModelAdmin
 from config.common.errors import ApplicationError, VolumeAway
-from config.records.admin.pages import actor_of, explain
-from config.records.admin.theme import ModelAdmin
-from config.records.scopes import Scope, permission
 from messaging.admin.reasons import ReasonForm
 from messaging.admin.words import route_of, status_badge
 from messaging.files.placing import FileForeign, find_files

@@ -5,7 +5,7 @@ from django.utils.translation import gettext
 
 from messaging.models import Message
 from messaging.naming import PREFIX
-from notifications.naming import Named, Names, register_names
+from notifications.names import Named, Names, register_names
 
 
 def name_subject(subject: str) -> Named | None:

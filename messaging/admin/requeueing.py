@@ -8,9 +8,9 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext, ngettext
 
+from config.admin_base.pages import Question, actor_of
+from config.admin_base.theme import ModelAdmin
 from config.common.errors import ApplicationError
-from config.records.admin.pages import Question, actor_of
-from config.records.admin.theme import ModelAdmin
 from messaging.admin.reasons import ReasonForm
 from messaging.models import Message
 from messaging.services.requeueing import requeue_message

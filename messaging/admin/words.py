@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 from django.utils.translation import gettext
 
-from config.records.admin.pages import badge
+from config.admin_base.pages import badge
 from messaging.models import Message
 
 COLOURS = {

@@ -7,7 +7,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
-from config.common.serializers import StrictSerializer
+from config.common.web.serializers import StrictSerializer
 from messaging.models import Device, Enterprise, ExchangeDatabase, Subsystem
 from messaging.models.parties import PARTY_ID
 from messaging.services.party_rules import LONGEST_NAME

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from config.common.files import delete_durably, move_all_durably, move_durably, own_errors
+from config.common.files import delete_durably, move_all_durably, move_durably, translate_disk_errors
 from messaging.files.places import draft_of, ensure_folders, path_of, possible_paths
 from messaging.files.volume import in_sight
 from messaging.models.message import Message
@@ -76,7 +76,7 @@ def delete_file(message: Message) -> None:
 
 
 def is_file(path: Path) -> bool:
-    with own_errors():
+    with translate_disk_errors():
         try:
             mode = os.lstat(path).st_mode
         except FileNotFoundError:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from config.common.files import DRAFT
-from config.common.moments import cut_to_milliseconds
+from config.common.times import truncate_to_milliseconds
 from messaging.files.names import FileName, parse_name
 from messaging.files.places import Folder, folder_path, root
 
@@ -71,4 +71,4 @@ def _entries(folder: Path) -> Iterator[tuple["os.DirEntry[str]", os.stat_result]
 def _found(database_id: str, folder: str, entry: "os.DirEntry[str]", status: os.stat_result) -> FoundFile:
     name = parse_name(entry.name) if stat.S_ISREG(status.st_mode) else None
     changed_at = datetime.fromtimestamp(min(max(status.st_mtime, 0), LATEST), UTC)
-    return FoundFile(database_id, folder, Path(entry.path), name, status.st_size, cut_to_milliseconds(changed_at))
+    return FoundFile(database_id, folder, Path(entry.path), name, status.st_size, truncate_to_milliseconds(changed_at))

@@ -15,7 +15,7 @@ from pathlib import Path
 from django.utils.translation import gettext_noop
 
 from config.common.errors import VolumeAway
-from config.common.files import DRAFT, make_folder, own_errors, sync_folder, write_draft
+from config.common.files import DRAFT, make_folder, sync_folder, translate_disk_errors, write_draft
 from messaging.files.places import ensure_folders, path_of, possible_paths, root
 from messaging.models import ExchangeDatabase, Message, MessageVolume
 
@@ -158,7 +158,7 @@ def _write_marker() -> uuid.UUID:
     make_folder(root())
     token = uuid.uuid4()
     draft = root() / f"{DRAFT}{token.hex}"
-    with own_errors():
+    with translate_disk_errors():
         write_draft(draft, [f"{token}\n".encode()])
         try:
             os.link(draft, root() / MARKER)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from config.common.files import own_errors, sync_folder, write_draft
+from config.common.files import sync_folder, translate_disk_errors, write_draft
 from messaging.files.envelope import content_of
 from messaging.files.places import draft_of, ensure_folders, is_seen_to, path_of
 from messaging.files.reading import told
@@ -25,7 +25,7 @@ def write_drafts(messages: Sequence[tuple[Message, bytes]]) -> None:
         return
     drafts = [draft_of(message) for message, _ in messages]
     try:
-        with own_errors():
+        with translate_disk_errors():
             _write(messages, drafts)
     except BaseException as error:
         _delete(drafts)

@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 from django.db import connection, transaction
 
-from config.common.ring import ring
-from config.common.sql import load, postgresql_cursor
+from config.common.background.ring import ring
+from config.common.database.sql import load_sql, postgresql_cursor
 from messaging.models import ExchangeDatabase, Message
 from messaging.naming import subject_of
-from notifications.services.events import SEQUENCER, Fact, record_event
+from notifications.services.events import SEQUENCER, NewEvent, record_event
 
 
 class NoAddressee(Exception):
@@ -37,7 +37,7 @@ def accept_row(message: Message) -> bool:
         if taken.exists() or not addressee.exists():
             return False
         message.save(force_insert=True)
-        record_event(Fact("message.received", subject_of(message), message.accepted_at, _payload(message)))
+        record_event(NewEvent("message.received", subject_of(message), message.accepted_at, _payload(message)))
         return True
 
 
@@ -58,7 +58,7 @@ def _accept_at_once(message: Message) -> bool:
         "payload": msgspec.json.encode(_payload(message)).decode(),
     }
     with postgresql_cursor(commits=True) as cursor:
-        row = cursor.execute(load("messaging", "accept_message.postgresql"), values, prepare=True).fetchone()
+        row = cursor.execute(load_sql("messaging", "accept_message.postgresql"), values, prepare=True).fetchone()
     if row is None:
         return False
     message.pk = row[0]

@@ -8,9 +8,9 @@ from django.db import InterfaceError, InternalError, OperationalError, connectio
 from django.db.models.functions import Now
 from django.utils.translation import gettext_noop
 
+from config.common.background.ring import ring
+from config.common.database.sql import load_engine_sql
 from config.common.errors import ApplicationError, VolumeAway
-from config.common.ring import ring
-from config.common.sql import load_for_engine
 from messaging.files.placing import FileForeign, FileMissing, put_all_in_place, put_in_place
 from messaging.models import Message
 from messaging.services.file_errors import tell_file_error
@@ -92,7 +92,7 @@ def place(message: Message) -> None:
     """Bring the file of a row that the caller holds to its folder, and record it."""
     put_in_place(message)
     with connection.cursor() as cursor:
-        cursor.execute(load_for_engine("messaging", "mark_placed"), [message.pk])
+        cursor.execute(load_engine_sql("messaging", "mark_placed"), [message.pk])
 
 
 def owe_move() -> None:
@@ -125,7 +125,7 @@ def _decide_anew(message_id: int) -> None:
 
 
 def _hold(message_id: int) -> Message | None:
-    return next(iter(Message.objects.raw(load_for_engine("messaging", "hold_message"), [message_id])), None)
+    return next(iter(Message.objects.raw(load_engine_sql("messaging", "hold_message"), [message_id])), None)
 
 
 def _try_to_move(message_id: int) -> bool:

@@ -8,13 +8,13 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import Model
 from django.utils import timezone
 
+from config.access.scopes import Scope
+from config.audit.changes import NotRevertible, Tracked, Values, snapshot, track
 from config.common import ids
+from config.common.database.sql import load_sql
 from config.common.errors import Conflict, NotFound
-from config.common.sql import load
-from config.records.scopes import Scope
-from config.records.services.changes import NotRevertible, Tracked, Values, snapshot, track
 from messaging.services.party_rules import Faults, id_faults, is_party_id, refuse
-from notifications.services.registry import RegistryChange, tell_registry_changes
+from notifications.services.registry_changes import RegistryChange, record_registry_changes
 
 RowT = TypeVar("RowT", bound=Model)
 ValuesT = TypeVar("ValuesT", bound=Any)
@@ -84,7 +84,7 @@ class Kind(Generic[RowT, ValuesT]):
         """Write the line of the log and the event, in the caller's transaction."""
         old, new = (None if values is None else snapshot(self.name, values) for values in (before, after))
         change = RegistryChange(self.name, party_id, before=old, after=new)
-        tell_registry_changes([change], actor=actor, now=timezone.now())
+        record_registry_changes([change], actor=actor, now=timezone.now())
 
     def track(self, restore: Callable[[str, Values | None, str], None] | None = None) -> None:
         """Let the change log keep and take back the changes of this kind."""
@@ -120,7 +120,7 @@ class Rival:
         """
         if connection.vendor == "postgresql":
             with connection.cursor() as cursor:
-                cursor.execute(load("messaging", "hold_account_id.postgresql"), [party_id])
+                cursor.execute(load_sql("messaging", "hold_account_id.postgresql"), [party_id])
         if self.model._default_manager.filter(pk=party_id).exists():
             raise self.taken(id=party_id)
 

@@ -8,9 +8,9 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
+from config.audit.changes import record_change
+from config.audit.log import write_log_entry
 from config.records.models import ChangeRecord, LogEntry
-from config.records.services.changes import record_change
-from config.records.services.log import write_entry
 from messaging.errors import FileNotAsWritten, FileStillMissing, MessageNotFound, NotRequeuable
 from messaging.files.places import draft_of
 from messaging.files.placing import find_files
@@ -20,8 +20,8 @@ from messaging.naming import subject_of
 from messaging.services.checking import UNREADABLE
 from messaging.services.file_errors import KIND as FILE_ERROR
 from messaging.services.moving import owe_move
-from notifications.services.alerts import heal
-from notifications.services.events import Fact, record_event
+from notifications.services.alerts import close_alert
+from notifications.services.events import NewEvent, record_event
 
 KIND = "message"
 Folder, Status = Message.Folder, Message.Status
@@ -139,7 +139,7 @@ def _record(message: Message, before: dict[str, Any], *, reason: str, actor: str
     )
     subject = subject_of(message)
     told = {"message": message.public_id, "database": message.database_id, "actor": actor, "why": reason}
-    write_entry(
+    write_log_entry(
         level=LogEntry.Level.WARNING,
         kind=LogEntry.Kind.EXCHANGE,
         subject=subject,
@@ -147,10 +147,10 @@ def _record(message: Message, before: dict[str, Any], *, reason: str, actor: str
         data=told,
     )
     if template == REQUEUED:
-        record_event(Fact("message.requeued", subject, timezone.now(), told))
-        heal(FILE_ERROR, subject, gettext_noop("the message was put back into the queue"))
+        record_event(NewEvent("message.requeued", subject, timezone.now(), told))
+        close_alert(FILE_ERROR, subject, gettext_noop("the message was put back into the queue"))
     else:
-        heal(FILE_ERROR, subject, gettext_noop("the file was brought back"))
+        close_alert(FILE_ERROR, subject, gettext_noop("the file was brought back"))
 
 
 def _values(message: Message) -> dict[str, Any]:

@@ -7,15 +7,15 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
 
+from config.audit.changes import record_change
+from config.audit.log import write_log_entry
 from config.records.models import ChangeRecord, LogEntry
-from config.records.services.changes import record_change
-from config.records.services.log import write_entry
 from messaging.errors import AlreadySetAside, MessageNotFound, NotSetAside, NotWaiting
 from messaging.models import ExchangeDatabase, Message
 from messaging.naming import subject_of
 from messaging.services.requeueing import KIND
-from notifications.services.alerts import heal
-from notifications.services.events import Fact, record_event
+from notifications.services.alerts import close_alert
+from notifications.services.events import NewEvent, record_event
 
 SETBACKS = "message.setbacks"
 SET_ASIDE = gettext_noop("Message %(message)s to %(database)s was set aside by %(actor)s: %(why)s")
@@ -33,7 +33,7 @@ def set_aside_message(*, message_id: int, reason: str, actor: str) -> None:
         said = gettext("Set aside by staff: %(reason)s") % {"reason": reason}
         Message.objects.filter(pk=message_id).update(set_aside_at=Now(), error_text=said, updated_at=Now())
         _record(message, "set_aside", SET_ASIDE, reason=reason, actor=actor)
-        heal(SETBACKS, subject_of(message), gettext_noop("the message was set aside"))
+        close_alert(SETBACKS, subject_of(message), gettext_noop("the message was set aside"))
 
 
 def bring_back_message(*, message_id: int, reason: str, actor: str) -> None:
@@ -76,11 +76,11 @@ def _record(message: Message, verb: str, template: str, *, reason: str, actor: s
         after={"id": message.public_id, "set_aside": verb == "set_aside", "reason": reason},
         actor=actor,
     )
-    write_entry(
+    write_log_entry(
         level=LogEntry.Level.WARNING,
         kind=LogEntry.Kind.EXCHANGE,
         subject=subject_of(message),
         template=template,
         data={**said, "why": reason},
     )
-    record_event(Fact(f"message.{verb}", subject_of(message), timezone.now(), {**said, "why": reason}))
+    record_event(NewEvent(f"message.{verb}", subject_of(message), timezone.now(), {**said, "why": reason}))

@@ -4,7 +4,7 @@ from typing import Unpack
 
 from django.db import transaction
 
-from config.records.services.changes import NotRevertible, Values
+from config.audit.changes import NotRevertible, Values
 from messaging.errors import SubsystemExists, SubsystemInUse, SubsystemNotFound
 from messaging.models import Device, Message, Subsystem
 from messaging.services.party_rules import Faults, enterprise_faults, name_faults

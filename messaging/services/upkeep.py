@@ -14,10 +14,10 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from django.utils.translation import gettext_noop
 
+from config.audit.log import write_log_entry
 from config.common.errors import ApplicationError, DiskFull, VolumeAway
-from config.common.files import DRAFT, own_errors
+from config.common.files import DRAFT, translate_disk_errors
 from config.records.models import LogEntry
-from config.records.services.log import write_entry
 from messaging.files.placing import FileForeign, FileMissing, delete_file, withdraw
 from messaging.files.scanning import FoundFile, scan_drafts, scan_files
 from messaging.files.volume import check_volume
@@ -25,7 +25,7 @@ from messaging.files.writing import drop_drafts
 from messaging.models import Message
 from messaging.services.file_errors import tell_file_error
 from messaging.services.moving import place
-from notifications.services.alerts import heal, raise_alert
+from notifications.services.alerts import close_alert, raise_alert
 
 DRAFT_LIFE_SECONDS = 3600.0
 BATCH = 500
@@ -83,14 +83,14 @@ def report_foreign_files() -> None:
     """Tell staff of what lies in the message folders and is no message file; it is left alone."""
     foreign = [found for found in scan_files() if found.name is None]
     if not foreign:
-        heal(FOREIGN, "messages", gettext_noop("nothing foreign lies in the message folders"))
+        close_alert(FOREIGN, "messages", gettext_noop("nothing foreign lies in the message folders"))
         return
     names = sorted(_shown(found) for found in foreign)
     detail = {"count": len(names), "names": ", ".join(names[:MOST_NAMES])}
     title = gettext_noop("%(count)s foreign files lie in the message folders: %(names)s")
     with transaction.atomic():
         raise_alert(FOREIGN, "messages", title, detail)
-        write_entry(level=LogEntry.Level.WARNING, kind="file", subject="messages", template=title, data=detail)
+        write_log_entry(level=LogEntry.Level.WARNING, kind="file", subject="messages", template=title, data=detail)
 
 
 def _sweep(draft: Path) -> None:
@@ -98,7 +98,7 @@ def _sweep(draft: Path) -> None:
         message = _hold_by_token(draft)
         if message is not None and message.file_gone_at is None and not _is_settled(message):
             return
-        with own_errors():
+        with translate_disk_errors():
             draft.unlink(missing_ok=True)
 
 

@@ -14,9 +14,8 @@ from django.utils.translation import gettext, ngettext, pgettext
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
-from config.common.errors import Conflict
-from config.common.wording import fill
-from config.records.admin.pages import (
+from config.access.scopes import Scope, permission
+from config.admin_base.pages import (
     BigTableAdmin,
     Question,
     actor_of,
@@ -26,13 +25,14 @@ from config.records.admin.pages import (
     page_of,
     trace_link,
 )
-from config.records.admin.theme import DropdownFilter, action, display
-from config.records.scopes import Scope, permission
+from config.admin_base.theme import DropdownFilter, action, display
+from config.common.errors import Conflict
+from config.common.text_templates import render_text
 from notifications.admin.alert_page import build_alert_page
 from notifications.decisions import awaits_decision
 from notifications.models import Alert
-from notifications.naming import name_subject, page_of_subject
-from notifications.services.alerts import acknowledge, mute, resolve
+from notifications.names import name_subject, page_of_subject
+from notifications.services.alerts import acknowledge_alert, mute_alert, resolve_alert
 
 COLOURS = {Alert.Status.OPEN: "danger", Alert.Status.ACKNOWLEDGED: "warning", Alert.Status.RESOLVED: "success"}
 
@@ -167,7 +167,7 @@ class AlertAdmin(BigTableAdmin[Alert]):
             said.append((gettext("acknowledged"), alert.acknowledged_by, alert.acknowledged_at))
         if alert.resolved_at is not None:
             who = alert.resolved_by or gettext("by itself")
-            words = f"{who}, {fill(alert.resolution, {})}".strip(", ")
+            words = f"{who}, {render_text(alert.resolution, {})}".strip(", ")
             said.append((pgettext("alert", "resolved"), words, alert.resolved_at))
         elif is_muted(alert):
             said.append((gettext("muted until"), "", alert.muted_until))
@@ -201,7 +201,7 @@ class AlertAdmin(BigTableAdmin[Alert]):
         done = 0
         for pk in chosen.filter(status=Alert.Status.OPEN).values_list("pk", flat=True):
             try:
-                acknowledge(pk, actor_of(request))
+                acknowledge_alert(pk, actor_of(request))
             except Conflict:
                 continue  # someone else was faster
             done += 1
@@ -218,7 +218,7 @@ class AlertAdmin(BigTableAdmin[Alert]):
         )
 
         def act(answers: dict[str, Any]) -> str:
-            acknowledge(alert.pk, actor_of(request))
+            acknowledge_alert(alert.pk, actor_of(request))
             return gettext("The alert is yours.")
 
         return ask_then_act(self, request, alert, question=question, act=act)
@@ -233,7 +233,7 @@ class AlertAdmin(BigTableAdmin[Alert]):
         )
 
         def act(answers: dict[str, Any]) -> str:
-            mute(alert.pk, actor_of(request), answers["seconds"])
+            mute_alert(alert.pk, actor_of(request), answers["seconds"])
             return gettext("The alert is muted.")
 
         return ask_then_act(self, request, alert, question=question, act=act, form=MuteForm(request.POST or None))
@@ -250,7 +250,7 @@ class AlertAdmin(BigTableAdmin[Alert]):
         )
 
         def act(answers: dict[str, Any]) -> str:
-            resolve(alert.pk, actor_of(request), answers["note"])
+            resolve_alert(alert.pk, actor_of(request), answers["note"])
             return gettext("The alert is resolved.")
 
         form = ResolveForm(request.POST if request.method == "POST" else None)

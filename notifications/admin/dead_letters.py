@@ -16,12 +16,17 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext, ngettext
 
-from config.records.admin.pages import actor_of
-from config.records.admin.theme import ModelAdmin
-from config.records.scopes import Scope, permission
+from config.access.scopes import Scope, permission
+from config.admin_base.pages import actor_of
+from config.admin_base.theme import ModelAdmin
 from notifications.models import Delivery, Endpoint
-from notifications.naming import Named, name_endpoints
-from notifications.services.resending import MOST_COUNTED, count_dead, dead_letters, resend_dead
+from notifications.names import Named, name_endpoints
+from notifications.services.resend import (
+    MOST_COUNTED,
+    count_dead_letters,
+    resend_dead_letters,
+    select_dead_letters,
+)
 
 ENDPOINTS_SHOWN = 100
 
@@ -50,7 +55,7 @@ def dead_letters_view(model_admin: ModelAdmin[Delivery], request: HttpRequest) -
         if not may_resend:
             raise PermissionDenied
         return _make_step(request)
-    total = count_dead()
+    total = count_dead_letters()
     context = {
         **model_admin.admin_site.each_context(request),
         "title": gettext("Dead letters"),
@@ -67,7 +72,7 @@ def _make_step(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return HttpResponseBadRequest()
     asked: dict[str, Any] = form.cleaned_data
-    step = resend_dead(actor=actor_of(request), endpoint_id=asked["endpoint"], after=asked["after"] or 0)
+    step = resend_dead_letters(actor=actor_of(request), endpoint_id=asked["endpoint"], after=asked["after"] or 0)
     if "application/json" in request.headers.get("Accept", ""):
         return JsonResponse(asdict(step))
     said = ngettext("%(count)d message is sent again.", "%(count)d messages are sent again.", step.resent)
@@ -77,7 +82,7 @@ def _make_step(request: HttpRequest) -> HttpResponse:
 
 def _piles() -> list[Pile]:
     """Return the largest piles; of a mountain of messages only as many are looked at as are counted."""
-    counted = dead_letters().order_by()[:MOST_COUNTED].values("pk")
+    counted = select_dead_letters().order_by()[:MOST_COUNTED].values("pk")
     grouped = Delivery.objects.filter(pk__in=counted).order_by().values("endpoint")
     rows = grouped.annotate(count=Count("pk"), oldest=Min("created_at")).order_by("-count")[:ENDPOINTS_SHOWN]
     found = list(rows.values_list("endpoint", "count", "oldest"))

@@ -15,18 +15,26 @@ from django.utils.timesince import timesince, timeuntil
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
+from config.access.scopes import Scope, permission
+from config.admin_base.pages import (
+    BigTableAdmin,
+    Question,
+    actor_of,
+    ask_then_act,
+    badge,
+    get_subject,
+    trace_link,
+)
+from config.admin_base.theme import DropdownFilter, action, display
 from config.common.errors import ApplicationError
-from config.common.wording import fill
-from config.records.admin.pages import BigTableAdmin, Question, actor_of, ask_then_act, badge, get_subject, trace_link
-from config.records.admin.theme import DropdownFilter, action, display
-from config.records.scopes import Scope, permission
+from config.common.text_templates import render_text
 from notifications.admin.dead_letters import dead_letters_view
 from notifications.admin.delivery_page import build_delivery_page
 from notifications.admin.events import as_code
 from notifications.models import Delivery, Endpoint
-from notifications.naming import Named, find_endpoints, find_subjects, name_endpoints, name_subject
+from notifications.names import Named, find_endpoints, find_subjects, name_endpoints, name_subject
 from notifications.selectors import first_delivery_since, newest_about
-from notifications.services.resending import resend
+from notifications.services.resend import resend_delivery
 
 COLOURS = {
     Delivery.Status.PENDING: "info",
@@ -143,7 +151,7 @@ class DeliveryAdmin(BigTableAdmin[Delivery]):
     @display(description=_("reason"))
     def why(self, delivery: Delivery) -> SafeString | str:
         if delivery.superseded_by_id is None:
-            return fill(delivery.reason, {}) or "–"
+            return render_text(delivery.reason, {}) or "–"
         page = reverse("admin:notifications_delivery_change", args=[delivery.superseded_by_id])
         words = gettext("superseded by %(number)s") % {"number": delivery.superseded_by_id}
         return format_html('<a class="pst-link" href="{}">{}</a>', page, words)
@@ -198,7 +206,7 @@ class DeliveryAdmin(BigTableAdmin[Delivery]):
         done = refused = 0
         for pk in chosen.order_by("pk").values_list("pk", flat=True)[:MOST_AT_ONCE]:
             try:
-                done += resend(pk, actor_of(request))
+                done += resend_delivery(pk, actor_of(request))
             except ApplicationError:
                 refused += 1
         said = ngettext("%(count)d message is sent again.", "%(count)d messages are sent again.", done)
@@ -221,7 +229,7 @@ class DeliveryAdmin(BigTableAdmin[Delivery]):
         )
 
         def act(answers: dict[str, Any]) -> str:
-            if resend(delivery.pk, actor_of(request)):
+            if resend_delivery(delivery.pk, actor_of(request)):
                 return gettext("The message is on its way.")
             return gettext("An attempt is under way already; nothing has been changed.")
 

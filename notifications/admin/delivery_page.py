@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
-from config.records.admin.pages import badge
+from config.admin_base.pages import badge
 from notifications.models import Attempt, Delivery
 from notifications.selectors import attempts_of
 from notifications.sending.policy import is_success

@@ -6,8 +6,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from config.records.admin.pages import ReadOnlyAdmin, badge
-from config.records.admin.theme import display
+from config.admin_base.pages import ReadOnlyAdmin, badge
+from config.admin_base.theme import display
 from notifications.models import Follower, Sequencer
 
 

@@ -9,9 +9,9 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from config.records.admin.pages import BigTableAdmin, Question, actor_of, ask_then_act, badge, get_subject
-from config.records.admin.theme import DropdownFilter, action, display
-from config.records.scopes import Scope, permission
+from config.access.scopes import Scope, permission
+from config.admin_base.pages import BigTableAdmin, Question, actor_of, ask_then_act, badge, get_subject
+from config.admin_base.theme import DropdownFilter, action, display
 from notifications.admin.events import as_code
 from notifications.models import Incident
 from notifications.services.incidents import dismiss_incident, retry_incident

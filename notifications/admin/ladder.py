@@ -12,10 +12,10 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from config.records.admin.pages import actor_of, badge
-from config.records.admin.theme import ModelAdmin, display
+from config.admin_base.pages import actor_of, badge
+from config.admin_base.theme import ModelAdmin, display
 from notifications.models import Rung
-from notifications.services.ladder import FIELDS, delete_rung, rung_faults, save_rung, split
+from notifications.services.ladder import FIELDS, delete_rung, find_rung_faults, save_rung, split_addresses
 
 
 class RungForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -27,7 +27,7 @@ class RungForm(forms.ModelForm):  # type: ignore[type-arg]
     def clean(self) -> dict[str, Any]:
         values = super().clean() or self.cleaned_data
         if all(name in values for name in FIELDS):
-            faults = rung_faults(Rung(**{name: values[name] for name in FIELDS}))
+            faults = find_rung_faults(Rung(**{name: values[name] for name in FIELDS}))
             for name, rules in faults.items():
                 self.add_error(name, rules)
         return values
@@ -55,7 +55,7 @@ class RungAdmin(ModelAdmin[Rung]):
             address = (settings.ADMIN_EMAIL if is_mail else settings.ADMIN_PHONE) or gettext("not set")
             variable = "ADMIN_EMAIL" if is_mail else "ADMIN_PHONE"
             named.append(f"{variable} ({address})")
-        return ", ".join([*named, *split(rung.addresses)])
+        return ", ".join([*named, *split_addresses(rung.addresses)])
 
     @display(description=_("state"))
     def activity(self, rung: Rung) -> SafeString:

@@ -6,7 +6,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 
 from notifications.models import Endpoint
-from notifications.naming import Named, Names, name_endpoints, register_names
+from notifications.names import Named, Names, name_endpoints, register_names
 
 
 def name_subject(subject: str) -> Named | None:

@@ -11,13 +11,13 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminTextInputWidget
 
+from config.access.scopes import Scope, permission
+from config.admin_base.pages import BigTableAdmin, Question, actor_of, ask_then_act, badge, get_subject
+from config.admin_base.theme import action, display
 from config.common.text import clean_text
-from config.records.admin.pages import BigTableAdmin, Question, actor_of, ask_then_act, badge, get_subject
-from config.records.admin.theme import action, display
-from config.records.scopes import Scope, permission
 from notifications.admin.events import as_code
 from notifications.models import ParkedMessage
-from notifications.services.parked import discard_parked, resend_parked
+from notifications.services.parked_messages import discard_parked_message, resend_parked_message
 
 SHOWN_BYTES = 10_000
 COLOURS = {
@@ -107,7 +107,7 @@ class ParkedMessageAdmin(BigTableAdmin[ParkedMessage]):
         )
 
         def act(answers: dict[str, Any]) -> str:
-            resend_parked(message_id=parked.pk, actor=actor_of(request))
+            resend_parked_message(message_id=parked.pk, actor=actor_of(request))
             return gettext("The message is in its queue again.")
 
         return ask_then_act(self, request, parked, question=question, act=act)
@@ -123,7 +123,7 @@ class ParkedMessageAdmin(BigTableAdmin[ParkedMessage]):
         )
 
         def act(answers: dict[str, Any]) -> str:
-            discard_parked(message_id=parked.pk, actor=actor_of(request), reason=answers["reason"])
+            discard_parked_message(message_id=parked.pk, actor=actor_of(request), reason=answers["reason"])
             return gettext("The message has been discarded.")
 
         return ask_then_act(self, request, parked, question=question, act=act, form=DiscardForm(request.POST or None))

@@ -6,8 +6,8 @@ from django.utils.formats import date_format
 from django.utils.timezone import localtime
 from django.utils.translation import gettext
 
-from notifications.admin.session_words import count_words
-from notifications.sessions.load import MOST_COUNTED, Load, Stretch
+from notifications.admin.presentation import count_words
+from notifications.sessions.backlog import MOST_COUNTED, Backlog, Stretch
 
 WIDTH, HEIGHT = 1000.0, 120.0
 GAP = 0.2
@@ -45,7 +45,7 @@ class LoadChart:
     has_exhausted: bool
 
 
-def draw_load(load: Load) -> LoadChart:
+def draw_load(load: Backlog) -> LoadChart:
     highest = max(stretch.count for stretch in load.stretches)
     soon = sum(stretch.count for stretch in load.stretches)
     is_cut = highest >= MOST_COUNTED
@@ -63,7 +63,7 @@ def draw_load(load: Load) -> LoadChart:
     )
 
 
-def _bar(place: int, stretch: Stretch, load: Load, highest: int) -> Bar:
+def _bar(place: int, stretch: Stretch, load: Backlog, highest: int) -> Bar:
     width = WIDTH / len(load.stretches)
     height = max(LEAST_HEIGHT, HEIGHT * stretch.count / highest)
     return Bar(
@@ -76,12 +76,12 @@ def _bar(place: int, stretch: Stretch, load: Load, highest: int) -> Bar:
     )
 
 
-def _ticks(load: Load) -> list[str]:
+def _ticks(load: Backlog) -> list[str]:
     start, end = load.stretches[0].starts_at, load.stretches[-1].ends_at
     return [date_format(localtime(start + (end - start) * step / TICKS), "H:i") for step in range(TICKS + 1)]
 
 
-def _summary(load: Load, highest: int) -> str:
+def _summary(load: Backlog, highest: int) -> str:
     if not highest:
         return gettext("Nothing is due in the next hours.")
     peak = next(each for each in load.stretches if each.count == highest)

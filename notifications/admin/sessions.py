@@ -13,18 +13,20 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
+from config.access.permissions import has_scope
+from config.access.scopes import Scope
+from config.admin_base.pages import BigTableAdmin, Question, actor_of, ask_then_act, trace_link
+from config.admin_base.theme import action, display
 from config.common.errors import Conflict
-from config.records.admin.pages import (
-    BigTableAdmin,
-    Question,
-    actor_of,
-    ask_then_act,
-    trace_link,
+from config.records.form_claims import SentTwice
+from notifications.admin.presentation import (
+    next_time,
+    nowrap,
+    repeater_of,
+    say_length,
+    say_moment,
+    status_badge,
 )
-from config.records.admin.theme import action, display
-from config.records.permissions import has_scope
-from config.records.scopes import Scope
-from config.records.services.once import SentTwice
 from notifications.admin.session_bulk import Bulk, ask_about_many
 from notifications.admin.session_chart import draw_load
 from notifications.admin.session_filters import (
@@ -38,10 +40,9 @@ from notifications.admin.session_filters import (
 from notifications.admin.session_forms import ShiftForm, ShiftManyForm
 from notifications.admin.session_page import build_session_page
 from notifications.admin.session_records import is_editable, records_view
-from notifications.admin.session_words import next_time, nowrap, repeater_of, say_length, say_moment, status_badge
 from notifications.errors import SessionNotFound
 from notifications.models import RepeatSession
-from notifications.sessions.load import read_load
+from notifications.sessions.backlog import read_backlog
 from notifications.sessions.staff import (
     MOST_DELETED_AT_ONCE,
     delete_by_staff,
@@ -163,7 +164,7 @@ class SessionAdmin(BigTableAdmin[RepeatSession]):
         return session is None or fits(session)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        shown = {"load": draw_load(read_load(timezone.now()))} if request.method == "GET" else {}
+        shown = {"load": draw_load(read_backlog(timezone.now()))} if request.method == "GET" else {}
         return super().changelist_view(request, {**(extra_context or {}), **shown})
 
     def change_view(

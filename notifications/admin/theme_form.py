@@ -12,7 +12,7 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 from config.common.errors import Invalid
 from notifications.models import Theme
 from notifications.models.session import OWN_THEMES_FROM
-from notifications.sending.addresses import LONGEST_URL
+from notifications.sending.webhook_url import LONGEST_URL
 from notifications.sessions.handlers import registered_handlers
 from notifications.sessions.themes import (
     LONGEST_DELAY,

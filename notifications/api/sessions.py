@@ -6,12 +6,12 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.common.pages import page, present_page
-from config.records.authentication import actor_of
-from config.records.frame import ApiView
-from config.records.schema import PAGE_PARAMETERS
-from config.records.scopes import Scope
-from notifications.api.session_shapes import (
+from config.access.authentication import actor_of
+from config.access.scopes import Scope
+from config.api.base_view import ApiView
+from config.api.openapi import PAGE_PARAMETERS
+from config.common.web.pagination import paginate, paginate_presented
+from notifications.api.shapes import (
     NewSessionSerializer,
     NewThemeSerializer,
     RecordsSerializer,
@@ -36,7 +36,12 @@ from notifications.sessions.lifecycle import (
     rewrite_records,
     save_session,
 )
-from notifications.sessions.operating import repeat_now, require_moved, revive_sessions, shift_sessions
+from notifications.sessions.operator_actions import (
+    repeat_now,
+    require_moved,
+    revive_sessions,
+    shift_sessions,
+)
 from notifications.sessions.presentation import get_session, present_in_parts, present_session, present_with_timelines
 from notifications.sessions.themes import create_theme, delete_theme, rotate_secret, update_theme
 
@@ -62,7 +67,7 @@ class ThemesView(SessionApiView):
         responses=ThemeListSerializer,
     )
     def get(self, request: Request) -> Response:
-        found = page(request, Theme.objects.all(), order=["number"])
+        found = paginate(request, Theme.objects.all(), order=["number"])
         return Response({"results": [present_theme(theme) for theme in found.results], "next": found.next})
 
     @extend_schema(
@@ -133,7 +138,7 @@ class SessionsView(SessionApiView):
         asked = SessionQuery(data=request.query_params)
         asked.is_valid(raise_exception=True)
         rows = RepeatSession.objects.filter(**asked.validated_data)
-        found = present_page(request, rows, order=["-id"], present=present_in_parts)
+        found = paginate_presented(request, rows, order=["-id"], present=present_in_parts)
         return Response({"results": found.results, "next": found.next})
 
     @extend_schema(

@@ -6,9 +6,9 @@ import sys
 def send_once() -> bool:
     """Wake this process's sender; there is never more to do at once."""
     # Only a process that sends needs the HTTP client, which takes a third of a second to import.
-    from notifications.sending.sender import poke
+    from notifications.sending.sender import wake_sender
 
-    poke()
+    wake_sender()
     return False
 
 

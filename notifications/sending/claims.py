@@ -17,12 +17,12 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
-from config.common import sql
+from config.common.database import sql
+from config.common.database.sql import in_number_array
 from config.common.encryption import decrypt
-from config.common.sql import among_numbers
 from notifications.models import Delivery, ListedSubject
 from notifications.sending import claims_sqlite
-from notifications.sending.wanted import unwanted
+from notifications.sending.relevance import find_cancel_reasons
 
 LEASE = timedelta(seconds=30)
 """Three times the longest attempt: what was claimed ahead waits for a moment too."""
@@ -96,7 +96,7 @@ class Claimer:
         return found
 
 
-def still_stands(claim: Claim) -> bool:
+def is_claim_current(claim: Claim) -> bool:
     """Ask whether a claim is the newest of its row, which is still to be sent, and its lease has not ended there."""
     rows = Delivery.objects.filter(pk=claim.id, fence=claim.fence, status=Delivery.Status.PENDING)
     return rows.filter(under_way_until__gt=Now()).exists()
@@ -108,7 +108,7 @@ def _claim_after(after: int, is_retry: bool, limit: int) -> list[Claim]:
         return [Claim(*row) for row in rows]
     with sql.postgresql_cursor() as cursor:
         cursor.execute(
-            sql.load("notifications", "claim_deliveries.postgresql"),
+            sql.load_sql("notifications", "claim_deliveries.postgresql"),
             {
                 "after": after,
                 "is_retry": is_retry,
@@ -125,7 +125,9 @@ def _claim_after(after: int, is_retry: bool, limit: int) -> list[Claim]:
 def _drop_unwanted(found: Sequence[Claim]) -> list[Claim]:
     """Finish at once what a newer message has replaced meanwhile, and what nobody wants any more."""
     replaced = {each.id for each in found if each.superseded_by_id is not None}
-    reasons = unwanted((each.id, each.endpoint_id, each.subject) for each in found if each.id not in replaced)
+    reasons = find_cancel_reasons(
+        (each.id, each.endpoint_id, each.subject) for each in found if each.id not in replaced
+    )
     _end(replaced, status=Delivery.Status.SUPERSEDED)
     for reason, group in itertools.groupby(sorted(reasons, key=lambda pk: reasons[pk]), key=lambda pk: reasons[pk]):
         _end(set(group), status=Delivery.Status.CANCELLED, reason=reason)
@@ -134,5 +136,5 @@ def _drop_unwanted(found: Sequence[Claim]) -> list[Claim]:
 
 def _end(pks: set[int], **changes: Any) -> None:
     if pks:
-        Delivery.objects.filter(pk__in=among_numbers(pks)).update(due_at=None, under_way_until=None, **changes)
-        ListedSubject.objects.filter(delivery__in=among_numbers(pks)).update(is_open=False)
+        Delivery.objects.filter(pk__in=in_number_array(pks)).update(due_at=None, under_way_until=None, **changes)
+        ListedSubject.objects.filter(delivery__in=in_number_array(pks)).update(is_open=False)

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.mail import EmailMessage
 
 from config.common.text import clean_text
-from notifications.sending.text import mail_text, subject_line
+from notifications.sending.presentation import mail_subject, mail_text
 from notifications.sending.webhook import Answer
 
 ACCEPTED = 250
@@ -23,12 +23,12 @@ async def send_mail(address: str, body: dict[str, Any]) -> Answer:
     """Send the message in a thread; whatever the mail server does becomes the answer."""
     began = time.monotonic()
     try:
-        return await asyncio.wait_for(asyncio.to_thread(mail, address, body), LONGEST_SECONDS)
+        return await asyncio.wait_for(asyncio.to_thread(send_mail_blocking, address, body), LONGEST_SECONDS)
     except TimeoutError:
         return Answer(None, _milliseconds(began), "", f"no answer within {LONGEST_SECONDS:g} s")
 
 
-def mail(address: str, body: dict[str, Any]) -> Answer:
+def send_mail_blocking(address: str, body: dict[str, Any]) -> Answer:
     """Send the message from here."""
     began = time.monotonic()
     try:
@@ -43,7 +43,7 @@ def _message(address: str, body: dict[str, Any]) -> EmailMessage:
     """Make the mail; its id is the same when it is sent again, so that mailboxes can tell a repeat."""
     digest = hashlib.sha256(address.encode() + msgspec.json.encode(body, order="sorted")).hexdigest()[:32]
     headers = {"Message-ID": f"<{digest}@{settings.PUBLIC_URL.hostname}>", "Auto-Submitted": "auto-generated"}
-    return EmailMessage(subject_line(body), mail_text(body), to=[address], headers=headers)
+    return EmailMessage(mail_subject(body), mail_text(body), to=[address], headers=headers)
 
 
 def _failure(error: Exception, began: float) -> Answer:

@@ -18,9 +18,9 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop
 from prometheus_client import Counter
 
-from config.common.batches import DatabaseGone, write_in_halves, write_patiently
 from config.common.correlation import correlated, correlation_id
-from config.common.sql import among_numbers, fetch_for_rows, run_for_rows
+from config.common.database.batches import DatabaseUnavailable, write_or_bisect, write_with_retries
+from config.common.database.sql import bulk_execute, bulk_fetch, in_number_array
 from config.common.text import clean_error
 from notifications.models import Delivery, Endpoint, ListedSubject
 from notifications.sending.claims import Claim
@@ -30,16 +30,22 @@ from notifications.sending.policy import (
     GONE,
     Verdict,
     is_success,
-    judge,
+    judge_answer,
     next_probe,
+    pause_seconds,
     retry_delay,
-    slow_down,
 )
 from notifications.sending.webhook import Answer
-from notifications.services.alert_messages import find_untold
+from notifications.services.alert_messages import find_deliveries_of_unnotified_alerts
 from notifications.services.alerts import raise_alert
-from notifications.services.endpoints import name_receiver, note_back, report_unreachable, subject_of, switch_off
-from notifications.services.events import Fact, record_events
+from notifications.services.endpoints import (
+    disable_endpoint,
+    mark_reachable,
+    name_receiver,
+    raise_unreachable_alert,
+    subject_of,
+)
+from notifications.services.events import NewEvent, record_events
 
 ATTEMPTS = Counter("postern_delivery_attempts", "Attempts to deliver, by what became of the delivery", ["outcome"])
 
@@ -63,17 +69,17 @@ class Outcome:
         return is_success(self.answer.status)
 
 
-def record_ended(outcomes: list[Outcome]) -> None:
+def drain_outcomes(outcomes: list[Outcome]) -> None:
     """Write these outcomes and take them out of the list as they are written; one that cannot be is settled alone.
 
     Raise `DatabaseGone` when what is left in the list must be written later.
     """
-    for part, _ in write_in_halves(tuple(outcomes), _write, _settle):
+    for part, _ in write_or_bisect(tuple(outcomes), _write, _settle):
         del outcomes[: len(part)]
 
 
 def _write(outcomes: Sequence[Outcome], is_last: bool) -> None:
-    write_patiently(lambda: record_outcomes(outcomes))
+    write_with_retries(lambda: record_outcomes(outcomes))
 
 
 def _settle(outcome: Outcome, error: Exception, is_last: bool) -> None:
@@ -85,7 +91,7 @@ def _settle(outcome: Outcome, error: Exception, is_last: bool) -> None:
     plain = Outcome(outcome.claim, outcome.at, answer)
     try:
         _write([plain], is_last)
-    except DatabaseGone:
+    except DatabaseUnavailable:
         raise
     except Exception:
         log.exception("outcome.bare", delivery=outcome.claim.id)
@@ -95,8 +101,8 @@ def _settle(outcome: Outcome, error: Exception, is_last: bool) -> None:
 def _settle_bare(outcome: Outcome) -> None:
     """Write the little that there must be; what even so cannot be written is left to its lease, and halts nobody."""
     try:
-        write_patiently(lambda: _finish_bare(outcome))
-    except DatabaseGone:
+        write_with_retries(lambda: _finish_bare(outcome))
+    except DatabaseUnavailable:
         raise
     except Exception:
         log.exception("outcome.left_to_its_lease", delivery=outcome.claim.id)
@@ -118,7 +124,7 @@ def record_outcomes(outcomes: Sequence[Outcome]) -> None:
     verdicts = {outcome.claim.id: _judge(outcome) for outcome in outcomes}
     with transaction.atomic():
         endpoints = _hold_endpoints(pk for pk, group in by_endpoint.items() if _is_news(group))
-        run_for_rows("notifications", "insert_attempts", [_attempt(outcome) for outcome in outcomes])
+        bulk_execute("notifications", "insert_attempts", [_attempt(outcome) for outcome in outcomes])
         _spare_untold(outcomes, verdicts)
         written = _finish(outcomes, verdicts)
         _close_lists(outcomes, written)
@@ -132,7 +138,7 @@ def record_outcomes(outcomes: Sequence[Outcome]) -> None:
 
 def _judge(outcome: Outcome) -> Verdict:
     claim, answer = outcome.claim, outcome.answer
-    return judge(
+    return judge_answer(
         answer.status,
         answer.error,
         answer.retry_after,
@@ -152,7 +158,7 @@ def _spare_untold(outcomes: Sequence[Outcome], verdicts: dict[int, Verdict]) -> 
         for each in outcomes
         if each.claim.family == Delivery.Family.ALERT and verdicts[each.claim.id].status == Delivery.Status.DEAD
     }
-    for pk in find_untold(dead) if dead else ():
+    for pk in find_deliveries_of_unnotified_alerts(dead) if dead else ():
         delay = retry_delay(dead[pk].attempts, settings.DELIVERY_BASE_SECONDS, random.random())
         verdicts[pk] = Verdict(Delivery.Status.PENDING, verdicts[pk].reason, delay)
 
@@ -166,7 +172,7 @@ def _hold_endpoints(pks: Iterable[int]) -> list[Endpoint]:
     wanted = sorted(pks)
     if not wanted:
         return []
-    return list(Endpoint.objects.select_for_update(no_key=True).filter(pk__in=among_numbers(wanted)).order_by("pk"))
+    return list(Endpoint.objects.select_for_update(no_key=True).filter(pk__in=in_number_array(wanted)).order_by("pk"))
 
 
 def _attempt(outcome: Outcome) -> tuple[int, datetime, str, int | None, int, str, str]:
@@ -183,7 +189,7 @@ def _finish(outcomes: Sequence[Outcome], verdicts: dict[int, Verdict]) -> dict[i
         for verdict in [verdicts[each.claim.id]]
     ]
     if connection.vendor == "postgresql":
-        return dict(fetch_for_rows("notifications", "finish_deliveries", sorted(rows)))
+        return dict(bulk_fetch("notifications", "finish_deliveries", sorted(rows)))
     return {pk: status for row in rows for pk, status in _finish_one(*row)}
 
 
@@ -209,7 +215,7 @@ def _close_lists(outcomes: Sequence[Outcome], written: dict[int, str]) -> None:
     lists = {each.claim.id for each in outcomes if each.claim.family == Delivery.Family.LIST}
     ended = [pk for pk in lists if written.get(pk, Delivery.Status.PENDING) != Delivery.Status.PENDING]
     if ended:
-        ListedSubject.objects.filter(delivery__in=among_numbers(ended), is_open=True).update(is_open=False)
+        ListedSubject.objects.filter(delivery__in=in_number_array(ended), is_open=True).update(is_open=False)
 
 
 def _update_endpoint(endpoint: Endpoint, group: Sequence[Outcome]) -> None:
@@ -223,18 +229,18 @@ def _update_endpoint(endpoint: Endpoint, group: Sequence[Outcome]) -> None:
             _count_failure(endpoint, outcome, now)
     endpoint.save(update_fields=["failures", "opened_at", "probe_at", "not_before"])
     if any(outcome.answer.status == GONE and outcome.claim.is_webhook for outcome in group):
-        switch_off(endpoint, gettext_noop("410: the receiver is gone"))
+        disable_endpoint(endpoint, gettext_noop("410: the receiver is gone"))
     elif _is_hopeless(endpoint, now):
-        switch_off(endpoint, gettext_noop("no answer for three days"))
+        disable_endpoint(endpoint, gettext_noop("no answer for three days"))
     elif endpoint.opened_at is not None:
-        report_unreachable(endpoint)
+        raise_unreachable_alert(endpoint)
     elif was_failing and any(outcome.ok for outcome in group):
-        note_back(endpoint)
+        mark_reachable(endpoint)
 
 
 def _count_failure(endpoint: Endpoint, outcome: Outcome, now: datetime) -> None:
     endpoint.failures += 1
-    pause = slow_down(outcome.answer.status, outcome.answer.retry_after)
+    pause = pause_seconds(outcome.answer.status, outcome.answer.retry_after)
     if pause:
         endpoint.not_before = max(endpoint.not_before or now, now + timedelta(seconds=pause))
     if endpoint.opened_at is None:
@@ -263,7 +269,7 @@ def _alert_dead(outcomes: Sequence[Outcome], written: dict[int, str]) -> None:
             raise_alert("deliveries.dead", subject_of(endpoint_id), DEAD, detail)
 
 
-def _fact(outcome: Outcome, became: str) -> Fact:
+def _fact(outcome: Outcome, became: str) -> NewEvent:
     claim, answer = outcome.claim, outcome.answer
     payload = {
         "endpoint": claim.endpoint_id,
@@ -276,4 +282,4 @@ def _fact(outcome: Outcome, became: str) -> Fact:
         "error": answer.error,
         "became": became,
     }
-    return Fact(ATTEMPTED, f"delivery/{claim.id}", outcome.at, payload, claim.correlation_id)
+    return NewEvent(ATTEMPTED, f"delivery/{claim.id}", outcome.at, payload, claim.correlation_id)

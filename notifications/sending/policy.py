@@ -26,7 +26,7 @@ class Verdict:
     """Seconds until the next attempt of one that stays pending."""
 
 
-def judge(
+def judge_answer(
     status: int | None,
     error: str,
     retry_after: float | None,
@@ -65,6 +65,6 @@ def next_probe(opened_at: datetime, now: datetime) -> datetime:
     return now + min(max((now - opened_at) / 2, SHORTEST_PROBE), LONGEST_PROBE)
 
 
-def slow_down(status: int | None, retry_after: float | None) -> float:
+def pause_seconds(status: int | None, retry_after: float | None) -> float:
     """Return for how many seconds the whole endpoint is to be left alone."""
     return (retry_after if retry_after is not None else SLOW_DOWN_SECONDS) if status in SLOW_DOWN else 0.0

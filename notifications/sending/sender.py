@@ -23,12 +23,12 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connections
 from django.utils import timezone
 
-from config.common.batches import DatabaseGone
-from config.common.leases import lease_clock
-from config.common.supervision import SupervisedThread, supervise
-from notifications.sending.claims import LEASE, Claim, Claimer, still_stands
-from notifications.sending.outcomes import Outcome, record_ended
-from notifications.sending.transport import Sessions, open_sessions, send
+from config.common.background.supervision import SupervisedThread, supervise
+from config.common.database.batches import DatabaseUnavailable
+from config.common.database.leases import lease_clock
+from notifications.sending.claims import LEASE, Claim, Claimer, is_claim_current
+from notifications.sending.outcomes import Outcome, drain_outcomes
+from notifications.sending.transport import HttpSessions, open_http_sessions, send
 from notifications.sending.webhook import Answer, ClaimLapsed
 
 GATHER_SECONDS = 0.01
@@ -48,7 +48,7 @@ log = structlog.get_logger(__name__)
 ResultT = TypeVar("ResultT")
 
 
-def poke() -> None:
+def wake_sender() -> None:
     """Wake the sender of this process; a fork has its own."""
     _senders.setdefault(os.getpid(), Sender()).poke()
 
@@ -61,7 +61,7 @@ def stop_sender(grace: float) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldClaim:
     """A claim, and the time by `lease_clock` at which it was about to be made."""
 
     claim: Claim
@@ -76,7 +76,7 @@ class Sender:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._lock = threading.Lock()
         self._stopping = False
-        self._next = deque[Held]()
+        self._next = deque[HeldClaim]()
         # What has ended outlives a failure of the loop: unrecorded, it would be sent again.
         self._ended = list[Outcome]()
 
@@ -104,7 +104,7 @@ class Sender:
         self._due, self._news = asyncio.Event(), asyncio.Event()
         self._due.set()
         self._tasks = dict[asyncio.Task[None], float]()
-        sessions = open_sessions()
+        sessions = open_http_sessions()
         self._asking = ThreadPoolExecutor(1, "sender-asks")
         with self._lock:
             self._loop = asyncio.get_running_loop()
@@ -120,7 +120,7 @@ class Sender:
             self._asking.shutdown(wait=False)
             await sessions.close()
 
-    async def _keep_claiming(self, sessions: Sessions) -> None:
+    async def _keep_claiming(self, sessions: HttpSessions) -> None:
         """Fill the free slots whenever something may be due; a full claim says that there may be more."""
         with ThreadPoolExecutor(1, "sender-claims") as database:
             while not self._stopping:
@@ -129,7 +129,7 @@ class Sender:
             database.submit(connections.close_all)
         self._news.set()
 
-    async def _fill(self, sessions: Sessions, database: ThreadPoolExecutor) -> None:
+    async def _fill(self, sessions: HttpSessions, database: ThreadPoolExecutor) -> None:
         """Claim for the free slots, and a few for those that will be free by the time the claim is back."""
         self._start_next(sessions)
         room = self._count_free() + AHEAD * self._slots - len(self._next)
@@ -139,12 +139,12 @@ class Sender:
         self._due.clear()
         claimed_at = lease_clock()
         claims = await self._in(database, partial(self._claimer.claim, room)) or []
-        self._next.extend(Held(claim, claimed_at) for claim in claims)
+        self._next.extend(HeldClaim(claim, claimed_at) for claim in claims)
         self._start_next(sessions)
         if len(claims) == room:
             self._due.set()
 
-    def _start_next(self, sessions: Sessions) -> None:
+    def _start_next(self, sessions: HttpSessions) -> None:
         for _ in range(min(len(self._next), self._count_free())):
             task = asyncio.create_task(self._attempt(sessions, self._next.popleft()))
             self._tasks[task] = time.monotonic()
@@ -158,7 +158,7 @@ class Sender:
         """Wait until an attempt ends, or until those under way count as slow."""
         await asyncio.wait(list(self._tasks), timeout=SLOW_SECONDS, return_when=asyncio.FIRST_COMPLETED)
 
-    async def _attempt(self, sessions: Sessions, held: Held) -> None:
+    async def _attempt(self, sessions: HttpSessions, held: HeldClaim) -> None:
         try:
             outcome = await self._send(sessions, held)
         except ClaimLapsed:
@@ -172,7 +172,7 @@ class Sender:
         if self._next:
             self._start_next(sessions)
 
-    async def _send(self, sessions: Sessions, held: Held) -> Outcome:
+    async def _send(self, sessions: HttpSessions, held: HeldClaim) -> Outcome:
         """Send under the lease alone: after its end a newer message may be on its way, and order would be reversed."""
         claim, at, began = held.claim, timezone.now(), time.monotonic()
         if lease_clock() - held.claimed_at >= DOUBT_SECONDS and not await self._still_stands(claim):
@@ -188,7 +188,7 @@ class Sender:
 
     async def _still_stands(self, claim: Claim) -> bool:
         """Ask the database about a claim that has waited for long; one that cannot be asked about is not sent."""
-        return bool(await self._in(self._asking, partial(still_stands, claim)))
+        return bool(await self._in(self._asking, partial(is_claim_current, claim)))
 
     async def _keep_recording(self) -> None:
         """Write what has ended, a few at a time; then its endpoints have room again."""
@@ -205,7 +205,7 @@ class Sender:
         ended, self._ended = self._ended, []
         try:
             if ended:
-                await self._in(database, partial(record_ended, ended))
+                await self._in(database, partial(drain_outcomes, ended))
         finally:
             if ended:  # what could not be written yet
                 self._ended = ended + self._ended
@@ -215,7 +215,7 @@ class Sender:
         """Do this in a database thread; when the database is away pause, and return nothing."""
         try:
             return await asyncio.get_running_loop().run_in_executor(database, _keep_connection_fresh, work)
-        except (DatabaseError, InterfaceError, DatabaseGone) as error:
+        except (DatabaseError, InterfaceError, DatabaseUnavailable) as error:
             log.warning("sender.database", error=repr(error))
             await asyncio.sleep(DATABASE_PAUSE)
             self._due.set()
@@ -243,7 +243,7 @@ def _keep_connection_fresh(work: Callable[[], ResultT]) -> ResultT:
     """A connection that broke is opened anew by the next turn."""
     try:
         return work()
-    except (DatabaseError, InterfaceError, DatabaseGone):
+    except (DatabaseError, InterfaceError, DatabaseUnavailable):
         connections.close_all()
         raise
 

@@ -18,7 +18,7 @@ from django.conf import settings
 from yarl import URL
 
 from config.common.text import clean_text
-from notifications.sending.text import short_text
+from notifications.sending.presentation import sms_text
 from notifications.sending.webhook import Answer
 
 TIMEOUT_SECONDS = 10.0
@@ -32,7 +32,7 @@ log = structlog.get_logger(__name__)
 
 async def send_sms(session: aiohttp.ClientSession, number: str, body: dict[str, Any]) -> Answer:
     """Call the gateway; whatever it does becomes the answer."""
-    text = short_text(body)
+    text = sms_text(body)
     if not settings.SMS_URL:
         log.info("sms.console", to=number, text=text)
         return Answer(200, 0)

@@ -7,16 +7,16 @@ import aiohttp
 import msgspec
 from django.conf import settings
 
+from config.common.database.leases import lease_clock
 from config.common.encryption import Undecipherable
-from config.common.leases import lease_clock
 from notifications.sending.claims import Claim
 from notifications.sending.mail import send_mail
 from notifications.sending.sms import send_sms
-from notifications.sending.webhook import Answer, ClaimLapsed, open_session, post
+from notifications.sending.webhook import Answer, ClaimLapsed, open_http_session, post_webhook
 
 
 @dataclass(frozen=True)
-class Sessions:
+class HttpSessions:
     """The HTTP sessions of a sender: webhooks pass the guard, the SMS gateway is the operator's own choice."""
 
     webhooks: aiohttp.ClientSession
@@ -27,11 +27,11 @@ class Sessions:
         await self.gateway.close()
 
 
-def open_sessions() -> Sessions:
-    return Sessions(open_session(settings.WEBHOOK_ALLOWED_NETWORKS), aiohttp.ClientSession(trust_env=False))
+def open_http_sessions() -> HttpSessions:
+    return HttpSessions(open_http_session(settings.WEBHOOK_ALLOWED_NETWORKS), aiohttp.ClientSession(trust_env=False))
 
 
-async def send(sessions: Sessions, claim: Claim, *, until: float = math.inf) -> Answer:
+async def send(sessions: HttpSessions, claim: Claim, *, until: float = math.inf) -> Answer:
     """Make the attempt; whatever the far side does becomes the answer. Raise `ClaimLapsed` when it is too late."""
     scheme, _, address = claim.url.partition(":")
     if lease_clock() >= until:
@@ -44,4 +44,4 @@ async def send(sessions: Sessions, claim: Claim, *, until: float = math.inf) -> 
         secrets = claim.secrets()
     except Undecipherable as error:
         return Answer(None, 0, "", f"cannot be signed: {error.__doc__}", None)
-    return await post(sessions.webhooks, claim.url, claim.webhook_id, claim.body.encode(), secrets, until=until)
+    return await post_webhook(sessions.webhooks, claim.url, claim.webhook_id, claim.body.encode(), secrets, until=until)

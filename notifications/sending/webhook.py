@@ -15,7 +15,7 @@ from aiohttp.abc import AbstractResolver
 from aiohttp.http_exceptions import HttpProcessingError
 from yarl import URL
 
-from config.common.leases import lease_clock
+from config.common.database.leases import lease_clock
 from config.common.text import clean_text
 from notifications.sending.guard import AddressRefused, Network, guarded_connector
 from notifications.sending.signing import sign
@@ -63,7 +63,7 @@ class Answer:
         return self.status is not None and 200 <= self.status < 300
 
 
-def open_session(
+def open_http_session(
     allowed: Sequence[Network], *, limit: int = 0, resolver: AbstractResolver | None = None
 ) -> aiohttp.ClientSession:
     """Return the session that a process posts by; call it inside the loop and close it there.
@@ -84,7 +84,7 @@ def open_session(
     )
 
 
-async def post(
+async def post_webhook(
     session: aiohttp.ClientSession,
     url: str,
     message_id: str,
@@ -98,11 +98,13 @@ async def post(
 
     Raise `ClaimLapsed`, with nothing sent, when the lease has ended by the time at which the bytes would leave.
     """
-    answer, _ = await ask(session, url, message_id, body, secrets, timeout_seconds=timeout_seconds, until=until)
+    answer, _ = await call_webhook(
+        session, url, message_id, body, secrets, timeout_seconds=timeout_seconds, until=until
+    )
     return answer
 
 
-async def ask(
+async def call_webhook(
     session: aiohttp.ClientSession,
     url: str,
     message_id: str,

@@ -13,10 +13,10 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from config.common.moments import format_moment
+from config.common.times import format_time
 from notifications.models import Alert, Delivery, ListedSubject
-from notifications.naming import page_of_subject
-from notifications.services.deliveries import Owed, owe
+from notifications.names import page_of_subject
+from notifications.services.deliveries import NewDelivery, enqueue_deliveries
 
 RAISED, CLOSED, SEVERAL = "alert.raised", "alert.closed", "alerts"
 GATHER = timedelta(seconds=5)
@@ -27,7 +27,7 @@ MOST_TOGETHER = 200
 PREFIX = "alert/"
 
 
-def owe_alert(alert: Alert, type: str, endpoint_ids: Iterable[int]) -> None:
+def enqueue_alert_messages(alert: Alert, type: str, endpoint_ids: Iterable[int]) -> None:
     """Owe a message about an alert to these endpoints, while its row is locked."""
     body = _body(alert, type)
     now = timezone.now()
@@ -37,12 +37,14 @@ def owe_alert(alert: Alert, type: str, endpoint_ids: Iterable[int]) -> None:
             _begin(endpoint_id, body, alert.correlation_id, now)
 
 
-def owe_to_those_told(alert: Alert, type: str) -> None:
+def enqueue_to_earlier_recipients(alert: Alert, type: str) -> None:
     own, listed = _messages_about([_subject(alert.pk)])
-    owe_alert(alert, type, {*own.values_list("endpoint_id", flat=True), *listed.values_list("endpoint_id", flat=True)})
+    enqueue_alert_messages(
+        alert, type, {*own.values_list("endpoint_id", flat=True), *listed.values_list("endpoint_id", flat=True)}
+    )
 
 
-def find_untold(delivery_ids: Collection[int]) -> set[int]:
+def find_deliveries_of_unnotified_alerts(delivery_ids: Collection[int]) -> set[int]:
     """Return those of these messages that tell of an open alert of which nobody at all has been told."""
     subjects: dict[str, set[int]] = {}
     for pk, subject in Delivery.objects.filter(pk__in=delivery_ids).values_list("pk", "subject"):
@@ -94,7 +96,9 @@ def _begin(endpoint_id: int, body: dict[str, Any], correlation_id: str, now: dat
     due_at = now + GATHER if last is None else max(now + GATHER, last.created_at + APART)
     subject = _subject(body["id"])
     family = Delivery.Family.ALERT
-    owe([Owed(endpoint_id, body["type"], family, subject, body, correlation_id, delay=due_at - now)])
+    enqueue_deliveries(
+        [NewDelivery(endpoint_id, body["type"], family, subject, body, correlation_id, delay=due_at - now)]
+    )
 
 
 def entries_of(body: dict[str, Any]) -> list[dict[str, Any]]:
@@ -119,7 +123,7 @@ def _body(alert: Alert, type: str) -> dict[str, Any]:
         "title": alert.title,
         "detail": alert.detail,
         "count": alert.count,
-        "first_at": format_moment(alert.first_at),
-        "at": None if at is None else format_moment(at),
+        "first_at": format_time(alert.first_at),
+        "at": None if at is None else format_time(at),
         "note": alert.resolution if type == CLOSED else "",
     }

@@ -9,22 +9,22 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
+from config.audit.changes import record_change
+from config.audit.log import write_log_entry
+from config.common.background.ring import ring
 from config.common.correlation import correlation_id
-from config.common.links import absolute
-from config.common.moments import cut_to_milliseconds, format_moment
-from config.common.ring import ring
-from config.common.sql import load_for_engine
+from config.common.database.sql import load_engine_sql
 from config.common.text import clean_text, encode_clean
-from config.common.wording import on_one_line, text_within
+from config.common.text_templates import nested_text, on_one_line
+from config.common.times import format_time, truncate_to_milliseconds
+from config.common.web.links import absolute_url
 from config.records.models import ChangeRecord, LogEntry
-from config.records.services.changes import record_change
-from config.records.services.log import write_entry
 from notifications.decisions import awaits_decision
 from notifications.errors import AlertAcknowledged, AlertNotFound, AlertResolved, DecisionNeeded
 from notifications.models import Alert
-from notifications.naming import page_of_subject
-from notifications.services.alert_messages import CLOSED, owe_to_those_told
-from notifications.services.events import Fact, record_event
+from notifications.names import page_of_subject
+from notifications.services.alert_messages import CLOSED, enqueue_to_earlier_recipients
+from notifications.services.events import NewEvent, record_event
 
 ALERTS = "alerts"
 KIND = "alert"
@@ -51,17 +51,17 @@ def raise_alert(kind: str, subject: str, title: str, detail: dict[str, Any] | No
     }
     with transaction.atomic():
         with connection.cursor() as cursor:
-            cursor.execute(load_for_engine("notifications", "raise_alert"), values)
+            cursor.execute(load_engine_sql("notifications", "raise_alert"), values)
             alert_id, count = cursor.fetchone()
         if count == 1:
             payload = {"kind": kind, "about": subject, "title": values["title"], "detail": detail or {}}
-            record_event(Fact("alert.raised", subject_of(alert_id), timezone.now(), payload))
+            record_event(NewEvent("alert.raised", subject_of(alert_id), timezone.now(), payload))
             _log(LogEntry.Level.ERROR, alert_id, values["title"], {**(detail or {}), "about": subject})
             ring(ALERTS)
     return int(alert_id)
 
 
-def heal(kind: str, subject: str, note: str = "") -> None:
+def close_alert(kind: str, subject: str, note: str = "") -> None:
     """Close the alert of a fact that is over, if there is one, and say so to those who were told of it."""
     with transaction.atomic():
         rows = Alert.objects.select_for_update(no_key=True).filter(kind=kind, subject=subject)
@@ -70,10 +70,10 @@ def heal(kind: str, subject: str, note: str = "") -> None:
             return
         _close(alert, by="", resolution=note)
         if not _is_muted(alert):
-            owe_to_those_told(alert, CLOSED)
+            enqueue_to_earlier_recipients(alert, CLOSED)
 
 
-def acknowledge(alert_id: int, actor: str) -> None:
+def acknowledge_alert(alert_id: int, actor: str) -> None:
     """Take an alert on: nobody else is called for it."""
     with transaction.atomic():
         alert = _hold(alert_id)
@@ -86,18 +86,18 @@ def acknowledge(alert_id: int, actor: str) -> None:
         _tell("acknowledged", alert, before, actor)
 
 
-def resolve(alert_id: int, actor: str, note: str = "") -> None:
+def resolve_alert(alert_id: int, actor: str, note: str = "") -> None:
     """Close an alert by hand; should its fact come again, that is a new alert. A decision is not made by closing it."""
     with transaction.atomic():
         alert = _hold(alert_id)
         if awaits_decision(alert.kind, alert.subject):
-            raise DecisionNeeded(page=absolute(page_of_subject(alert.subject)), subject=alert.subject)
+            raise DecisionNeeded(page=absolute_url(page_of_subject(alert.subject)), subject=alert.subject)
         before = _values(alert)
         _close(alert, by=actor[:160], resolution=note)
         _record(alert, before, actor)
 
 
-def mute(alert_id: int, actor: str, seconds: int) -> None:
+def mute_alert(alert_id: int, actor: str, seconds: int) -> None:
     """Tell nobody about this alert for a while; if it is still open then, it climbs on."""
     with transaction.atomic():
         alert = _hold(alert_id)
@@ -127,14 +127,14 @@ def _close(alert: Alert, *, by: str, resolution: str) -> None:
     alert.resolved_by, alert.resolved_at = by, _now()
     _write(alert, "status", "resolved_by", "resolved_at", "resolution")
     payload = {"kind": alert.kind, "about": alert.subject, "by": by, "resolution": alert.resolution}
-    record_event(Fact("alert.resolved", subject_of(alert.pk), timezone.now(), payload))
-    told = {"alert": text_within(alert.title, alert.detail), "by": by, "reason": alert.resolution}
+    record_event(NewEvent("alert.resolved", subject_of(alert.pk), timezone.now(), payload))
+    told = {"alert": nested_text(alert.title, alert.detail), "by": by, "reason": alert.resolution}
     told["about"] = alert.subject
     _log(LogEntry.Level.INFO, alert.pk, RESOLVED if by else OVER, told)
 
 
 def _log(level: LogEntry.Level, alert_id: int, template: str, data: dict[str, Any]) -> None:
-    write_entry(level=level, kind=LogEntry.Kind.ALERT, subject=subject_of(alert_id), template=template, data=data)
+    write_log_entry(level=level, kind=LogEntry.Kind.ALERT, subject=subject_of(alert_id), template=template, data=data)
 
 
 def _write(alert: Alert, *names: str) -> None:
@@ -146,7 +146,7 @@ def _write(alert: Alert, *names: str) -> None:
 def _tell(verb: str, alert: Alert, before: dict[str, Any], actor: str) -> None:
     after = _record(alert, before, actor)
     payload = {"kind": alert.kind, "about": alert.subject, "by": actor, "muted_until": after["muted_until"]}
-    record_event(Fact(f"alert.{verb}", subject_of(alert.pk), timezone.now(), payload))
+    record_event(NewEvent(f"alert.{verb}", subject_of(alert.pk), timezone.now(), payload))
 
 
 def _record(alert: Alert, before: dict[str, Any], actor: str) -> dict[str, Any]:
@@ -163,7 +163,7 @@ def _record(alert: Alert, before: dict[str, Any], actor: str) -> dict[str, Any]:
 
 
 def _values(alert: Alert) -> dict[str, Any]:
-    muted_until = None if alert.muted_until is None else format_moment(alert.muted_until)
+    muted_until = None if alert.muted_until is None else format_time(alert.muted_until)
     return {"status": str(alert.status), "muted_until": muted_until, "resolution": alert.resolution}
 
 
@@ -172,4 +172,4 @@ def _is_muted(alert: Alert) -> bool:
 
 
 def _now() -> datetime:
-    return cut_to_milliseconds(timezone.now())
+    return truncate_to_milliseconds(timezone.now())

@@ -10,10 +10,10 @@ from django.db import OperationalError, connection
 from django.db.models import F, Q
 from django.utils import timezone
 
+from config.common.background.ring import ring
 from config.common.correlation import correlation_id
+from config.common.database.sql import bulk_execute, in_number_array
 from config.common.ids import new_id
-from config.common.ring import ring
-from config.common.sql import among_numbers, run_for_rows
 from notifications.models import Delivery
 
 DELIVERIES = "deliveries"
@@ -24,7 +24,7 @@ Key: TypeAlias = tuple[int, str, str]
 
 
 @dataclass(frozen=True)
-class Owed:
+class NewDelivery:
     endpoint_id: int
     type: str
     family: Delivery.Family
@@ -41,7 +41,7 @@ class Owed:
     """For how long it waits before its first attempt."""
 
 
-def owe(messages: Sequence[Owed]) -> list[int]:
+def enqueue_deliveries(messages: Sequence[NewDelivery]) -> list[int]:
     """Write the rows, in a few statements whatever their number; return their ids.
 
     Within a family the newest of a subject supersedes what is still pending, in this batch too. Call it while the row
@@ -57,7 +57,7 @@ def owe(messages: Sequence[Owed]) -> list[int]:
     listed = [
         (pk, each.endpoint_id, subject) for pk, each in zip(ids, messages, strict=True) for subject in each.listed
     ]
-    run_for_rows("notifications", "insert_listed", listed)
+    bulk_execute("notifications", "insert_listed", listed)
     ring(DELIVERIES)
     return ids
 
@@ -69,23 +69,23 @@ def _insert(rows: Sequence[tuple[Any, ...]], newest: Sequence[tuple[int, str, st
     """
     missing = len(rows)
     for _ in range(ROUNDS):
-        run_for_rows("notifications", "supersede_deliveries", newest)
-        missing -= run_for_rows("notifications", "insert_deliveries", rows)
+        bulk_execute("notifications", "supersede_deliveries", newest)
+        missing -= bulk_execute("notifications", "insert_deliveries", rows)
         if not missing:
             return
     raise OperationalError(f"{missing} messages have met others that were written at the same time")
 
 
-def lock_pending(those: Q) -> list[tuple[int, int, str]]:
+def lock_pending_deliveries(those: Q) -> list[tuple[int, int, str]]:
     """Lock pending rows in order of id, as everyone does; return of each its id, endpoint and subject."""
     rows = Delivery.objects.filter(those, status=Delivery.Status.PENDING)
     return list(rows.select_for_update(no_key=True).order_by("pk").values_list("pk", "endpoint_id", "subject"))
 
 
-def cancel(pks: Collection[int], reason: str) -> None:
+def cancel_deliveries(pks: Collection[int], reason: str) -> None:
     """Cancel rows that are locked; whoever is sending one of them writes nothing more about it."""
     if pks:
-        Delivery.objects.filter(pk__in=among_numbers(pks)).update(
+        Delivery.objects.filter(pk__in=in_number_array(pks)).update(
             status=Delivery.Status.CANCELLED, reason=reason, due_at=None, under_way_until=None, fence=F("fence") + 1
         )
 
@@ -104,13 +104,13 @@ def _take_ids(count: int) -> list[int]:
     return list(range(last + 1, last + count + 1))
 
 
-def _key(message: Owed) -> Key | None:
+def _key(message: NewDelivery) -> Key | None:
     if message.family not in SUPERSEDING or message.withheld:
         return None
     return (message.endpoint_id, message.subject, message.family)
 
 
-def _row(pk: int, message: Owed, newest: dict[Key, int], now: datetime, chain: str) -> tuple[Any, ...]:
+def _row(pk: int, message: NewDelivery, newest: dict[Key, int], now: datetime, chain: str) -> tuple[Any, ...]:
     key = _key(message)
     successor = newest[key] if key is not None and newest[key] != pk else None
     status, reason = Delivery.Status.PENDING, ""

@@ -5,13 +5,18 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_noop
 
-from config.common.moments import format_moment
-from config.common.ring import ring
-from config.common.sql import load
+from config.common.background.ring import ring
+from config.common.database.sql import load_sql
+from config.common.times import format_time
 from notifications.models import Delivery, Endpoint
-from notifications.naming import name_endpoints
-from notifications.services.alerts import heal, raise_alert
-from notifications.services.deliveries import DELIVERIES, SUPERSEDING, cancel, lock_pending
+from notifications.names import name_endpoints
+from notifications.services.alerts import close_alert, raise_alert
+from notifications.services.deliveries import (
+    DELIVERIES,
+    SUPERSEDING,
+    cancel_deliveries,
+    lock_pending_deliveries,
+)
 
 RETURNS = "deliveries.returns"
 STEP = 500
@@ -25,7 +30,7 @@ def subject_of(endpoint_id: int) -> str:
     return f"endpoint/{endpoint_id}"
 
 
-def report_unreachable(endpoint: Endpoint) -> None:
+def raise_unreachable_alert(endpoint: Endpoint) -> None:
     """Tell staff that the breaker is open; every failure since is counted. The endpoint's row is locked by the caller.
 
     Until it closes nothing is given up, so without this alert a dead receiver would be silence for three days.
@@ -34,7 +39,7 @@ def report_unreachable(endpoint: Endpoint) -> None:
     detail = {
         "receiver": name_receiver(endpoint.pk, endpoint.url),
         "url": endpoint.url,
-        "since": format_moment(endpoint.opened_at),
+        "since": format_time(endpoint.opened_at),
     }
     raise_alert(UNREACHABLE, subject_of(endpoint.pk), NO_ANSWER, detail)
 
@@ -45,43 +50,43 @@ def name_receiver(endpoint_id: int, url: str) -> str:
     return url if owner is None else owner.text
 
 
-def switch_off(endpoint: Endpoint, reason: str) -> None:
+def disable_endpoint(endpoint: Endpoint, reason: str) -> None:
     """Send nothing more to an endpoint, cancel what is pending, and tell staff. Its row is locked by the caller."""
     endpoint.active, endpoint.off_reason = False, reason
     endpoint.save(update_fields=["active", "off_reason"])
-    cancel([pk for pk, _, _ in lock_pending(Q(endpoint=endpoint))], reason)
+    cancel_deliveries([pk for pk, _, _ in lock_pending_deliveries(Q(endpoint=endpoint))], reason)
     detail = {"receiver": name_receiver(endpoint.pk, endpoint.url), "url": endpoint.url, "reason": reason}
     raise_alert("endpoint.disabled", subject_of(endpoint.pk), SWITCHED_OFF, detail)
-    close_unreachable(endpoint.pk, gettext_noop("switched off: nothing waits any more"))
+    close_unreachable_alert(endpoint.pk, gettext_noop("switched off: nothing waits any more"))
 
 
-def close_unreachable(endpoint_id: int, note: str) -> None:
+def close_unreachable_alert(endpoint_id: int, note: str) -> None:
     """Close the alert of an open breaker that has closed, or behind which nothing waits any more."""
-    heal(UNREACHABLE, subject_of(endpoint_id), note)
+    close_alert(UNREACHABLE, subject_of(endpoint_id), note)
 
 
-def welcome(endpoint: Endpoint) -> None:
+def reset_breaker(endpoint: Endpoint) -> None:
     """Begin anew with an endpoint that staff re-enabled or resumed. Its row is locked by the caller."""
     endpoint.failures, endpoint.off_reason = 0, ""
     endpoint.opened_at, endpoint.probe_at, endpoint.not_before = None, None, None
     endpoint.save(update_fields=["failures", "off_reason", "opened_at", "probe_at", "not_before"])
-    heal("endpoint.disabled", subject_of(endpoint.pk), gettext_noop("switched on again"))
-    note_back(endpoint)
+    close_alert("endpoint.disabled", subject_of(endpoint.pk), gettext_noop("switched on again"))
+    mark_reachable(endpoint)
 
 
-def note_back(endpoint: Endpoint) -> None:
+def mark_reachable(endpoint: Endpoint) -> None:
     """Write down that an endpoint can be reached again: `return_once` queues what it missed. Locked by the caller."""
     endpoint.is_back = True
     endpoint.save(update_fields=["is_back"])
     # Operators are told at once of what their mailbox or telephone has missed.
     pending = Delivery.objects.filter(endpoint=endpoint, status=Delivery.Status.PENDING, under_way_until=None)
     pending.filter(family=Delivery.Family.ALERT, due_at__gt=Now()).update(due_at=Now())
-    heal("deliveries.dead", subject_of(endpoint.pk), ANSWERS)
-    close_unreachable(endpoint.pk, ANSWERS)
+    close_alert("deliveries.dead", subject_of(endpoint.pk), ANSWERS)
+    close_unreachable_alert(endpoint.pk, ANSWERS)
     ring(RETURNS)
 
 
-def return_once() -> bool:
+def requeue_missed_once() -> bool:
     """Queue again, for one endpoint that is back, the newest dead or cancelled message of each subject and family.
 
     Row by row, each in a transaction of its own: whoever writes a newer message of the same key at this moment must
@@ -91,7 +96,7 @@ def return_once() -> bool:
     if endpoint is None:
         return False
     with connection.cursor() as cursor:
-        cursor.execute(load("notifications", "settle_outdated"), [endpoint.pk])
+        cursor.execute(load_sql("notifications", "settle_outdated"), [endpoint.pk])
     missed = Delivery.objects.filter(_missed(), endpoint=endpoint).order_by("-pk")
     for pk in list(missed.values_list("pk", flat=True)[:STEP]):
         _queue_again(pk)

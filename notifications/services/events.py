@@ -5,16 +5,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from config.common.background.ring import ring
 from config.common.correlation import correlation_id
-from config.common.ring import ring
-from config.common.sql import run_for_rows
+from config.common.database.sql import bulk_execute
 from config.common.text import encode_clean
 
 SEQUENCER = "sequencer"
 
 
 @dataclass(frozen=True)
-class Fact:
+class NewEvent:
     type: str
     subject: str
     at: datetime
@@ -22,7 +22,7 @@ class Fact:
     correlation_id: str = ""
 
 
-def record_events(facts: Iterable[Fact]) -> None:
+def record_events(facts: Iterable[NewEvent]) -> None:
     """Write the events of these facts, in their order, in one statement.
 
     Call it while the row lock of each subject is held, as every service does that changes one: then two facts of one
@@ -33,9 +33,9 @@ def record_events(facts: Iterable[Fact]) -> None:
         (fact.type, fact.subject, encode_clean(fact.payload), fact.at, fact.correlation_id or current) for fact in facts
     ]
     if rows:
-        run_for_rows("notifications", "record_events", rows)
+        bulk_execute("notifications", "record_events", rows)
         ring(SEQUENCER)
 
 
-def record_event(fact: Fact) -> None:
+def record_event(fact: NewEvent) -> None:
     record_events([fact])

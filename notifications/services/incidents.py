@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 from notifications.errors import IncidentFailedAgain, IncidentNotFound, IncidentResolved
 from notifications.followers import find_following
 from notifications.models import Event, Incident
-from notifications.services.alerts import heal
+from notifications.services.alerts import close_alert
 from notifications.services.relay import INCIDENT, follower_subject
 from notifications.sessions.handlers import SessionView
 
@@ -66,4 +66,4 @@ def _resolve(incident: Incident, resolution: str) -> None:
     """Close the incident; with the last one of its follower the alert about them is over."""
     Incident.objects.filter(pk=incident.pk).update(resolved_at=Now(), resolution=resolution[:300])
     if not Incident.objects.filter(follower=incident.follower_id, resolved_at=None).exists():
-        heal(INCIDENT, follower_subject(incident.follower_id), resolution)
+        close_alert(INCIDENT, follower_subject(incident.follower_id), resolution)

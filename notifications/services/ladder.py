@@ -13,10 +13,10 @@ from django.db.models import F
 from django.db.models.functions import Now
 from django.utils.translation import gettext
 
+from config.audit.changes import record_change
+from config.common.background.ring import ring
 from config.common.errors import Invalid
-from config.common.ring import ring
 from config.records.models import ChangeRecord
-from config.records.services.changes import record_change
 from notifications.models import Alert, Endpoint, Rung
 
 KIND = "rung"
@@ -27,15 +27,17 @@ PHONE = re.compile(r"\+?[0-9]{5,15}")
 _SCHEMES = {Rung.Channel.EMAIL.value: "mailto", Rung.Channel.SMS.value: "sms"}
 
 
-def active_rungs(*, after: int | None) -> list[Rung]:
+def lock_active_rungs(*, after: int | None) -> list[Rung]:
     """Return the rungs past those that were told, in their order, locked: of two climbers one makes the endpoints."""
     rungs = Rung.objects.select_for_update().filter(active=True).order_by("after_seconds", "id")
     return [rung for rung in rungs if after is None or rung.after_seconds > after]
 
 
-def find_endpoints(rungs: Iterable[Rung]) -> list[int]:
+def ensure_endpoints(rungs: Iterable[Rung]) -> list[int]:
     """Return the endpoint of everybody whom these rungs name, each once; who is new gets one."""
-    urls = list(dict.fromkeys(f"{_SCHEMES[rung.channel]}:{address}" for rung in rungs for address in recipients(rung)))
+    urls = list(
+        dict.fromkeys(f"{_SCHEMES[rung.channel]}:{address}" for rung in rungs for address in find_recipients(rung))
+    )
     known = dict(Endpoint.objects.filter(url__in=urls).order_by("-pk").values_list("url", "pk"))
     for url in urls:
         if url not in known:
@@ -47,7 +49,7 @@ def find_endpoints(rungs: Iterable[Rung]) -> list[int]:
     return [known[url] for url in urls]
 
 
-def recipients(rung: Rung) -> list[str]:
+def find_recipients(rung: Rung) -> list[str]:
     """Return the addresses that a rung tells, as things stand now."""
     found = list[str]()
     if rung.to_superusers:
@@ -56,18 +58,18 @@ def recipients(rung: Rung) -> list[str]:
     if rung.to_administrator:
         own = settings.ADMIN_EMAIL if rung.channel == Rung.Channel.EMAIL else settings.ADMIN_PHONE
         found += [own] if own else []
-    found += split(rung.addresses)
+    found += split_addresses(rung.addresses)
     return list(dict.fromkeys(found))
 
 
-def split(addresses: str) -> list[str]:
+def split_addresses(addresses: str) -> list[str]:
     return addresses.replace(",", " ").replace(";", " ").split()
 
 
 def save_rung(rung: Rung, *, actor: str) -> None:
     """Add or change a rung; open alerts are looked at again, as the ladder is now."""
-    rung.addresses = " ".join(split(rung.addresses))
-    faults = rung_faults(rung)
+    rung.addresses = " ".join(split_addresses(rung.addresses))
+    faults = find_rung_faults(rung)
     if faults:
         raise Invalid(faults)
     with transaction.atomic():
@@ -86,7 +88,7 @@ def delete_rung(rung: Rung, *, actor: str) -> None:
         _look_again()
 
 
-def rung_faults(rung: Rung) -> dict[str, list[str]]:
+def find_rung_faults(rung: Rung) -> dict[str, list[str]]:
     """Name what breaks a rule, by field."""
     faults = dict[str, list[str]]()
     is_mail = rung.channel == Rung.Channel.EMAIL
@@ -94,7 +96,9 @@ def rung_faults(rung: Rung) -> dict[str, list[str]]:
         faults["after_seconds"] = [gettext("Must be from 0 to %(most)s seconds.") % {"most": LONGEST}]
     if rung.to_superusers and not is_mail:
         faults["to_superusers"] = [gettext("Accounts have an e-mail address alone.")]
-    wrong = [each for each in split(rung.addresses) if not (_is_mail(each) if is_mail else PHONE.fullmatch(each))]
+    wrong = [
+        each for each in split_addresses(rung.addresses) if not (_is_mail(each) if is_mail else PHONE.fullmatch(each))
+    ]
     if wrong:
         rule = gettext("Not an e-mail address: %(wrong)s") if is_mail else gettext("Not a telephone number: %(wrong)s")
         faults["addresses"] = [rule % {"wrong": ", ".join(wrong)}]

@@ -7,14 +7,14 @@ from django.db import connection
 from django.db.models import Min
 from django.utils import timezone
 
-from config.common.partitions import drop_days_before, ensure_partitions
+from config.common.database.partitions import drop_days_before, ensure_partitions
 from notifications.followers import followings
 from notifications.models import Event, EventHour, Follower
 
 STEP = 5000
 
 
-def keep_partitions() -> None:
+def expire_events() -> None:
     """Make the coming days' partitions and let go of events older than `EVENT_DAYS` that every follower has read."""
     now = timezone.now()
     ensure_partitions(Event, today=now.date())

@@ -26,7 +26,7 @@ from prometheus_client import Counter
 from config.common.text import clean_error, clean_text
 from config.engines.amqp_messages import AmqpMessage
 from notifications.models import MessageFailure, ParkedMessage
-from notifications.services.alerts import heal, raise_alert
+from notifications.services.alerts import close_alert, raise_alert
 
 LIMIT = 5
 """So many tries; then the message is parked."""
@@ -51,11 +51,11 @@ ResultT = TypeVar("ResultT")
 _in_a_row: Tally[str] = Tally()
 
 
-class EngineAway(Exception):
+class EngineUnavailable(Exception):
     """What the handling needs is away: nothing is wrong with the message, and it counts for nothing."""
 
 
-class ParkingFull(EngineAway):
+class ParkingFull(EngineUnavailable):
     """No more messages can be parked before staff have decided upon some: the queue stands still until then."""
 
 
@@ -72,23 +72,23 @@ def handle_redelivered(
     alone = [message for message in messages if known.get(message.digest)]
     new = [message for message in messages if not known.get(message.digest)]
     if new:
-        take_up(new)
+        count_attempts(new)
         try:
             results.append(handle(new))
         except away:
-            put_down(new)
+            uncount_attempts(new)
             raise
         except Exception:
             log.exception("amqp.batch_failed", queue=new[0].queue, messages=len(new))
             alone += new
         else:
-            finish(new)
+            clear_counts(new)
     for message in alone:
         results += _handle_alone(message, handle, away)
     return results
 
 
-def take_up(messages: Sequence[AmqpMessage]) -> dict[str, int]:
+def count_attempts(messages: Sequence[AmqpMessage]) -> dict[str, int]:
     """Write down that these messages are about to be handled; return how often that has been, by digest."""
     digests = sorted({message.digest for message in messages})
     with transaction.atomic():
@@ -100,7 +100,7 @@ def take_up(messages: Sequence[AmqpMessage]) -> dict[str, int]:
         return dict(_rows(messages).values_list("digest", "failures"))
 
 
-def put_down(messages: Sequence[AmqpMessage]) -> None:
+def uncount_attempts(messages: Sequence[AmqpMessage]) -> None:
     """Take the last try back: it did not end for anything in the message."""
     try:
         _rows(messages).update(failures=F("failures") - 1)
@@ -110,23 +110,23 @@ def put_down(messages: Sequence[AmqpMessage]) -> None:
         log.info("amqp.count_stays", error=str(error))
 
 
-def finish(messages: Sequence[AmqpMessage]) -> None:
+def clear_counts(messages: Sequence[AmqpMessage]) -> None:
     """Forget what was counted: the messages have been handled."""
     _rows(messages).delete()
     for message in messages:
         _in_a_row.pop(message.queue, None)
 
 
-def is_hopeless(failures: int) -> bool:
+def exceeds_limit(failures: int) -> bool:
     return failures > LIMIT
 
 
-def park(message: AmqpMessage, failures: int) -> None:
+def park_message(message: AmqpMessage, failures: int) -> None:
     """Put a message aside for staff to decide about, and tell them.
 
     Raise `ParkingFull` after a pause where too many wait for a decision: the message belongs back into its queue.
     """
-    if not has_room(message.queue):
+    if not can_park(message.queue):
         _stand_still(message)
     with transaction.atomic():
         row = _rows([message]).first()
@@ -138,7 +138,7 @@ def park(message: AmqpMessage, failures: int) -> None:
             error=(row.error if row is not None else "") or DIED,
         )
         _rows([message]).delete()
-        heal(FULL, queue_subject(message.queue))
+        close_alert(FULL, queue_subject(message.queue))
         raise_parked_alert(message.queue)
     PARKED_MESSAGES.labels(message.queue).inc()
     log.error("amqp.parked", queue=message.queue, size=len(message.body))
@@ -154,7 +154,7 @@ def raise_parked_alert(queue: str) -> None:
     )
 
 
-def has_room(queue: str) -> bool:
+def can_park(queue: str) -> bool:
     """Return whether one more may be parked; consumers that ask at the same moment may each park one."""
     rows, size = _measure(_undecided().filter(queue=queue))
     all_rows, all_size = _measure(_undecided())
@@ -171,7 +171,7 @@ def queue_subject(queue: str) -> str:
 
 
 def _stand_still(message: AmqpMessage) -> None:
-    put_down([message])  # it is as hopeless the next time, and the count need not grow
+    uncount_attempts([message])  # it is as hopeless the next time, and the count need not grow
     count = _undecided().count()
     raise_alert(FULL, queue_subject(message.queue), FULL_TITLE, {"queue": message.queue, "count": count})
     log.error("amqp.parking_full", queue=message.queue, parked=count)
@@ -192,24 +192,24 @@ def _handle_alone(
     message: AmqpMessage, handle: Callable[[list[AmqpMessage]], ResultT], away: type[Exception]
 ) -> list[ResultT]:
     while True:
-        failures = take_up([message])[message.digest]
-        if is_hopeless(failures):
+        failures = count_attempts([message])[message.digest]
+        if exceeds_limit(failures):
             try:
-                park(message, failures)
+                park_message(message, failures)
             except ParkingFull as full:
                 raise away from full
             return []
         try:
             result = handle([message])
         except away:
-            put_down([message])
+            uncount_attempts([message])
             raise
         except Exception as error:
             log.exception("amqp.message_failed", queue=message.queue, failures=failures)
             _rows([message]).update(error=clean_error(error, 2000))
             time.sleep(PAUSE * failures)
         else:
-            finish([message])
+            clear_counts([message])
             return [result]
 
 

@@ -13,10 +13,10 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
-from config.common.moments import format_moment
+from config.common.times import format_time
 from notifications.models import RepeatSession, Theme
 from notifications.sending.policy import BREAKER_FAILURES
-from notifications.services.alerts import heal, raise_alert
+from notifications.services.alerts import close_alert, raise_alert
 from notifications.sessions.exhaustion import theme_subject
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ ANSWERS = gettext_noop("the theme answers again")
 IDLE = gettext_noop("no session of the theme waits any more")
 
 
-def find_news(outcomes: "Collection[Outcome]") -> list[int]:
+def find_changed_themes(outcomes: "Collection[Outcome]") -> list[int]:
     """Return the themes whose row changes: none does while all goes well."""
     return sorted({each.claim.theme.pk for each in outcomes if _is_news(each)})
 
@@ -43,20 +43,20 @@ def update_breakers(outcomes: "Sequence[Outcome]", news: Collection[int]) -> Non
         _count(theme, by_theme[theme.pk], at=timezone.now())
 
 
-def close_idle(number: int) -> None:
+def close_idle_breaker(number: int) -> None:
     """Close a breaker behind which nothing waits: no answer will come to close it."""
     with transaction.atomic():
         theme = Theme.objects.select_for_update(no_key=True).filter(pk=number, opened_at__isnull=False).first()
         waiting = (RepeatSession.Status.SAVED, RepeatSession.Status.ACTIVE)
         if theme is not None and not RepeatSession.objects.filter(theme=number, status__in=waiting).exists():
-            reset_breaker(theme, IDLE)
+            reset_theme_breaker(theme, IDLE)
 
 
-def reset_breaker(theme: Theme, note: str) -> None:
+def reset_theme_breaker(theme: Theme, note: str) -> None:
     """Begin anew with a theme whose row the caller has locked."""
     theme.failures, theme.opened_at = 0, None
     theme.save(update_fields=["failures", "opened_at"])
-    heal(UNREACHABLE, theme_subject(theme.pk), note)
+    close_alert(UNREACHABLE, theme_subject(theme.pk), note)
 
 
 def _is_news(outcome: "Outcome") -> bool:
@@ -68,11 +68,11 @@ def _count(theme: Theme, answers: Sequence[bool], *, at: datetime) -> None:
     last_answer = max((place for place, is_answer in enumerate(answers, start=1) if is_answer), default=0)
     failures = len(answers) - last_answer
     if last_answer:
-        reset_breaker(theme, ANSWERS)
+        reset_theme_breaker(theme, ANSWERS)
     theme.failures += failures
     if theme.failures >= BREAKER_FAILURES:
         theme.opened_at = theme.opened_at or at
-        detail = {"theme": theme.pk, "url": theme.url or theme.handler, "since": format_moment(theme.opened_at)}
+        detail = {"theme": theme.pk, "url": theme.url or theme.handler, "since": format_time(theme.opened_at)}
         raise_alert(UNREACHABLE, theme_subject(theme.pk), NO_ANSWER, detail)
     if failures:
         theme.save(update_fields=["failures", "opened_at"])

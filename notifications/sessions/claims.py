@@ -8,8 +8,8 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from config.common import sql
-from config.common.leases import claim, lease_clock
+from config.common.database import sql
+from config.common.database.leases import claim, lease_clock
 from notifications.models import RepeatSession, Theme
 from notifications.sessions.records import read_records
 
@@ -44,7 +44,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Look:
+class NearestTimes:
     """How many seconds from now the nearest sessions are due; less than nothing is overdue, None is never."""
 
     repeat: float | None
@@ -57,16 +57,16 @@ class Look:
         return min((each for each in (self.repeat, self.lapse) if each is not None), default=None)
 
 
-def look() -> Look:
+def find_nearest_times() -> NearestTimes:
     """Find the nearest times, in one query over two indexes."""
     with connection.cursor() as cursor:
-        cursor.execute(sql.load_for_engine("notifications", "nearest_session"))
+        cursor.execute(sql.load_engine_sql("notifications", "nearest_session"))
         repeat, lapse, is_any_open = cursor.fetchone()
-    return Look(_seconds(repeat), _seconds(lapse), bool(is_any_open))
+    return NearestTimes(_seconds(repeat), _seconds(lapse), bool(is_any_open))
 
 
 @dataclass(frozen=True)
-class ThemeLook:
+class ThemeNearestTime:
     """In how many seconds the nearest session of a theme is due; None if none is saved."""
 
     number: int
@@ -78,12 +78,12 @@ class ThemeLook:
         return self.repeat is not None and self.repeat <= 0
 
 
-def look_by_theme() -> list[ThemeLook]:
+def find_nearest_by_theme() -> list[ThemeNearestTime]:
     """Find the nearest time of each theme, the nearest first."""
     with connection.cursor() as cursor:
-        cursor.execute(sql.load_for_engine("notifications", "nearest_by_theme"))
+        cursor.execute(sql.load_engine_sql("notifications", "nearest_by_theme"))
         rows = cursor.fetchall()
-    return [ThemeLook(number, bool(is_open), _seconds(repeat)) for number, is_open, repeat in rows]
+    return [ThemeNearestTime(number, bool(is_open), _seconds(repeat)) for number, is_open, repeat in rows]
 
 
 def claim_due(limit: int, theme: int | None = None) -> list[Claim]:

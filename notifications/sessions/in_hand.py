@@ -6,20 +6,20 @@ from dataclasses import dataclass, field
 
 from notifications.sessions.claims import Claim
 from notifications.sessions.outcomes import Outcome
-from notifications.sessions.repeating import Repeat
+from notifications.sessions.repeat import Repeat
 
 SLACK_SECONDS = 0.5
 """A webhook has its own time-out, which comes first."""
 
 
 @dataclass
-class Ended:
+class EndedRepeat:
     outcome: Outcome
     is_written: threading.Event = field(default_factory=threading.Event)
     stood: bool = False
 
 
-class InHand(Repeat):
+class RunningRepeat(Repeat):
     def __init__(self, claim: Claim) -> None:
         super().__init__(claim)
         self.renewed = self.claimed = self.began = time.monotonic()

@@ -15,13 +15,18 @@ from django.utils.translation import gettext
 
 from config.common.correlation import correlation_id
 from config.common.errors import Invalid
-from config.common.moments import format_moment
+from config.common.times import format_time
 from notifications.errors import RepeatLimitReached, SessionNotFound, StaleChange
 from notifications.models import RepeatSession, SessionRecord, SessionStep, Theme
-from notifications.sessions.exhaustion import settle_exhausted
-from notifications.sessions.order import announce, announce_time, in_seconds, next_save_number
+from notifications.sessions.exhaustion import close_exhausted_alerts
+from notifications.sessions.order import (
+    database_time_in,
+    next_save_number,
+    wake_scheduler,
+    wake_scheduler_at,
+)
 from notifications.sessions.records import check_length, encode_records, insert_records, length_of
-from notifications.sessions.timeline import note
+from notifications.sessions.timeline import write_step
 
 Status = RepeatSession.Status
 What = SessionStep.What
@@ -54,7 +59,7 @@ def append_records(*, session_id: int, change: int, records: Sequence[Any]) -> N
     bodies = encode_records(records)
     with transaction.atomic():
         session = _hold(session_id, change)
-        edits = append_to(session, bodies)
+        edits = append_to_locked(session, bodies)
         _write(session, What.APPENDED, str(len(bodies)), **edits, **_touch(session))
 
 
@@ -62,7 +67,7 @@ def rewrite_records(*, session_id: int, change: int, records: Sequence[Any]) -> 
     bodies = encode_records(records)
     with transaction.atomic():
         session = _hold(session_id, change)
-        edits = rewrite(session, bodies)
+        edits = rewrite_locked(session, bodies)
         _write(session, What.REWRITTEN, str(len(bodies)), **edits, **_touch(session))
 
 
@@ -75,8 +80,8 @@ def save_session(
         if session.status == Status.EXHAUSTED:
             raise RepeatLimitReached(repeats=session.repeats, limit=session.theme.repeat_limit)
         seconds = session.theme.delay if delay is None else delay
-        detail = f"+{seconds:g} s" if repeat_at is None else format_moment(repeat_at)
-        _write(session, What.SAVED, detail, **saved(_announce_repeat(repeat_at, seconds)))
+        detail = f"+{seconds:g} s" if repeat_at is None else format_time(repeat_at)
+        _write(session, What.SAVED, detail, **saved_columns(_announce_repeat(repeat_at, seconds)))
 
 
 def delete_session(*, session_id: int) -> None:
@@ -87,15 +92,15 @@ def delete_session(*, session_id: int) -> None:
         SessionStep.objects.filter(session=session_id).delete()
         RepeatSession.objects.filter(pk=session_id).delete()
         if session.status == Status.EXHAUSTED:
-            settle_exhausted({session.theme_id})
+            close_exhausted_alerts({session.theme_id})
 
 
-def saved(due_at: Any) -> dict[str, Any]:
+def saved_columns(due_at: Any) -> dict[str, Any]:
     """Return what a session is that was saved, at the end of the order."""
     return {"status": Status.SAVED, "is_repeating": False, "due_at": due_at, "save_number": next_save_number()}
 
 
-def append_to(session: RepeatSession, bodies: Sequence[str]) -> dict[str, Any]:
+def append_to_locked(session: RepeatSession, bodies: Sequence[str]) -> dict[str, Any]:
     """Add records to a session whose row is locked; return what changes on its row."""
     length = length_of(bodies, after=session.length)
     check_length(session.theme, length)
@@ -103,7 +108,7 @@ def append_to(session: RepeatSession, bodies: Sequence[str]) -> dict[str, Any]:
     return {"length": length, "record_count": session.record_count + len(bodies)}
 
 
-def rewrite(session: RepeatSession, bodies: Sequence[str]) -> dict[str, Any]:
+def rewrite_locked(session: RepeatSession, bodies: Sequence[str]) -> dict[str, Any]:
     """Replace the records of a session whose row is locked; return what changes on its row."""
     length = length_of(bodies)
     check_length(session.theme, length)
@@ -114,17 +119,17 @@ def rewrite(session: RepeatSession, bodies: Sequence[str]) -> dict[str, Any]:
 
 def _begun(theme: Theme, repeat_at: datetime | None, delay: float | None) -> dict[str, Any]:
     if repeat_at is None and delay is None:
-        announce(seconds=theme.timeout)
-        return {"due_at": in_seconds(theme.timeout)}
-    return saved(_announce_repeat(repeat_at, delay or 0.0))
+        wake_scheduler(seconds=theme.timeout)
+        return {"due_at": database_time_in(theme.timeout)}
+    return saved_columns(_announce_repeat(repeat_at, delay or 0.0))
 
 
 def _announce_repeat(repeat_at: datetime | None, seconds: float) -> Any:
     """Wake the scheduler in time for a repeat; return when it is due."""
     if repeat_at is None:
-        announce(seconds=seconds)
-        return in_seconds(seconds)
-    announce_time(repeat_at)
+        wake_scheduler(seconds=seconds)
+        return database_time_in(seconds)
+    wake_scheduler_at(repeat_at)
     return repeat_at
 
 
@@ -157,10 +162,10 @@ def _touch(session: RepeatSession) -> dict[str, Any]:
     """An active session has its timeout before it again; a worker that was repeating it has lost it."""
     if session.status != Status.ACTIVE:
         return {}
-    announce(seconds=session.theme.timeout)
-    return {"is_repeating": False, "due_at": in_seconds(session.theme.timeout)}
+    wake_scheduler(seconds=session.theme.timeout)
+    return {"is_repeating": False, "due_at": database_time_in(session.theme.timeout)}
 
 
 def _write(session: RepeatSession, what: SessionStep.What, detail: str, **changes: Any) -> None:
     RepeatSession.objects.filter(pk=session.pk).update(change=F("change") + 1, **changes)
-    note(session, what, detail)
+    write_step(session, what, detail)

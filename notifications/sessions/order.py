@@ -8,7 +8,7 @@ from django.db.models import BigIntegerField, Func
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from config.common.ring import ring
+from config.common.background.ring import ring
 
 SESSIONS = "sessions"
 LOOK_SECONDS = 60.0
@@ -29,16 +29,16 @@ def next_save_number() -> Any:
         return cursor.fetchone()[0]
 
 
-def in_seconds(seconds: float) -> Any:
+def database_time_in(seconds: float) -> Any:
     """Return the database's time after so many seconds."""
     return Now() + timedelta(seconds=seconds)
 
 
-def announce(*, seconds: float) -> None:
+def wake_scheduler(*, seconds: float) -> None:
     """Wake the scheduler for a session that is due in so many seconds, unless it will look before that anyway."""
     if seconds <= LOOK_SECONDS:
         ring(SESSIONS)
 
 
-def announce_time(moment: datetime) -> None:
-    announce(seconds=(moment - timezone.now()).total_seconds())
+def wake_scheduler_at(moment: datetime) -> None:
+    wake_scheduler(seconds=(moment - timezone.now()).total_seconds())

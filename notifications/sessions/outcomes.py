@@ -16,15 +16,15 @@ from django.db import connection, transaction
 from django.db.models import F
 from prometheus_client import Counter
 
-from config.common.leases import LeaseLost, finish
-from config.common.sql import among_numbers, fetch_for_rows
+from config.common.database.leases import LeaseLost, finish
+from config.common.database.sql import bulk_fetch, in_number_array
 from notifications.models import RepeatSession, SessionRecord, SessionStep
-from notifications.sessions.breaker import find_news, update_breakers
+from notifications.sessions.breaker import find_changed_themes, update_breakers
 from notifications.sessions.claims import Claim, claim_lapsed
-from notifications.sessions.exhaustion import hold_theme, tell_exhausted
-from notifications.sessions.lifecycle import saved
+from notifications.sessions.exhaustion import lock_theme, record_exhausted
+from notifications.sessions.lifecycle import saved_columns
 from notifications.sessions.operations import Verdict
-from notifications.sessions.order import announce, in_seconds
+from notifications.sessions.order import database_time_in, wake_scheduler
 from notifications.sessions.timeline import write_steps
 
 REPEATS = Counter("postern_session_repeats", "Repeats of sessions, by what became of them", ["outcome"])
@@ -63,7 +63,7 @@ def record_outcomes(outcomes: Sequence[Outcome]) -> set[int]:
     others = sorted(
         (each for each in outcomes if each.result is not Result.SUCCEEDED), key=lambda each: each.claim.row.pk
     )
-    news = find_news(outcomes)
+    news = find_changed_themes(outcomes)
     # Together or not at all: what is written again after a failure would find itself deleted and be taken for late.
     with transaction.atomic() if news or (succeeded and others) else nullcontext():
         written = _delete(succeeded) | (_save_again(others, news) if others else set())
@@ -90,14 +90,14 @@ def _delete(claims: Sequence[Claim]) -> set[int]:
     if not held:
         return set()
     if connection.vendor == "postgresql":
-        return {pk for (pk,) in fetch_for_rows("notifications", "delete_sessions", held)}
+        return {pk for (pk,) in bulk_fetch("notifications", "delete_sessions", held)}
     with transaction.atomic():
         return _delete_under_lock(held)
 
 
 def _delete_under_lock(held: Sequence[tuple[int, int]]) -> set[int]:
     """The same as `delete_sessions.postgresql.sql`, under the write lock of SQLite."""
-    rows = RepeatSession.objects.filter(pk__in=among_numbers([pk for pk, _ in held]))
+    rows = RepeatSession.objects.filter(pk__in=in_number_array([pk for pk, _ in held]))
     standing = set(rows.values_list("pk", "change"))
     gone = [pk for pk, change in held if (pk, change) in standing]
     with connection.cursor() as cursor:
@@ -129,13 +129,13 @@ def _save_again(outcomes: Sequence[Outcome], news: Collection[int]) -> set[int]:
         write_steps([step for each in kept for step in _steps(each)])
         exhausted = [each for each in kept if _is_last(each)]
         for number in sorted({each.claim.theme.pk for each in exhausted}.union(news)):
-            hold_theme(number)
+            lock_theme(number)
         for each in exhausted:
             each.claim.row.repeats += 1
-            tell_exhausted(each.claim.row, each.detail)
+            record_exhausted(each.claim.row, each.detail)
         delays = [each.delay for each in nexts if each.delay is not None]
         if delays:
-            announce(seconds=min(delays))
+            wake_scheduler(seconds=min(delays))
     return written
 
 
@@ -156,14 +156,14 @@ def _save_together(outcomes: Sequence[Outcome], nexts: Sequence[_Next]) -> set[i
         (outcome.claim.row.pk, outcome.claim.row.change, each.status.value, each.repeats, each.due_at, each.delay)
         for outcome, each in zip(outcomes, nexts, strict=True)
     ]
-    return {pk for (pk,) in fetch_for_rows("notifications", "save_sessions", rows)}
+    return {pk for (pk,) in bulk_fetch("notifications", "save_sessions", rows)}
 
 
 def _save_each(outcomes: Sequence[Outcome], nexts: Sequence[_Next]) -> set[int]:
     """The same as `save_sessions.postgresql.sql`, under the write lock of SQLite."""
     written = set()
     for outcome, each in zip(outcomes, nexts, strict=True):
-        place = {"due_at": each.due_at} if each.delay is None else saved(in_seconds(each.delay))
+        place = {"due_at": each.due_at} if each.delay is None else saved_columns(database_time_in(each.delay))
         common = {"status": each.status, "is_repeating": False, "repeats": each.repeats}
         try:
             finish(outcome.claim.row, fence="change", change=F("change") + 1, **common | place)

@@ -2,7 +2,7 @@
 
 from notifications.models import Theme
 from notifications.models.session import OWN_THEMES_FROM
-from notifications.sessions.remembering import remember
+from notifications.sessions.enqueue import enqueue_session
 
 INCIDENTS = OWN_THEMES_FROM + 1
 INCIDENT_HANDLER = "incidents"
@@ -10,7 +10,7 @@ INCIDENT_HANDLER = "incidents"
 _VALUES = {"timeout": 60, "repeat_limit": 12, "delay": 600, "jitter": 120, "length_limit": 1000}
 
 
-def remember_incident(incident_id: int) -> None:
+def enqueue_incident_retry(incident_id: int) -> None:
     """Let an incident be retried later, in the transaction that sets its event aside."""
     Theme.objects.get_or_create(number=INCIDENTS, defaults={"handler": INCIDENT_HANDLER, **_VALUES})
-    remember(theme=INCIDENTS, records=[{"incident": incident_id}])
+    enqueue_session(theme=INCIDENTS, records=[{"incident": incident_id}])

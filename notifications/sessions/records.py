@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 from django.utils.translation import gettext
 
+from config.common.database.sql import in_number_array
 from config.common.errors import Invalid
-from config.common.sql import among_numbers
 from notifications.errors import SessionTooLong
 from notifications.models import SessionRecord, Theme
 
@@ -47,7 +47,7 @@ def insert_records(session_id: int, bodies: Sequence[str], *, first: int = 0) ->
 def read_records(session_ids: Collection[int]) -> dict[int, list[Any]]:
     """Return the records of many sessions, each in order, by one query."""
     found: defaultdict[int, list[Any]] = defaultdict(list)
-    rows = SessionRecord.objects.filter(session__in=among_numbers(session_ids)).order_by("session_id", "position")
+    rows = SessionRecord.objects.filter(session__in=in_number_array(session_ids)).order_by("session_id", "position")
     for session_id, body in rows.values_list("session_id", "body"):
         found[session_id].append(decode_record(body))
     return found

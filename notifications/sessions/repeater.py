@@ -19,15 +19,22 @@ import structlog
 from django.conf import settings
 from django.db import connections
 
-from config.common.batches import DatabaseGone, write_in_halves, write_patiently
+from config.common.background.supervision import SupervisedThread
 from config.common.correlation import correlated
-from config.common.leases import LeaseLost
-from config.common.supervision import SupervisedThread
+from config.common.database.batches import DatabaseUnavailable, write_or_bisect, write_with_retries
+from config.common.database.leases import LeaseLost
 from config.common.text import clean_error
-from notifications.sessions.breaker import close_idle
-from notifications.sessions.claims import LEASE, Claim, Look, claim_due, look, look_by_theme
+from notifications.sessions.breaker import close_idle_breaker
+from notifications.sessions.claims import (
+    LEASE,
+    Claim,
+    NearestTimes,
+    claim_due,
+    find_nearest_by_theme,
+    find_nearest_times,
+)
 from notifications.sessions.connections import close_connections, release_connections
-from notifications.sessions.in_hand import Ended, InHand
+from notifications.sessions.in_hand import EndedRepeat, RunningRepeat
 from notifications.sessions.order import LOOK_SECONDS
 from notifications.sessions.outcomes import Outcome, Result, record_outcomes, settle_lapsed_once
 from notifications.sessions.slots import SLOW_SECONDS, ThemeSlots
@@ -76,10 +83,10 @@ class Repeater:
         self._lock = threading.Lock()
         self._has_work = threading.Condition(self._lock)
         self._has_room = threading.Condition(self._lock)
-        self._waiting: deque[InHand] = deque()
-        self._running: dict[int, InHand] = {}
+        self._waiting: deque[RunningRepeat] = deque()
+        self._running: dict[int, RunningRepeat] = {}
         self._slots = ThemeSlots(workers)
-        self._ended: list[Ended] = []
+        self._ended: list[EndedRepeat] = []
         self._threads = self._idle = 0
         self._keeper = SupervisedThread("sessions-keeper", self._keep)
         self._news = threading.Event()
@@ -94,7 +101,7 @@ class Repeater:
         room = self._wait_for_room()
         if room == 0:
             return not self._is_stopping
-        seen = look()
+        seen = find_nearest_times()
         found = seen.lapse is not None and seen.lapse <= 0 and settle_lapsed_once()
         with self._lock:
             is_full = bool(self._slots.full())
@@ -108,13 +115,13 @@ class Repeater:
         self._rest = max(nearest + 0.001, CONTENDED_SECONDS if nearest <= 0 else 0.0)
         return found or bool(claims)
 
-    def _claim_by_theme(self, room: int, lapse: float | None) -> tuple[Look, list[Claim]]:
+    def _claim_by_theme(self, room: int, lapse: float | None) -> tuple[NearestTimes, list[Claim]]:
         """Claim for each theme what its slots allow; what lies behind a theme that has none left is reached too."""
         claims, times, is_any_full = list[Claim](), list[float](), False
-        for seen in look_by_theme():
+        for seen in find_nearest_by_theme():
             if seen.repeat is None:
                 if seen.is_open:
-                    close_idle(seen.number)
+                    close_idle_breaker(seen.number)
                 continue
             with self._lock:
                 free = self._slots.free(seen.number, is_open=seen.is_open)
@@ -125,7 +132,7 @@ class Repeater:
             if seen.is_due and len(claims) < room:
                 claims += claim_due(min(free, room - len(claims)), seen.number)
         times += [FULL_SECONDS] if is_any_full else []
-        return Look(min(times, default=None), lapse), claims
+        return NearestTimes(min(times, default=None), lapse), claims
 
     def rest(self) -> float:
         return self._rest
@@ -153,7 +160,7 @@ class Repeater:
             record_outcomes([Outcome(claim, Result.UNTRIED) for claim in claims])
             return
         with self._lock:
-            self._waiting.extend(map(InHand, claims))
+            self._waiting.extend(map(RunningRepeat, claims))
             self._low_water = len(self._waiting) // 2
             if self._waiting:
                 self._keeper.start()
@@ -182,7 +189,7 @@ class Repeater:
                 break
         close_connections()
 
-    def _next(self) -> InHand | None:
+    def _next(self) -> RunningRepeat | None:
         if not self._waiting:
             # Others may need the connection while this thread has nothing to do.
             close_connections()
@@ -199,11 +206,11 @@ class Repeater:
             repeat.began = time.monotonic()
             return repeat
 
-    def _find_startable(self) -> InHand | None:
+    def _find_startable(self) -> RunningRepeat | None:
         """Find the first that waits and whose theme has a slot."""
         return next((each for each in self._waiting if self._slots.has_room(each.claim.theme)), None)
 
-    def _free(self, repeat: InHand, seconds: float) -> bool:
+    def _free(self, repeat: RunningRepeat, seconds: float) -> bool:
         """Return whether the thread goes on; one that was given up has been replaced."""
         with self._lock:
             if not repeat.is_slow:
@@ -217,15 +224,15 @@ class Repeater:
                 self._has_room.notify_all()
             return not repeat.is_slow
 
-    def _drop(self, repeat: InHand) -> None:
+    def _drop(self, repeat: RunningRepeat) -> None:
         """Take a repeat out of what is under way; another of its theme may begin."""
         if self._running.pop(repeat.claim.row.pk, None) is not None:
             self._slots.give_back(repeat.claim.theme, was_slow=repeat.is_slow)
             self._has_work.notify_all()
 
-    def _settle(self, repeat: InHand, outcome: Outcome, *, wait: bool) -> bool:
+    def _settle(self, repeat: RunningRepeat, outcome: Outcome, *, wait: bool) -> bool:
         """Leave the outcome to the keeper, unless it has given the repeat up."""
-        ended = Ended(outcome)
+        ended = EndedRepeat(outcome)
         with self._lock:
             if repeat.is_settled:
                 return False
@@ -283,7 +290,7 @@ class Repeater:
             outcomes = [each.outcome for each in self._ended]
         if not outcomes:
             return
-        for part, stood in write_in_halves(outcomes, _write_together, _write_plainly):
+        for part, stood in write_or_bisect(outcomes, _write_together, _write_plainly):
             with self._lock:
                 written, self._ended = self._ended[: len(part)], self._ended[len(part) :]
                 self._has_room.notify_all()
@@ -327,7 +334,7 @@ class Repeater:
             detail = f"no operation within {each.claim.theme.timeout:g} s"
             self._abandon(each, Outcome(each.claim, Result.FAILED, detail, is_answer=False))
 
-    def _abandon(self, repeat: InHand, outcome: Outcome | None) -> None:
+    def _abandon(self, repeat: RunningRepeat, outcome: Outcome | None) -> None:
         """Leave a thread alone and start another in its place; it ends when its handler does."""
         with self._lock:
             if repeat.is_settled:
@@ -335,7 +342,7 @@ class Repeater:
             repeat.is_settled = repeat.is_abandoned = True
             self._drop(repeat)
             if outcome is not None:
-                self._ended.append(Ended(outcome))
+                self._ended.append(EndedRepeat(outcome))
                 self._news.set()
             if not self._is_stopping and not repeat.is_slow:
                 self._threads -= 1
@@ -349,7 +356,7 @@ class Repeater:
         with self._lock:
             while self._waiting and (self._is_stopping or now - self._waiting[0].claimed >= LONGEST_WAIT):
                 late = self._waiting.popleft()
-                self._ended.append(Ended(Outcome(late.claim, Result.UNTRIED)))
+                self._ended.append(EndedRepeat(Outcome(late.claim, Result.UNTRIED)))
                 self._news.set()
 
     def stop(self, grace: float) -> None:
@@ -372,7 +379,7 @@ class Repeater:
 
 
 def _write_together(outcomes: Sequence[Outcome], is_last: bool) -> set[int]:
-    return write_patiently(lambda: record_outcomes(outcomes))
+    return write_with_retries(lambda: record_outcomes(outcomes))
 
 
 def _write_plainly(outcome: Outcome, error: Exception, is_last: bool) -> set[int]:
@@ -381,14 +388,14 @@ def _write_plainly(outcome: Outcome, error: Exception, is_last: bool) -> set[int
     words = f"the outcome could not be recorded ({clean_error(error, 200)})"
     try:
         return _write_together([Outcome(outcome.claim, outcome.result, words)], is_last)
-    except DatabaseGone:
+    except DatabaseUnavailable:
         raise
     except Exception:
         log.exception("session.left_to_its_lease", session=outcome.claim.row.pk)
         return set()
 
 
-def _cancel(repeats: list[InHand]) -> None:
+def _cancel(repeats: list[RunningRepeat]) -> None:
     """Call the handlers from threads of their own: what a handler does there is not ours to wait for."""
     for repeat in repeats:
         threading.Thread(target=repeat.cancel, name="sessions-cancel", daemon=True).start()

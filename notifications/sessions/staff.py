@@ -12,13 +12,13 @@ from uuid import UUID, uuid5
 
 from django.db import transaction
 
+from config.audit.changes import record_change
+from config.records.form_claims import SentTwice, claim_form
 from config.records.models import ChangeRecord
-from config.records.services.changes import record_change
-from config.records.services.once import SentTwice, claim_form
 from notifications.errors import SessionNotFound
 from notifications.models import RepeatSession
 from notifications.sessions.lifecycle import delete_session, rewrite_records
-from notifications.sessions.operating import repeat_now, revive_sessions, shift_sessions
+from notifications.sessions.operator_actions import repeat_now, revive_sessions, shift_sessions
 from notifications.sessions.presentation import get_session
 
 KIND = "session"

@@ -7,18 +7,18 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
 
+from config.audit.changes import record_change
 from config.common.encryption import encrypt
 from config.common.errors import Invalid
-from config.common.moments import format_moment
+from config.common.times import format_time
 from config.records.models import ChangeRecord
-from config.records.services.changes import record_change
 from notifications.errors import NothingToSign, ThemeInUse, ThemeNotFound, ThemeTaken
 from notifications.models import RepeatSession, Theme
 from notifications.models.session import OWN_THEMES_FROM
-from notifications.sending.addresses import is_webhook_url
 from notifications.sending.secret_rotation import OVERLAP, rotate_secret_of
 from notifications.sending.signing import make_secret
-from notifications.sessions.breaker import reset_breaker
+from notifications.sending.webhook_url import is_webhook_url
+from notifications.sessions.breaker import reset_theme_breaker
 from notifications.sessions.handlers import is_registered
 
 KIND = "theme"
@@ -67,7 +67,7 @@ def update_theme(*, number: int, actor: str, **edits: Any) -> str | None:
         kept = NO_SECRETS if not wanted.url else _kept(secret)
         Theme.objects.filter(pk=number).update(**_columns(wanted), **kept)
         if (wanted.handler, wanted.url) != (before.handler, before.url) and theme.failures:
-            reset_breaker(theme, gettext_noop("somebody else repeats its sessions now"))
+            reset_theme_breaker(theme, gettext_noop("somebody else repeats its sessions now"))
         if wanted != before:
             _tell(number, before, wanted, actor=actor)
     return secret
@@ -81,7 +81,7 @@ def rotate_secret(*, number: int, actor: str) -> str:
             raise NothingToSign(theme=number)
         secret = rotate_secret_of(theme, at=timezone.now())
         assert theme.old_secret_until is not None
-        rotated = {"rotated_at": format_moment(theme.old_secret_until - OVERLAP)}
+        rotated = {"rotated_at": format_time(theme.old_secret_until - OVERLAP)}
         record_change(
             kind=KIND,
             object_id=str(number),
@@ -101,7 +101,7 @@ def delete_theme(*, number: int, actor: str) -> None:
         if number >= OWN_THEMES_FROM or RepeatSession.objects.filter(theme=theme).exists():
             raise ThemeInUse(theme=number)
         before = values_of(theme)
-        reset_breaker(theme, gettext_noop("the theme was deleted"))
+        reset_theme_breaker(theme, gettext_noop("the theme was deleted"))
         Theme.objects.filter(pk=number).delete()
         _tell(number, before, None, actor=actor)
 

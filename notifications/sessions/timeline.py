@@ -9,7 +9,7 @@ LONGEST_TIMELINE = 100
 DETAIL = 300
 
 
-def note(session: RepeatSession, what: SessionStep.What, detail: str = "") -> None:
+def write_step(session: RepeatSession, what: SessionStep.What, detail: str = "") -> None:
     write_steps([SessionStep(session=session, what=what, detail=detail)])
 
 

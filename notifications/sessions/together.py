@@ -15,7 +15,7 @@ MOST_AT_ONCE = 200
 GATHER_SECONDS = 0.0002
 
 
-class Together(Generic[AskedT, AnswerT]):
+class GroupCommit(Generic[AskedT, AnswerT]):
     """What is asked while one round trip is under way makes up the next; who is alone waits for nobody.
 
     One of the threads leads: it does all that waits, in the order of asking, by its own connection. When it is done it

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 from django.conf import settings
 
-from config.common.api import BadJson, decode
 from config.common.ids import new_id
-from notifications.sending.webhook import Answer, ClaimLapsed, ask, open_session
+from config.common.web.json_codec import BadJson, decode_json
+from notifications.sending.webhook import Answer, ClaimLapsed, call_webhook, open_http_session
 from notifications.sessions.operations import Append, Delete, Finish, Operation, Rewrite, Verdict
 
 MOST_CALLS = 100
@@ -90,8 +90,8 @@ class WebhookHandler:
             self._loop, self._call = asyncio.get_running_loop(), asyncio.current_task()
         message_id = f"session-{self._run}-{self._calls}"
         try:
-            async with open_session(settings.WEBHOOK_ALLOWED_NETWORKS) as session:
-                return await ask(
+            async with open_http_session(settings.WEBHOOK_ALLOWED_NETWORKS) as session:
+                return await call_webhook(
                     session,
                     self._url,
                     message_id,
@@ -109,7 +109,7 @@ class WebhookHandler:
 def read_operations(body: bytes) -> list[Operation]:
     """Read `{"operations": […]}`; anything else fails the repeat."""
     try:
-        answer = decode(body)
+        answer = decode_json(body)
     except BadJson as error:
         raise WebhookFailed(f"the answer is not JSON: {error}") from error
     listed = answer.get("operations") if isinstance(answer, dict) else None

@@ -11,9 +11,9 @@ class CoordinationConfig(AppConfig):
         from django.conf import settings
         from django.db.models.signals import post_migrate
 
-        from config.common.work import Work, register_work
-        from config.records.services.changes import keep_changes_from, on_changes
-        from config.records.tracing import Tracing, register_tracing
+        from config.audit.changes import register_change_listener, register_change_need
+        from config.audit.trace import TraceSource, register_trace_source
+        from config.common.background.work import BackgroundWork, register_work
         from notifications.decisions import register_decision
         from processes.coordination import works
         from processes.coordination.keeping import keep_rows
@@ -24,20 +24,20 @@ class CoordinationConfig(AppConfig):
 
         post_migrate.connect(keep_rows, dispatch_uid="coordination.keep_rows")
         register_decision(ALERT, awaits_operator)
-        on_changes(note_changes)
-        keep_changes_from(first_unread_change)
-        register_tracing(Tracing("coordination.view_appevent", trace_events))
-        register_work(Work(name=works.ABSENCES, run_once=look_for_absences, every=10.0))
+        register_change_listener(note_changes)
+        register_change_need(first_unread_change)
+        register_trace_source(TraceSource("coordination.view_appevent", trace_events))
+        register_work(BackgroundWork(name=works.ABSENCES, run_once=look_for_absences, every=10.0))
         if settings.AMQP_URL:  # `run_coordination` does it; what is rung for is found by its next look
-            register_work(Work(name=works.WRITER, run_once=lambda: False, every=10.0))
+            register_work(BackgroundWork(name=works.WRITER, run_once=lambda: False, every=10.0))
         else:
             _run_beside_the_server()
 
 
 def _run_beside_the_server() -> None:
     """Without a broker all roles live in the process of the server, and wake each other."""
-    from config.common.ring import ring
-    from config.common.work import Work, register_work
+    from config.common.background.ring import ring
+    from config.common.background.work import BackgroundWork, register_work
     from processes.coordination import works
     from processes.coordination.bus.memory import bus
     from processes.coordination.coordinator.life import SAYS_SO
@@ -45,6 +45,8 @@ def _run_beside_the_server() -> None:
 
     roles = open_roles(role_names())
     for role in roles:
-        register_work(Work(name=role.queue, run_once=role.run_once, every=1.0))
-    register_work(Work(name=works.ALIVE, run_once=lambda: say_alive(bus, roles), every=SAYS_SO.total_seconds()))
+        register_work(BackgroundWork(name=role.queue, run_once=role.run_once, every=1.0))
+    register_work(
+        BackgroundWork(name=works.ALIVE, run_once=lambda: say_alive(bus, roles), every=SAYS_SO.total_seconds())
+    )
     bus.wake = ring

@@ -18,7 +18,7 @@ from django.utils.translation import gettext_noop
 
 from config.records.models import ChangeRecord
 from notifications.models import Alert
-from notifications.services.alerts import heal, raise_alert
+from notifications.services.alerts import close_alert, raise_alert
 from processes.coordination.entities import ENTITIES, Entity, Key
 from processes.coordination.models import AppEvent, AppEventPayload, WriterEvent, WriterEventPayload
 from processes.coordination.models.writer import COMMITS, ROLLBACKS, TABLES
@@ -75,7 +75,7 @@ def audit() -> list[Finding]:
             detail |= {"rows": [list(key) for key in found.rows[:REMEMBERED]]}
             raise_alert(ALERT, SUBJECT, TITLE_OF_PART if found.left_out else TITLE, detail)
         elif not _is_out_of_sight(found.left_out):
-            heal(ALERT, SUBJECT)
+            close_alert(ALERT, SUBJECT)
     log.info("coordination.audited", findings=len(found.findings), left_out=len(found.left_out))
     return found.findings
 

@@ -5,7 +5,7 @@ from enum import Enum, auto
 
 from django.db import InterfaceError, OperationalError
 
-from config.common.failures import driver_codes
+from config.common.database.failures import driver_codes
 
 _AWAY_CLASSES = ("08", "53", "58")
 """Of PostgreSQL: no connection, no resources (a full disk), errors of its system."""

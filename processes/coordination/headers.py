@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from config.common.moments import format_moment, parse_moment
+from config.common.times import format_time, parse_time
 from processes.coordination.messages import Header
 from processes.coordination.models import AppEvent, WriterEvent
 
@@ -13,7 +13,7 @@ def header_of(event: AppEvent | WriterEvent, *, is_saved: bool = False) -> Heade
     return Header(
         position=event.position,
         type=event.app_event_type_id,
-        date=format_moment(event.date),
+        date=format_time(event.date),
         correlation_id=event.correlation_id,
         payloads=event.payload_count,
         is_undone=event.is_undone,
@@ -27,7 +27,7 @@ def columns_of_headers(headers: Mapping[int, Header]) -> dict[str, list[Any]]:
     return {
         "id": list(headers),
         "position": [header.position for header in told],
-        "date": [parse_moment(header.date) for header in told],
+        "date": [parse_time(header.date) for header in told],
         "correlation_id": [header.correlation_id for header in told],
         "app_event_type_id": [header.type for header in told],
         "payload_count": [header.payloads for header in told],

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import msgspec
 from django.db import DEFAULT_DB_ALIAS, connections, models
 
-from config.common.sql import postgresql_cursor
+from config.common.database.sql import postgresql_cursor
 
 Field: TypeAlias = "models.Field[Any, Any]"
 COLUMN_TYPES = {

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from django.utils import translation
 
-from config.common.wording import fill, text_within
+from config.common.text_templates import nested_text, render_text
 
 LONGEST = 500
 """So long are the columns."""
@@ -25,12 +25,12 @@ _decoder = msgspec.json.Decoder(_Text)
 
 def write(text: str, **detail: Any) -> str:
     """Make a reason of a text of ours; one that is too long for its column is kept as a reader of English has it."""
-    written = msgspec.json.encode(text_within(text, detail)).decode()
+    written = msgspec.json.encode(nested_text(text, detail)).decode()
     return written if len(written) <= LONGEST else in_english(written)[:LONGEST]
 
 
 def read(reason: str) -> Any:
-    """Return a reason as the detail of another text (`config.common.wording`)."""
+    """Return a reason as the detail of another text (`config.common.text_templates`)."""
     try:
         return msgspec.to_builtins(_decoder.decode(reason))
     except msgspec.DecodeError:
@@ -39,7 +39,7 @@ def read(reason: str) -> Any:
 
 def say(reason: str) -> str:
     """Put a reason into the language of whoever reads it."""
-    return fill("%(why)s", {"why": read(reason)})
+    return render_text("%(why)s", {"why": read(reason)})
 
 
 def in_english(reason: str) -> str:

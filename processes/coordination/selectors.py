@@ -11,7 +11,7 @@ from django.db import DatabaseError
 from django.db.models import Case, Count, F, IntegerField, Min, OuterRef, QuerySet, Subquery, Value, When
 from django.db.models.functions import Coalesce
 
-from config.common.sql import among_numbers
+from config.common.database.sql import in_number_array
 from processes.coordination.entities import type_names
 from processes.coordination.errors import EventNotFound
 from processes.coordination.models import AppEvent, WriterEvent, WriterEventPayload, WriterEventReader
@@ -149,7 +149,7 @@ def _shown() -> Coalesce:
 
 def _readers(ids: list[int]) -> dict[int, list[ReaderView]]:
     found: defaultdict[int, list[ReaderView]] = defaultdict(list)
-    for row in WriterEventReader.objects.filter(writer_event__in=among_numbers(ids)).order_by("name"):
+    for row in WriterEventReader.objects.filter(writer_event__in=in_number_array(ids)).order_by("name"):
         view = ReaderView(row.name, row.verdict, row.reason, row.answered_at, row.ended_at)
         found[row.writer_event_id].append(view)
     return found
@@ -157,7 +157,7 @@ def _readers(ids: list[int]) -> dict[int, list[ReaderView]]:
 
 def _count_processed(ids: list[int]) -> dict[int, int]:
     rows = WriterEventPayload.objects.filter(
-        writer_event__in=among_numbers(ids), app_event_payload_status_id=PayloadStatus.PROCESSED.value
+        writer_event__in=in_number_array(ids), app_event_payload_status_id=PayloadStatus.PROCESSED.value
     )
     return dict(rows.order_by().values_list("writer_event").annotate(count=Count("pk")))
 

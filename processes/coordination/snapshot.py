@@ -15,7 +15,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from config.common.sql import among_numbers
+from config.common.database.sql import in_number_array
 from processes.coordination.content import RowChange, Unreadable, fold, read_readable, read_row
 from processes.coordination.entities import SENSOR_LINK, Entity, Key, Values
 from processes.coordination.gateway.reading import writer_rows
@@ -89,7 +89,7 @@ def _ended() -> list[int]:
 
 def _decided(ids: list[int]) -> set[int]:
     rows = WriterEvent.objects.filter(
-        pk__in=among_numbers(ids), app_event_status_id__in=[status.value for status in DECIDED]
+        pk__in=in_number_array(ids), app_event_status_id__in=[status.value for status in DECIDED]
     )
     return set(rows.values_list("pk", flat=True))
 

@@ -12,8 +12,8 @@ from django.db import connections
 from django.db.models import F, Func, JSONField, QuerySet, TextField, Value
 from django.db.models.sql import UpdateQuery
 
-from config.common.moments import format_moment, parse_moment
-from config.common.sql import among_numbers
+from config.common.database.sql import in_number_array
+from config.common.times import format_time, parse_time
 from processes.coordination.transitions import BY_NUMBER, Step
 
 AGAIN = timedelta(seconds=10)
@@ -84,11 +84,11 @@ def note(at: datetime, *numbers: str) -> "_FirstNoted":
 
 
 def times(at: datetime, *numbers: str) -> dict[str, str]:
-    return dict.fromkeys(numbers, format_moment(at))
+    return dict.fromkeys(numbers, format_time(at))
 
 
 def those(rows: QuerySet[Any], ids: Collection[int]) -> QuerySet[Any]:
-    return rows.filter(pk__in=among_numbers(ids, alias=rows.db))
+    return rows.filter(pk__in=in_number_array(ids, alias=rows.db))
 
 
 def each_its_own(values: Mapping[int, Any]) -> "_OfRow":
@@ -108,7 +108,7 @@ def pack_steps(steps: dict[str, str]) -> dict[str, str]:
 
     Still an object, so that a step that a very late message takes all the same is noted beside them.
     """
-    times = {number: (parse_moment(at) - EPOCH) // MILLISECOND for number, at in unpack_steps(steps).items()}
+    times = {number: (parse_time(at) - EPOCH) // MILLISECOND for number, at in unpack_steps(steps).items()}
     first = min(times.values(), default=0)
     return {PACKED: " ".join([str(first), *(f"{number}:{at - first}" for number, at in times.items())])}
 
@@ -119,7 +119,7 @@ def unpack_steps(steps: dict[str, str]) -> dict[str, str]:
         return steps
     first, *packed = steps[PACKED].split()
     found = dict(part.split(":") for part in packed)
-    times = {number: format_moment(EPOCH + (int(first) + int(at)) * MILLISECOND) for number, at in found.items()}
+    times = {number: format_time(EPOCH + (int(first) + int(at)) * MILLISECOND) for number, at in found.items()}
     return {**{number: at for number, at in steps.items() if number != PACKED}, **times}
 
 

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import DatabaseError
 from django.utils import timezone
 
-from config.common.sql import among_numbers
+from config.common.database.sql import in_number_array
 from processes.coordination.models import AppEvent, WriterEvent, WriterEventPayload
 from processes.coordination.models.writer import COMMITS, ROLLBACKS
 from processes.coordination.reader import models as reader
@@ -80,7 +80,7 @@ def _of(event: str, conditions: dict[str, Any]) -> dict[str, Any]:
 def _delete(rows: Any) -> None:
     """Delete rows that nothing refers to, some at a time."""
     while ids := list(rows.order_by("pk").values_list("pk", flat=True)[:BATCH]):
-        found = rows.model.objects.using(rows.db).filter(pk__in=among_numbers(ids, alias=rows.db))
+        found = rows.model.objects.using(rows.db).filter(pk__in=in_number_array(ids, alias=rows.db))
         found._raw_delete(rows.db)
 
 
@@ -100,5 +100,5 @@ def _forget(rows: Any) -> None:
 def _forget_strays(rows: Any) -> None:
     """Delete events that only a reader has: a message that came very late has brought them back."""
     ids = list(rows.exclude(app_event_status_id__in=list(FINAL)).values_list("pk", flat=True)[:BATCH])
-    known = set(AppEvent.objects.filter(pk__in=among_numbers(ids)).values_list("pk", flat=True))
+    known = set(AppEvent.objects.filter(pk__in=in_number_array(ids)).values_list("pk", flat=True))
     _forget(rows.filter(pk__in=set(ids) - known))

@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from notifications.models import Alert
-from notifications.services.alerts import heal, raise_alert
+from notifications.services.alerts import close_alert, raise_alert
 from processes.coordination.coordinator.deciding import REFUSED
 from processes.coordination.coordinator.life import BELIEVED
 from processes.coordination.models import AppEvent, RoleLife, WriterEventReader
@@ -52,7 +52,7 @@ class Absences:
             raise_alert(AWAY, name, TITLE, {"role": name})
         if COORDINATOR not in unheard:  # else nobody knows whether the others are back
             for name in sorted(known.difference(unheard)):
-                heal(AWAY, name)
+                close_alert(AWAY, name)
 
 
 def find_unheard(*, at: datetime) -> set[str]:
@@ -70,9 +70,9 @@ def close_refusals(*, at: datetime) -> None:
     for subject, last_at in unresolved.filter(kind=REFUSED).values_list("subject", "last_at"):
         name = subject.removeprefix(READER_PREFIX)
         if name not in reader_names():
-            heal(REFUSED, subject, gettext_noop("There is no such reader any more."))
+            close_alert(REFUSED, subject, gettext_noop("There is no such reader any more."))
         elif last_at < at - REFUSALS_QUIET and not _has_refused(name):
-            heal(REFUSED, subject, gettext_noop("What it refused is taken back, and nothing was refused since."))
+            close_alert(REFUSED, subject, gettext_noop("What it refused is taken back, and nothing was refused since."))
 
 
 def _has_refused(reader: str) -> bool:

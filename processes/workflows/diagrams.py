@@ -6,7 +6,7 @@ from django.http import HttpResponse
 from django.utils.functional import Promise
 from django.utils.translation import gettext, pgettext_lazy
 
-from processes.workflows.engine.diagram import Marks, Words, draw
+from processes.workflows.engine.diagram import MarkLabels, Marks, draw_diagram
 from processes.workflows.models import WorkflowRevision
 
 POLICY = "sandbox; default-src 'none'"
@@ -30,8 +30,8 @@ def say_state(state: str) -> str:
 def answer_diagram(revision: WorkflowRevision, marks: Marks | None = None) -> HttpResponse | None:
     """Draw a revision, with what is marked on it; None where its file holds no diagram."""
     states = {state: say_state(state) for state in STATES}
-    words = Words(tokens=gettext("Tokens"), incident=gettext("Incident"), done=gettext("Done"), states=states)
-    picture = draw(bytes(revision.source), marks, words)
+    words = MarkLabels(tokens=gettext("Tokens"), incident=gettext("Incident"), done=gettext("Done"), states=states)
+    picture = draw_diagram(bytes(revision.source), marks, words)
     if picture is None:
         return None
     answer = HttpResponse(picture, content_type="image/svg+xml")

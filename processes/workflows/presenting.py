@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from config.common.moments import format_moment
-from processes.workflows.engine import comparing, showing
-from processes.workflows.engine.running import State
+from config.common.times import format_time
+from processes.workflows.engine import difference, state_queries
+from processes.workflows.engine.runner import InstanceState
 from processes.workflows.models import WorkflowIncident, WorkflowInstance, WorkflowVersion, WorkItem
 from processes.workflows.naming import task_id, work_id
 from processes.workflows.selectors import Past, heads_of, open_incidents, pasts_of
@@ -17,7 +17,7 @@ from processes.workflows.services.heads import Head
 from processes.workflows.services.kept_variables import KeptVariables
 from processes.workflows.services.library import library_of
 
-NOTHING: State = {}
+NOTHING: InstanceState = {}
 
 
 def present_instance(head: Head) -> dict[str, Any]:
@@ -49,9 +49,9 @@ def present_version(past: Past) -> dict[str, Any]:
         "parent": version.parent,
         "cause": version.cause,
         "actor": version.actor,
-        "at": format_moment(version.at),
+        "at": format_time(version.at),
         "status": version.status,
-        "variables": _as_kept(showing.variables(state)),
+        "variables": _as_kept(state_queries.get_variables(state)),
         "active": _active(state),
         "definition_revision": version.revision.number,
         "correlation_id": version.correlation_id,
@@ -59,7 +59,7 @@ def present_version(past: Past) -> dict[str, Any]:
 
 
 def present_difference(before: Past, after: Past) -> dict[str, Any]:
-    return {**comparing.compare(before.state or NOTHING, after.state or NOTHING)}
+    return {**difference.compare_states(before.state or NOTHING, after.state or NOTHING)}
 
 
 def present_task(item: WorkItem) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def present_task(item: WorkItem) -> dict[str, Any]:
         "element": item.element,
         "name": item.name,
         "kind": item.kind,
-        "since": format_moment(item.since),
+        "since": format_time(item.since),
         "instance": str(item.instance_id),
         "definition": item.instance.definition_id,
         "record": item.instance.record,
@@ -88,7 +88,7 @@ def present_fetched(task: Fetched) -> dict[str, Any]:
         "record": task.record,
         "variables": _as_kept(task.inputs),
         "worker": item.worker,
-        "locked_until": format_moment(item.due_at),
+        "locked_until": format_time(item.due_at),
         "retries": item.retries,
         "error": item.last_error,
     }
@@ -103,7 +103,7 @@ def _instance(head: Head, incidents: Sequence[WorkflowIncident]) -> dict[str, An
         "record": head.record,
         "status": head.status,
         "version": head.number,
-        "variables": _as_kept(showing.variables(state)),
+        "variables": _as_kept(state_queries.get_variables(state)),
         "active": _active(state),
         "tasks": [
             {
@@ -112,7 +112,7 @@ def _instance(head: Head, incidents: Sequence[WorkflowIncident]) -> dict[str, An
                 "name": task["name"],
                 "kind": task["kind"],
             }
-            for task in showing.tasks(state)
+            for task in state_queries.list_tasks(state)
         ],
         "timers": [
             {
@@ -121,9 +121,9 @@ def _instance(head: Head, incidents: Sequence[WorkflowIncident]) -> dict[str, An
                 "kind": timer["kind"],
                 "due_at": _moment(timer["due"]),
             }
-            for timer in showing.timers(state)
+            for timer in state_queries.list_timers(state)
         ],
-        "items": [{**item, "id": task_id(head.id, item["id"])} for item in showing.items(state)],
+        "items": [{**item, "id": task_id(head.id, item["id"])} for item in state_queries.list_items(state)],
         "incidents": [_incident(incident) for incident in incidents],
     }
 
@@ -133,9 +133,12 @@ def _as_kept(variables: dict[str, Any]) -> dict[str, Any] | msgspec.Raw:
     return msgspec.Raw(msgspec.json.encode(variables)) if isinstance(variables, KeptVariables) else variables
 
 
-def _active(state: State) -> list[dict[str, Any]]:
+def _active(state: InstanceState) -> list[dict[str, Any]]:
     """Show where tokens are. Every definition of a state is known by its revision, whoever it belongs to."""
-    return [{**each, "since": _moment(each["since"])} for each in showing.active(state, library_of(None))]
+    return [
+        {**each, "since": _moment(each["since"])}
+        for each in state_queries.list_active_elements(state, library_of(None))
+    ]
 
 
 def _incident(incident: WorkflowIncident) -> dict[str, Any]:
@@ -144,10 +147,10 @@ def _incident(incident: WorkflowIncident) -> dict[str, Any]:
         "element": incident.element,
         "command": incident.command["command"],
         "reason": incident.reason,
-        "at": format_moment(incident.opened_at),
+        "at": format_time(incident.opened_at),
         "times": incident.times,
     }
 
 
 def _moment(text: str) -> str:
-    return format_moment(datetime.fromisoformat(text))
+    return format_time(datetime.fromisoformat(text))

@@ -9,7 +9,7 @@ from typing import TypeVar
 from django.http import HttpRequest
 from django.utils import timezone
 
-from config.records.admin.pages import recent_changes
+from config.admin_base.pages import recent_changes
 from config.records.models import ChangeRecord
 from notifications.models import Delivery, Endpoint
 from notifications.selectors import Waiting, count_waiting

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from config.records.admin.theme import DropdownFilter, TextFilter
+from config.admin_base.theme import DropdownFilter, TextFilter
 from sensors.heartbeat.hearing import is_deaf
 from sensors.ingest.signals import Code
 from sensors.models import Client, RejectedSignal, Sensor

@@ -9,9 +9,9 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext
 
+from config.admin_base.pages import actor_of, explain
+from config.admin_base.theme import ModelAdmin
 from config.common.errors import ApplicationError
-from config.records.admin.pages import actor_of, explain
-from config.records.admin.theme import ModelAdmin
 from sensors.admin.forms import UploadForm
 from sensors.errors import BadLines
 from sensors.models import Sensor

@@ -5,8 +5,8 @@ from collections.abc import Collection
 
 from django.urls import reverse
 
-from config.common.sql import among_numbers
-from notifications.naming import Named, Names, register_names
+from config.common.database.sql import in_number_array
+from notifications.names import Named, Names, register_names
 from sensors.models import Client
 from sensors.models.registry import SENSOR_ID
 from sensors.services.telling import subject_of
@@ -16,7 +16,7 @@ MOST_FOUND = 50
 
 
 def name_endpoints(endpoint_ids: Collection[int]) -> dict[int, Named]:
-    owners = Client.objects.filter(endpoint__in=among_numbers(endpoint_ids))
+    owners = Client.objects.filter(endpoint__in=in_number_array(endpoint_ids))
     return {
         endpoint_id: Named(name, reverse("admin:sensors_client_change", args=[pk]))
         for endpoint_id, pk, name in owners.values_list("endpoint_id", "pk", "name")

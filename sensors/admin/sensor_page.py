@@ -8,7 +8,7 @@ from typing import TypeVar
 from django.http import HttpRequest
 from django.utils import timezone
 
-from config.records.admin.pages import recent_changes
+from config.admin_base.pages import recent_changes
 from config.records.models import ChangeRecord
 from notifications.models import Delivery, Event
 from notifications.selectors import newest_about

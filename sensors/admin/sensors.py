@@ -11,8 +11,8 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
-from config.records.admin.pages import Question, active_badge, actor_of
-from config.records.admin.theme import ModelAdmin, action, display
+from config.admin_base.pages import Question, active_badge, actor_of
+from config.admin_base.theme import ModelAdmin, action, display
 from sensors.admin.bulk import InfinitePaginator, ask_about_many
 from sensors.admin.filters import ActiveFilter, ConnectionFilter, StateFilter
 from sensors.admin.forms import LinkForm, SensorForm

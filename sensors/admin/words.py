@@ -8,7 +8,7 @@ from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 from django.utils.translation import gettext, pgettext
 
-from config.records.admin.pages import badge
+from config.admin_base.pages import badge
 from notifications.models import Delivery
 from notifications.sending.policy import is_success
 from sensors.selectors import Connection

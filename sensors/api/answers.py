@@ -5,7 +5,7 @@ from datetime import datetime
 
 import msgspec
 
-from config.common.moments import format_moment
+from config.common.times import format_time
 from sensors.heartbeat.hearing import is_deaf
 from sensors.models import Client
 from sensors.selectors import SensorRow, clients_of, connection_of
@@ -68,4 +68,4 @@ def _sensors(rows: Iterable[SensorRow], clients: dict[str, list[int]], deaf: boo
 
 
 def _time(moment: datetime | None) -> str | None:
-    return None if moment is None else format_moment(moment)
+    return None if moment is None else format_time(moment)

@@ -7,13 +7,13 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.common.pages import page
-from config.records.api.changes import ChangeSerializer
-from config.records.authentication import actor_of
-from config.records.frame import ApiView
-from config.records.idempotency import begin_once
-from config.records.schema import IDEMPOTENCY_KEY, PAGE_PARAMETERS
-from notifications.services.pinging import begin_ping, finish_ping
+from config.access.authentication import actor_of
+from config.api.base_view import ApiView
+from config.api.idempotency import begin_once
+from config.api.openapi import IDEMPOTENCY_KEY, PAGE_PARAMETERS
+from config.audit.api.changes import ChangeSerializer
+from config.common.web.pagination import paginate
+from notifications.services.ping import begin_ping, finish_ping
 from sensors.api.answers import ClientAnswer, present_client
 from sensors.api.deliveries import present_attempt
 from sensors.api.history_shapes import AttemptSerializer
@@ -38,7 +38,7 @@ class ClientsView(ApiView):
         operation_id="clients_list", tags=["clients"], parameters=PAGE_PARAMETERS, responses=ClientListSerializer
     )
     def get(self, request: Request) -> Response:
-        found = page(request, Client.objects.select_related("endpoint"), order=["id"])
+        found = paginate(request, Client.objects.select_related("endpoint"), order=["id"])
         return Response({"results": [present_client(client) for client in found.results], "next": found.next})
 
     @extend_schema(

@@ -12,13 +12,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 
+from config.access.scopes import Scope
+from config.api.base_view import ApiView
+from config.api.openapi import PAGE_PARAMETERS
 from config.common.errors import Invalid
-from config.common.fields import PeriodQuery
-from config.common.pages import next_address, read_cursor, read_limit
-from config.records.frame import ApiView
+from config.common.web.pagination import next_page_url, read_cursor, read_limit
+from config.common.web.serializers import PeriodQuery
 from config.records.models import AccessKey
-from config.records.schema import PAGE_PARAMETERS
-from config.records.scopes import Scope
 from sensors.api.history_shapes import (
     CsvRenderer,
     EventListSerializer,
@@ -158,7 +158,7 @@ def _next(request: Request, kind: str, rows: list[Any], limit: int, period: Peri
     """Return the address of the next page; it names the beginning of the period, which may have been ours."""
     if len(rows) <= limit:
         return None
-    address = next_address(request, kind, rows[limit - 1].key)
+    address = next_page_url(request, kind, rows[limit - 1].key)
     if period.start is None:
         return address
     return replace_query_param(address, "from", format_milliseconds(period.start))

@@ -6,8 +6,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
-from config.common.fields import BoundedListField, MomentField
-from config.common.serializers import StrictSerializer
+from config.common.web.serializers import BoundedListField, StrictSerializer, TimestampField
 from sensors.models.registry import LONGEST_TIMEOUT, SENSOR_ID
 from sensors.selectors import Connection
 from sensors.services.rules import LONGEST_ADDRESS, LONGEST_NAME, LONGEST_NOTES, LONGEST_URL, MOST_CLIENTS
@@ -24,13 +23,13 @@ class SensorSerializer(StrictSerializer):
     notes = serializers.CharField(max_length=LONGEST_NOTES, required=False, allow_blank=True)
     active = serializers.BooleanField(required=False)
     heartbeat_timeout = serializers.IntegerField(min_value=1, max_value=LONGEST_TIMEOUT, required=False)
-    muted_until = MomentField(required=False, allow_null=True)
+    muted_until = TimestampField(required=False, allow_null=True)
     clients = BoundedListField(
         child=serializers.IntegerField(min_value=1, max_value=2**63 - 1), max_length=MOST_CLIENTS, required=False
     )
     state = serializers.ChoiceField([0, 1], read_only=True, allow_null=True)
-    state_changed_at = MomentField(read_only=True, allow_null=True)
-    last_seen_at = MomentField(read_only=True, allow_null=True)
+    state_changed_at = TimestampField(read_only=True, allow_null=True)
+    last_seen_at = TimestampField(read_only=True, allow_null=True)
     connection = serializers.ChoiceField(Connection.choices, read_only=True)
 
 
@@ -54,7 +53,7 @@ class ClientSerializer(StrictSerializer):
     url = serializers.CharField(max_length=LONGEST_URL)
     active = serializers.BooleanField(required=False)
     paused = serializers.BooleanField(required=False)
-    muted_until = MomentField(required=False, allow_null=True)
+    muted_until = TimestampField(required=False, allow_null=True)
 
 
 class NewClientSerializer(ClientSerializer):

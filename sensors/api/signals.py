@@ -8,9 +8,9 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from config.access.scopes import Scope
+from config.api.base_view import ApiView
 from config.common.correlation import correlation_id
-from config.records.frame import ApiView
-from config.records.scopes import Scope
 from sensors.heartbeat.clock import clock
 from sensors.ingest.accept import accept_signals
 from sensors.ingest.signals import Origin, milliseconds

@@ -16,7 +16,7 @@ import structlog
 from django.db import connection, transaction
 from django.utils import timezone
 
-from config.common import sql
+from config.common.database import sql
 from sensors.ingest.signals import milliseconds
 from sensors.models import SteadyClock
 
@@ -152,7 +152,7 @@ class Clock:
 def _ask_database() -> tuple[datetime, int]:
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
-            cursor.execute(sql.load("sensors", "read_clock.postgresql"))
+            cursor.execute(sql.load_sql("sensors", "read_clock.postgresql"))
             answered, ahead_ms = cursor.fetchone()
             return answered, ahead_ms
     ahead = SteadyClock.objects.filter(pk=1).values_list("ahead_ms", flat=True).first()

@@ -8,8 +8,8 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from notifications.models import Alert, Event
-from notifications.services.alerts import heal, raise_alert
-from notifications.services.events import Fact, record_events
+from notifications.services.alerts import close_alert, raise_alert
+from notifications.services.events import NewEvent, record_events
 from sensors.services.telling import ConnectionLost, subject_of
 
 LOSSES_AN_HOUR = 6
@@ -31,7 +31,7 @@ def tell_flapping(lost: Sequence[ConnectionLost], *, now: datetime) -> None:
         (subject, losses) for subject, (losses, told) in sorted(counted.items()) if _is_wild(losses) and not told
     ]
     record_events(
-        Fact(FLAPPING, subject, now, {"sensor_id": _id(subject), "losses": losses}) for subject, losses in flapping
+        NewEvent(FLAPPING, subject, now, {"sensor_id": _id(subject), "losses": losses}) for subject, losses in flapping
     )
     for subject, losses in flapping:
         title = gettext_noop("Sensor %(sensor_id)s loses its connection again and again")
@@ -51,7 +51,7 @@ def calm_once() -> bool:
     counted = _count(subjects, now=now)
     calm = [subject for subject in sorted(subjects) if not _is_wild(counted.get(subject, (0, False))[0])]
     for subject in calm:
-        heal(FLAPPING, subject, gettext_noop("no more than six losses within the last hour"))
+        close_alert(FLAPPING, subject, gettext_noop("no more than six losses within the last hour"))
     return len(calm) == BATCH
 
 

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from django.db import connection, transaction
 from django.utils import timezone
 
-from config.common import sql
+from config.common.database import sql
 from sensors.heartbeat.clock import TOLERANCE, clock
 from sensors.heartbeat.deadline import loss_deadline
 from sensors.heartbeat.flapping import tell_flapping
@@ -89,4 +89,4 @@ def _write(states: list[SensorState]) -> None:
     time = connection.ops.adapt_datetimefield_value
     rows = [(time(state.lost_at), time(state.check_at), state.sensor_id) for state in states]
     with connection.cursor() as cursor:
-        cursor.executemany(sql.load("sensors", "write_heartbeat"), rows)
+        cursor.executemany(sql.load_sql("sensors", "write_heartbeat"), rows)

@@ -4,8 +4,8 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from config.common.ring import ring
-from config.common.sql import among
+from config.common.background.ring import ring
+from config.common.database.sql import in_array
 from sensors.ingest.signals import milliseconds
 from sensors.models import SensorClient
 from sensors.services.holding import hold_sensors
@@ -34,7 +34,7 @@ def tell_unmuted_once() -> bool:
         ]
         tell_unmuted(lost, now=now)
         settled = {each.id for each in held} - {each.sensor_id for each in lost}
-        idle = due.filter(sensor__in=among(settled))
+        idle = due.filter(sensor__in=in_array(settled))
         write_untold([(True, None, pk) for pk in idle.values_list("pk", flat=True)])
     return len(links) == BATCH
 

@@ -18,7 +18,7 @@ from django.db import DatabaseError, InterfaceError, connections
 from pika.adapters.blocking_connection import BlockingChannel, BlockingConnection
 from pika.exceptions import AMQPError
 
-from config.common.failures import is_database_away
+from config.common.database.failures import is_database_away
 from config.engines.amqp import connect
 from config.engines.amqp_messages import AmqpMessage, read_message
 from notifications.services.poison import handle_redelivered

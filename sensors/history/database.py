@@ -10,8 +10,8 @@ from django.db.models import BigIntegerField, Func, Model, Q, QuerySet
 from django.db.models.functions import Collate
 from django.utils import timezone
 
-from config.common import sql
-from config.common.sql import among
+from config.common.database import sql
+from config.common.database.sql import in_array
 from sensors.history.errors import HistoryAway, HistoryRefused
 from sensors.history.values import KINDS, STATE_CHANGED, EventKey, PastEvent, Period, SignalKey
 from sensors.history.windows import read_newest
@@ -109,7 +109,7 @@ def insert_signals(signals: Sequence[Signal]) -> None:
         names = ("sensor_id", "at", "id", "data", "received_at")
         columns = [[getattr(signal, name) for signal in signals] for name in names]
         with psycopg.Cursor(connection.connection) as cursor:
-            cursor.execute(sql.load("sensors", "keep_signals.postgresql"), columns)
+            cursor.execute(sql.load_sql("sensors", "keep_signals.postgresql"), columns)
         return
     StoredSignal.objects.bulk_create([_signal_row(signal) for signal in signals], ignore_conflicts=True, batch_size=500)
 
@@ -135,7 +135,7 @@ _SIGNAL_COLUMNS = ("sensor_id", "at", "signal_id", "data", "received_at")
 
 
 def _of(rows: QuerySet[ModelT], sensors: Sequence[str]) -> QuerySet[ModelT]:
-    return rows.filter(sensor_id=sensors[0]) if len(sensors) == 1 else rows.filter(sensor_id__in=among(sensors))
+    return rows.filter(sensor_id=sensors[0]) if len(sensors) == 1 else rows.filter(sensor_id__in=in_array(sensors))
 
 
 def _page_of_signals(rows: QuerySet[StoredSignal], before: SignalKey | None, count: int) -> list[Signal]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
-from config.common.moments import parse_moment
+from config.common.times import parse_time
 from sensors.history.reading import iterate_events, read_events
 from sensors.history.values import (
     CONNECTION_LOST,
@@ -66,7 +66,7 @@ def _gaps(events: Sequence[PastEvent], end: int) -> list[tuple[int, int]]:
     for event in events:
         if event.type not in ENDINGS:
             continue
-        lost_at = milliseconds(parse_moment(event.payload["lost_at"]))
+        lost_at = milliseconds(parse_time(event.payload["lost_at"]))
         if event.type == LOSS_WITHDRAWN:
             losses.pop(lost_at, None)
         else:

@@ -19,7 +19,7 @@ from django.utils.translation import gettext_noop
 from pika.adapters.blocking_connection import BlockingChannel
 from prometheus_client import Counter
 
-from notifications.services.alerts import heal, raise_alert
+from notifications.services.alerts import close_alert, raise_alert
 from sensors.history.queue import pack_bodies
 from sensors.models import HistorySpool
 
@@ -66,8 +66,8 @@ def move_overflow(channel: BlockingChannel, queue: str) -> bool:
 def close_backlog() -> None:
     """Say that nothing waits any more, once the spool is empty."""
     if not HistorySpool.objects.exists():
-        heal(BACKLOG, SUBJECT)
-        heal(LARGE, SUBJECT)
+        close_alert(BACKLOG, SUBJECT)
+        close_alert(LARGE, SUBJECT)
 
 
 def _fetch(channel: BlockingChannel, queue: str, most: int) -> tuple[list[bytes], int]:

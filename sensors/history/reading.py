@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 from django.db.models import Q
 
-from config.common.sql import among
+from config.common.database.sql import in_array
 from notifications.models import Event
 from notifications.selectors import read_progress
 from notifications.sending.outcomes import ATTEMPTED
@@ -115,7 +115,7 @@ def _read_waiting(
     subjects = [subject_of(sensor_id) for sensor_id in sensors]
     ahead = Q(position__gt=progress.position) | Q(position__isnull=True)
     rows = Event.objects.filter(ahead, within(period), type__in=types)
-    rows = rows.filter(subject=subjects[0]) if len(subjects) == 1 else rows.filter(subject__in=among(subjects))
+    rows = rows.filter(subject=subjects[0]) if len(subjects) == 1 else rows.filter(subject__in=in_array(subjects))
     return [past_event(row) for row in behind(rows, before).order_by("-at", "-id")[:limit]]
 
 

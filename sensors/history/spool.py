@@ -6,7 +6,7 @@ from datetime import timedelta
 from django.conf import settings
 from django.db.models.functions import Now
 
-from config.common.leases import claim
+from config.common.database.leases import claim
 from sensors.history.errors import HistoryAway
 from sensors.history.overflow import close_backlog
 from sensors.history.queue import BadBatch, decode_batch, unpack_bodies, unreadable_batch

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from config.common.moments import format_moment
+from config.common.times import format_time
 from notifications.models import Event
 from notifications.sending.outcomes import ATTEMPTED
 from sensors.ingest.signals import Signal, milliseconds, moment
@@ -108,7 +108,7 @@ def _format_second(second: int) -> str:
 
 @lru_cache(maxsize=4096)
 def _format_minute(minute: int) -> str:
-    return format_moment(moment(minute * 60_000))[:-7]
+    return format_time(moment(minute * 60_000))[:-7]
 
 
 def signal_key(signal: Signal) -> SignalKey:

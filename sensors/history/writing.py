@@ -8,7 +8,7 @@ from django.db import DatabaseError
 from django.utils import timezone
 from prometheus_client import Counter
 
-from config.common.batches import write_in_halves
+from config.common.database.batches import write_or_bisect
 from config.common.text import clean_text
 from sensors.history.errors import HistoryAway, HistoryRefused
 from sensors.history.store import HistoryStore
@@ -44,7 +44,7 @@ def _add_or_halve(store: HistoryStore, signals: Sequence[Signal], refused: list[
     def set_aside(signal: Signal, error: Exception, is_last: bool) -> None:
         _set_aside(signal, error, refused)
 
-    for _ in write_in_halves(signals, write, set_aside, is_of_item=lambda error: isinstance(error, HistoryRefused)):
+    for _ in write_or_bisect(signals, write, set_aside, is_of_item=lambda error: isinstance(error, HistoryRefused)):
         pass
 
 

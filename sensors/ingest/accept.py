@@ -5,8 +5,8 @@ from typing import TypedDict
 
 from django.utils import timezone
 
-from config.common.api import BadJson
 from config.common.errors import Invalid
+from config.common.web.json_codec import BadJson
 from config.engines.publisher import NotPublished
 from sensors.history.keeping import keep_in_transaction
 from sensors.ingest.apply import Applied, apply_signals, refuse_unregistered

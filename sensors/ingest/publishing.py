@@ -9,7 +9,7 @@ import pika.exceptions
 from pika.spec import BasicProperties
 
 from config.common.correlation import correlation_id
-from config.common.moments import format_moment
+from config.common.times import format_time
 from config.engines.publisher import ChannelClosed, NotPublished, NotRouted, Publisher
 from sensors.ingest.signals import Signal, moment
 from sensors.ingest.topology import EXCHANGE, declare_now, probe_properties
@@ -24,7 +24,7 @@ def publish_signals(signals: list[Signal]) -> None:
     """Publish a list of signals as one durable message; raise `NotPublished` when that takes more than two seconds."""
     body = msgspec.json.encode(
         [
-            {"sensor_id": each.sensor_id, "data": each.data, "at": format_moment(moment(each.at)), "id": each.id}
+            {"sensor_id": each.sensor_id, "data": each.data, "at": format_time(moment(each.at)), "id": each.id}
             for each in signals
         ]
     )

@@ -6,7 +6,7 @@ Ids that nobody has registered cost their sender nothing, so a minute has a row 
 from collections.abc import Iterable
 from datetime import datetime
 
-from config.common.sql import run_for_rows
+from config.common.database.sql import bulk_execute
 from config.common.text import clean_text
 from sensors.ingest.signals import Rejection
 
@@ -30,4 +30,4 @@ def record_rejections(rejections: Iterable[Rejection], *, now: datetime) -> None
         (code, sensor_id, minute, count, clean_text(last.message, 300), clean_text(last.raw, 1024), now, MOST_SENSORS)
         for (code, sensor_id), (count, last) in sorted(folded.items())
     ]
-    run_for_rows("sensors", "record_rejections", rows)
+    bulk_execute("sensors", "record_rejections", rows)

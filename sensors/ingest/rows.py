@@ -6,8 +6,8 @@ from typing import Any
 
 from django.db import connection
 
-from config.common import sql
-from config.common.sql import among
+from config.common.database import sql
+from config.common.database.sql import in_array
 from sensors.ingest.fold import State
 from sensors.ingest.memory import Memory
 from sensors.ingest.signals import Signal, milliseconds, moment
@@ -31,7 +31,9 @@ def recall_pages(states: dict[str, State], signals: Iterable[Signal]) -> None:
         if (state := states.get(each.sensor_id)) and not state.is_behind(each) and state.memory.page
     }
     if late:
-        for sensor_id, page in SignalPage.objects.filter(sensor_id__in=among(late)).values_list("sensor_id", "digests"):
+        for sensor_id, page in SignalPage.objects.filter(sensor_id__in=in_array(late)).values_list(
+            "sensor_id", "digests"
+        ):
             states[sensor_id].memory.recall(bytes(page))
 
 
@@ -42,7 +44,7 @@ def write_states(states: Sequence[State]) -> None:
     _write_full_pages(states)
     if connection.vendor == "postgresql":
         with sql.postgresql_cursor() as cursor:
-            cursor.execute(sql.load("sensors", "write_states.postgresql"), _columns(states))
+            cursor.execute(sql.load_sql("sensors", "write_states.postgresql"), _columns(states))
             assert cursor.rowcount == len(states), "a locked row was not where it was read"
         return
     SensorState.objects.bulk_update([_as_row(state) for state in states], [*WRITTEN, *MEMORY], batch_size=500)
@@ -69,7 +71,7 @@ def _columns(states: Sequence[State]) -> list[Any]:
 
 def _write_full_pages(states: Sequence[State]) -> None:
     full = [state for state in states if state.memory.is_page_full]
-    sql.run_for_rows("sensors", "write_pages", [(state.sensor_id, *state.memory.turn_page()) for state in full])
+    sql.bulk_execute("sensors", "write_pages", [(state.sensor_id, *state.memory.turn_page()) for state in full])
 
 
 WRITTEN = ("value", "changed_at", "last_at", "last_id", "seen_at", "lost_at", "check_at", "heard_at")
@@ -83,10 +85,10 @@ def _lock_postgresql(sensor_ids: list[str]) -> tuple[dict[str, State], set[str]]
     while it waited would still be the old one, and signals would reach a sensor that has just been deactivated.
     """
     with sql.postgresql_cursor() as cursor:
-        cursor.execute(sql.load("sensors", "lock_states.postgresql"), [sensor_ids])
+        cursor.execute(sql.load_sql("sensors", "lock_states.postgresql"), [sensor_ids])
         states = {row[0]: _make_state(*row) for row in cursor.fetchall()}
         quiet = [each.sensor_id for each in states.values() if each.lost_at is not None or each.seen_at is None]
-        cursor.execute(sql.load("sensors", "read_registry.postgresql"), [list(states), quiet])
+        cursor.execute(sql.load_sql("sensors", "read_registry.postgresql"), [list(states), quiet])
         inactive = set()
         for sensor_id, active, timeout in cursor.fetchall():
             states[sensor_id].timeout = timeout

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from notifications.models import Alert
-from notifications.services.alerts import heal, raise_alert
+from notifications.services.alerts import close_alert, raise_alert
 from sensors.models import RejectedSignal
 
 STORM = "signals.rejected"
@@ -30,7 +30,7 @@ def watch_rejected_once() -> bool:
         title = gettext_noop("More than %(limit)s signals a minute are refused")
         raise_alert(STORM, SUBJECT, title, {"limit": A_MINUTE, "refused": refused, "reason": _reason()})
     elif refused <= A_MINUTE and alert is not None and alert.last_at < now - CALM:
-        heal(STORM, SUBJECT, gettext_noop("ten minutes without a storm"))
+        close_alert(STORM, SUBJECT, gettext_noop("ten minutes without a storm"))
     return False
 
 

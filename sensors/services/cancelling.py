@@ -9,8 +9,8 @@ from collections.abc import Collection
 from django.db.models import Q
 from django.utils.translation import gettext_noop
 
-from config.common.sql import among, among_numbers
-from notifications.services.deliveries import cancel, lock_pending
+from config.common.database.sql import in_array, in_number_array
+from notifications.services.deliveries import cancel_deliveries, lock_pending_deliveries
 from sensors.services.telling import CLIENT_INACTIVE, subject_of
 
 UNLINKED = gettext_noop("unlinked")
@@ -18,20 +18,22 @@ SENSOR_INACTIVE = gettext_noop("the sensor is inactive")
 
 
 def cancel_of_client(endpoint_id: int) -> None:
-    cancel([pk for pk, _, _ in lock_pending(Q(endpoint=endpoint_id))], CLIENT_INACTIVE)
+    cancel_deliveries([pk for pk, _, _ in lock_pending_deliveries(Q(endpoint=endpoint_id))], CLIENT_INACTIVE)
 
 
 def cancel_of_sensors(sensor_ids: Collection[str]) -> None:
     if sensor_ids:
         subjects = [subject_of(sensor_id) for sensor_id in sensor_ids]
-        cancel([pk for pk, _, _ in lock_pending(Q(subject__in=among(subjects)))], SENSOR_INACTIVE)
+        cancel_deliveries(
+            [pk for pk, _, _ in lock_pending_deliveries(Q(subject__in=in_array(subjects)))], SENSOR_INACTIVE
+        )
 
 
 def cancel_of_links(links: Collection[tuple[str, int]]) -> None:
     """Cancel what is pending of each sensor for each endpoint."""
     wanted = {(endpoint_id, subject_of(sensor_id)) for sensor_id, endpoint_id in links}
-    subjects = among({subject for _, subject in wanted})
-    found = lock_pending(
-        Q(subject__in=subjects, endpoint__in=among_numbers({endpoint_id for endpoint_id, _ in wanted}))
+    subjects = in_array({subject for _, subject in wanted})
+    found = lock_pending_deliveries(
+        Q(subject__in=subjects, endpoint__in=in_number_array({endpoint_id for endpoint_id, _ in wanted}))
     )
-    cancel([pk for pk, endpoint_id, subject in found if (endpoint_id, subject) in wanted], UNLINKED)
+    cancel_deliveries([pk for pk, endpoint_id, subject in found if (endpoint_id, subject) in wanted], UNLINKED)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
 
-from config.common.sql import among, among_numbers
+from config.common.database.sql import in_array, in_number_array
 from sensors.models import Client, Sensor, SensorState
 from sensors.selectors import clients_of
 from sensors.services.values import SensorValues
@@ -43,7 +43,7 @@ def read_values(sensor_ids: Collection[str]) -> dict[str, SensorValues]:
     """Read what the registry says of sensors, without a lock."""
     links = clients_of(sensor_ids)
     columns = ("id", "address", "notes", "active", "heartbeat_timeout", "muted_until")
-    rows = Sensor.objects.filter(pk__in=among(sensor_ids)).values_list(*columns)
+    rows = Sensor.objects.filter(pk__in=in_array(sensor_ids)).values_list(*columns)
     return {
         pk: SensorValues(address, notes, active, timeout, muted_until, links.get(pk, []))
         for pk, address, notes, active, timeout, muted_until in rows
@@ -53,9 +53,9 @@ def read_values(sensor_ids: Collection[str]) -> dict[str, SensorValues]:
 def missing_clients(client_ids: Collection[int]) -> set[int]:
     """Return those of the ids that no client has."""
     wanted = {pk for pk in client_ids if 0 < pk < 2**63}
-    return set(client_ids) - set(Client.objects.filter(pk__in=among_numbers(wanted)).values_list("pk", flat=True))
+    return set(client_ids) - set(Client.objects.filter(pk__in=in_number_array(wanted)).values_list("pk", flat=True))
 
 
 def _lock(sensor_ids: Collection[str]) -> "QuerySet[SensorState, tuple[str, Time, Time, Time]]":
-    locked = SensorState.objects.select_for_update(no_key=True).filter(pk__in=among(sensor_ids)).order_by("pk")
+    locked = SensorState.objects.select_for_update(no_key=True).filter(pk__in=in_array(sensor_ids)).order_by("pk")
     return locked.values_list("sensor_id", "seen_at", Coalesce("heard_at", "seen_at"), "lost_at")

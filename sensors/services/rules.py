@@ -5,9 +5,9 @@ from heapq import nsmallest
 
 from django.utils.translation import gettext
 
-from config.common.fields import FAULTS_NAMED
 from config.common.text import is_storable
-from notifications.sending import addresses
+from config.common.web.serializers import FAULTS_NAMED
+from notifications.sending import webhook_url
 from sensors.models.registry import LONGEST_TIMEOUT, SENSOR_ID
 from sensors.services.values import ClientValues, SensorValues
 
@@ -16,7 +16,7 @@ LONGEST_NOTES = 5000
 LONGEST_NAME = 200
 MOST_CLIENTS = 10_000
 """Clients of one sensor, as one call names them."""
-LONGEST_URL = addresses.LONGEST_URL
+LONGEST_URL = webhook_url.LONGEST_URL
 RESERVED_IDS = frozenset({"import", "export"})
 """Addresses of the API beside `/sensors/{id}/`."""
 
@@ -55,6 +55,6 @@ def client_faults(values: ClientValues) -> Faults:
     faults: Faults = {}
     if not 1 <= len(values.name) <= LONGEST_NAME or not is_storable(values.name):
         faults["name"] = [gettext("Must have 1 to 200 characters.")]
-    if not addresses.is_webhook_url(values.url):
+    if not webhook_url.is_webhook_url(values.url):
         faults["url"] = [gettext("Must be http or https with a host, without a user name, at most 500 characters.")]
     return faults

@@ -6,9 +6,9 @@ from typing import Unpack
 
 from django.db import IntegrityError, transaction
 
+from config.audit.changes import NotRevertible, Tracked, Values, track
 from config.common.errors import Invalid
-from config.common.moments import cut_to_milliseconds, parse_moment
-from config.records.services.changes import NotRevertible, Tracked, Values, track
+from config.common.times import parse_time, truncate_to_milliseconds
 from sensors.errors import SensorExists, SensorNotFound
 from sensors.services.holding import HeldSensor, hold_sensors, missing_clients
 from sensors.services.rules import id_faults, missing_clients_fault, sensor_faults
@@ -67,7 +67,7 @@ def _tidy(values: SensorValues) -> SensorValues:
         values,
         address=values.address.strip(),
         notes=values.notes.strip(),
-        muted_until=values.muted_until and cut_to_milliseconds(values.muted_until),
+        muted_until=values.muted_until and truncate_to_milliseconds(values.muted_until),
         clients=sorted(set(values.clients)),
     )
 
@@ -99,7 +99,7 @@ def _read(values: Values) -> SensorValues:
     """Make values of what the log keeps."""
     muted_until = values["muted_until"]
     known = {name: values[name] for name in FIELDS}
-    return SensorValues(**known | {"muted_until": muted_until and parse_moment(muted_until)})
+    return SensorValues(**known | {"muted_until": muted_until and parse_time(muted_until)})
 
 
 track(Tracked(kind=KIND, fields=FIELDS, find=_find, restore=_restore))

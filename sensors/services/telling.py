@@ -12,11 +12,11 @@ from typing import Any, TypeAlias
 from django.utils.translation import gettext_noop
 
 from config.common.correlation import new_correlation_id
-from config.common.moments import format_moment
-from config.common.sql import among, among_numbers, run_for_rows
+from config.common.database.sql import bulk_execute, in_array, in_number_array
+from config.common.times import format_time
 from notifications.models import Delivery
-from notifications.services.deliveries import Owed, owe
-from notifications.services.events import Fact, record_events
+from notifications.services.deliveries import NewDelivery, enqueue_deliveries
+from notifications.services.events import NewEvent, record_events
 from sensors.ingest.fold import ConnectionRestored, Happening, LossWithdrawn, StateChanged
 from sensors.ingest.signals import moment
 from sensors.models import Client, Sensor, SensorClient
@@ -79,7 +79,7 @@ def tell(happened: Sequence[AnyHappening], *, now: datetime) -> None:
     told = [_word(each) for each in happened]
     listeners = _listeners(happened, now)
     record_events(_fact(each, sensors[each.happening.sensor_id], now) for each in told)
-    owe(list(_messages(told, sensors, listeners, now)))
+    enqueue_deliveries(list(_messages(told, sensors, listeners, now)))
     _record_untold(happened, sensors, listeners, now)
 
 
@@ -97,14 +97,14 @@ def tell_unmuted(lost: Sequence[ConnectionLost], *, now: datetime) -> None:
         sensor_id: [each for each in found if not _mute_end(sensors[sensor_id], each, now)]
         for sensor_id, found in due.items()
     }
-    owe(list(_messages([_word(each) for each in lost], sensors, open_to, now)))
+    enqueue_deliveries(list(_messages([_word(each) for each in lost], sensors, open_to, now)))
     _record_untold(lost, sensors, due, now)
 
 
 def _listeners(happened: Sequence[AnyHappening], now: datetime) -> dict[str, list[Listener]]:
     """Return the clients of each sensor; what one that is off would be told waits for it, as cancelled."""
     sensor_ids = {each.sensor_id for each in happened}
-    links = SensorClient.objects.filter(sensor_id__in=among(sensor_ids))
+    links = SensorClient.objects.filter(sensor_id__in=in_array(sensor_ids))
     if any(isinstance(each, ConnectionLost) for each in happened):
         # Whoever lifts a mute at this moment must find the loss that it withholds.
         muted = Client.objects.filter(pk__in=links.values("client"), muted_until__gt=now)
@@ -146,9 +146,9 @@ def _record_untold(
 def write_untold(rows: Sequence[tuple[bool, datetime | None, int]]) -> None:
     """Write of links whether a loss is untold and when to tell it; locked in order of id, as everyone does."""
     if rows:
-        links = SensorClient.objects.filter(pk__in=among_numbers([pk for _, _, pk in rows]))
+        links = SensorClient.objects.filter(pk__in=in_number_array([pk for _, _, pk in rows]))
         list(links.select_for_update(no_key=True).order_by("pk").values_list("pk"))
-        run_for_rows("sensors", "write_untold", rows)
+        bulk_execute("sensors", "write_untold", rows)
 
 
 def _mute_end(sensor: Sensor, listener: Listener, now: datetime) -> datetime | None:
@@ -186,23 +186,23 @@ def _words(happening: AnyHappening) -> dict[str, Any]:
 
 
 def _text(at: int) -> str:
-    return format_moment(moment(at))
+    return format_time(moment(at))
 
 
-def _fact(told: Told, sensor: Sensor, now: datetime) -> Fact:
+def _fact(told: Told, sensor: Sensor, now: datetime) -> NewEvent:
     payload = {"sensor_id": sensor.id, "address": sensor.address, **told.words}
     if isinstance(told.happening, StateChanged):
         payload["signal_id"] = told.happening.signal_id
     if isinstance(told.happening, ConnectionLost) and sensor.is_muted(now):
         payload["muted"] = True
-    return Fact(
+    return NewEvent(
         type=told.type, subject=subject_of(sensor.id), at=told.at, payload=payload, correlation_id=told.correlation_id
     )
 
 
 def _messages(
     told: Sequence[Told], sensors: dict[str, Sensor], listeners: dict[str, list[Listener]], now: datetime
-) -> Iterable[Owed]:
+) -> Iterable[NewDelivery]:
     """Make the messages of each client; many losses or restores of one client at once become lists."""
     folded: dict[tuple[int, str], list[Told]] = defaultdict(list)
     for each in told:
@@ -219,7 +219,7 @@ def _messages(
         yield from _fold(group, sensors, endpoint_id, now)
 
 
-def _fold(group: list[Told], sensors: dict[str, Sensor], endpoint_id: int, now: datetime) -> Iterable[Owed]:
+def _fold(group: list[Told], sensors: dict[str, Sensor], endpoint_id: int, now: datetime) -> Iterable[NewDelivery]:
     if len(group) < FOLD_FROM:
         yield from (_single(each, sensors[each.happening.sensor_id], endpoint_id) for each in group)
         return
@@ -240,10 +240,10 @@ def _kept_from(happening: AnyHappening, sensor: Sensor, listener: Listener, now:
             return LOSS_UNTOLD if listener.is_loss_untold else ""
 
 
-def _single(told: Told, sensor: Sensor, endpoint_id: int, withheld: str = "", for_good: bool = False) -> Owed:
+def _single(told: Told, sensor: Sensor, endpoint_id: int, withheld: str = "", for_good: bool = False) -> NewDelivery:
     named = {"sensor_id": sensor.id, "address": sensor.address}
-    body = {"version": 1, "type": told.type, **named, **told.words, "at": format_moment(told.at)}
-    return Owed(
+    body = {"version": 1, "type": told.type, **named, **told.words, "at": format_time(told.at)}
+    return NewDelivery(
         endpoint_id,
         told.type,
         told.family,
@@ -255,13 +255,13 @@ def _single(told: Told, sensor: Sensor, endpoint_id: int, withheld: str = "", fo
     )
 
 
-def _list(group: list[Told], sensors: dict[str, Sensor], endpoint_id: int, now: datetime) -> Owed:
+def _list(group: list[Told], sensors: dict[str, Sensor], endpoint_id: int, now: datetime) -> NewDelivery:
     kind = {"sensor.connection_lost": "sensor.connections_lost"}.get(group[0].type, "sensor.connections_restored")
     entries = [
         {"sensor_id": sensor.id, "address": sensor.address, **each.words}
         for each in group
         for sensor in [sensors[each.happening.sensor_id]]
     ]
-    body = {"version": 1, "type": kind, "at": format_moment(now), "sensors": entries}
+    body = {"version": 1, "type": kind, "at": format_time(now), "sensors": entries}
     listed = tuple(dict.fromkeys(subject_of(each.happening.sensor_id) for each in group))
-    return Owed(endpoint_id, kind, Delivery.Family.LIST, "", body, group[0].correlation_id, listed=listed)
+    return NewDelivery(endpoint_id, kind, Delivery.Family.LIST, "", body, group[0].correlation_id, listed=listed)

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from config.common.partitions import drop_days_before, ensure_partitions
+from config.common.database.partitions import drop_days_before, ensure_partitions
 from sensors.models import RejectedSignal
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from django.utils import timezone
 
-from config.common.sql import among, among_numbers, run_for_rows
-from config.records.services.changes import snapshot
-from notifications.services.registry import RegistryChange, tell_registry_changes
+from config.audit.changes import snapshot
+from config.common.database.sql import bulk_execute, in_array, in_number_array
+from notifications.services.registry_changes import RegistryChange, record_registry_changes
 from sensors.heartbeat.clock import clock
 from sensors.heartbeat.unmuted import look_again
 from sensors.models import Client, SensorClient
@@ -61,7 +61,7 @@ def _write(changes: Sequence[SensorChange], *, actor: str, now: datetime) -> Non
     _set_deadlines(changes)
     _end_mutes(changes)
     cancel_of_sensors([change.id for change in changes if change.is_deactivation])
-    tell_registry_changes([_told(change) for change in changes], actor=actor, now=now)
+    record_registry_changes([_told(change) for change in changes], actor=actor, now=now)
 
 
 def _row(values: SensorValues) -> list[Any]:
@@ -69,12 +69,12 @@ def _row(values: SensorValues) -> list[Any]:
 
 
 def _insert(changes: Sequence[SensorChange]) -> None:
-    run_for_rows("sensors", "insert_sensors", [(change.id, *_row(change.after)) for change in changes])
-    run_for_rows("sensors", "insert_states", [(change.id,) for change in changes])
+    bulk_execute("sensors", "insert_sensors", [(change.id, *_row(change.after)) for change in changes])
+    bulk_execute("sensors", "insert_states", [(change.id,) for change in changes])
 
 
 def _update(changes: Sequence[SensorChange]) -> None:
-    run_for_rows("sensors", "update_sensors", [(*_row(change.after), change.id) for change in changes])
+    bulk_execute("sensors", "update_sensors", [(*_row(change.after), change.id) for change in changes])
 
 
 def _link(changes: Sequence[SensorChange]) -> None:
@@ -86,15 +86,15 @@ def _link(changes: Sequence[SensorChange]) -> None:
         is_lost = change.held is not None and change.held.lost_at is not None
         new += ((change.id, client_id, is_lost) for client_id in sorted(after - before))
         gone += ((change.id, client_id) for client_id in before - after)
-    run_for_rows("sensors", "insert_links", new)
+    bulk_execute("sensors", "insert_links", new)
     if gone:
         _unlink(gone)
 
 
 def _unlink(links: Sequence[tuple[str, int]]) -> None:
-    run_for_rows("sensors", "delete_links", links)
+    bulk_execute("sensors", "delete_links", links)
     endpoints = dict(
-        Client.objects.filter(pk__in=among_numbers({pk for _, pk in links})).values_list("pk", "endpoint_id")
+        Client.objects.filter(pk__in=in_number_array({pk for _, pk in links})).values_list("pk", "endpoint_id")
     )
     cancel_of_links([(sensor_id, endpoints[client_id]) for sensor_id, client_id in links])
 
@@ -107,7 +107,7 @@ def _set_deadlines(changes: Sequence[SensorChange]) -> None:
         for change in changes
         if change.held is not None and _beat(change.held.values) != _beat(change.after)
     ]
-    run_for_rows("sensors", "set_deadlines", rows)
+    bulk_execute("sensors", "set_deadlines", rows)
 
 
 def _end_mutes(changes: Sequence[SensorChange]) -> None:
@@ -120,7 +120,7 @@ def _end_mutes(changes: Sequence[SensorChange]) -> None:
         and change.held.values.muted_until != change.after.muted_until
     ]
     if moved:
-        look_again(SensorClient.objects.filter(sensor__in=among(moved)))
+        look_again(SensorClient.objects.filter(sensor__in=in_array(moved)))
 
 
 def _beat(values: SensorValues) -> tuple[bool, int]:

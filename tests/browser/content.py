@@ -12,12 +12,12 @@ django.setup()
 from django.contrib.auth.models import Group, User  # noqa: E402
 from django.db.models.functions import Now  # noqa: E402
 
+from config.audit.changes import record_change  # noqa: E402
 from config.common.correlation import correlated  # noqa: E402
 from config.records.models import ChangeRecord  # noqa: E402
-from config.records.services.changes import record_change  # noqa: E402
 from notifications.followers import Following, follow  # noqa: E402
 from notifications.models import Attempt, Delivery, Endpoint, Event, Follower  # noqa: E402
-from notifications.services.events import Fact, record_events  # noqa: E402
+from notifications.services.events import NewEvent, record_events  # noqa: E402
 from notifications.services.relay import ATTEMPTS, relay_once  # noqa: E402
 from notifications.services.sequencer import stamp_once  # noqa: E402
 from processes.workflows.examples import publish_examples  # noqa: E402
@@ -69,7 +69,9 @@ def _busy(at: datetime) -> int:
 def _tell(at: datetime, count: int) -> None:
     with time_machine.travel(at, tick=False), correlated():
         record_events(
-            Fact(type=chance.choice(KINDS), subject=f"sensor:{chance.choice(DOORS)}", at=at, payload={"data": n % 2})
+            NewEvent(
+                type=chance.choice(KINDS), subject=f"sensor:{chance.choice(DOORS)}", at=at, payload={"data": n % 2}
+            )
             for n in range(count)
         )
         while stamp_once():

@@ -1,4 +1,4 @@
-"""Change sets on their way from the Writer to a reader, with all who take part, and someone who watches the reader."""
+"""A scenario of change sets from the Writer to a reader, run to its end whatever fault is injected."""
 
 import itertools
 import threading
@@ -27,11 +27,11 @@ READER = "reader_main"
 
 
 class Scenario:
-    def __init__(self, sabotage: FaultInjector, *, is_embedded: bool) -> None:
-        self._sabotage, self._is_embedded = sabotage, is_embedded
+    def __init__(self, injector: FaultInjector, *, is_embedded: bool) -> None:
+        self._injector, self._is_embedded = injector, is_embedded
         self._caller = service("coordination")
         self._keys = itertools.count()
-        self._bus = SabotagedBus(sabotage)
+        self._bus = FaultyBus(injector)
         self._cast = Cast(bus=self._bus)
         _forget_all()
 
@@ -86,7 +86,7 @@ class Scenario:
     def _survive(self, do: Callable[[], Any]) -> Any:
         """Who dies starts again, without its queues if those were its own; an engine that was away is asked again."""
         try:
-            with self._sabotage.at_work():
+            with self._injector.at_work():
                 return do()
         except ProcessKilled:
             connections.close_all()
@@ -98,15 +98,15 @@ class Scenario:
         return None
 
 
-class SabotagedBus(MemoryBus):
+class FaultyBus(MemoryBus):
     """Every sending is a step that may go wrong."""
 
-    def __init__(self, sabotage: FaultInjector) -> None:
+    def __init__(self, injector: FaultInjector) -> None:
         super().__init__()
-        self._sabotage = sabotage
+        self._injector = injector
 
     def send(self, letters: list[Letter]) -> None:
-        self._sabotage.step("send", lambda: super(SabotagedBus, self).send(letters))
+        self._injector.step("send", lambda: super(FaultyBus, self).send(letters))
 
     def lose_all(self) -> None:
         with self._lock:

@@ -1,4 +1,4 @@
-"""Crash at every moment of some lives, keep every subset of what was not synced, recover, and judge what is left."""
+"""Crash after every step of some file lifecycles, keep every subset of what was not synced, recover, and judge the rest."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

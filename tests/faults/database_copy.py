@@ -1,4 +1,4 @@
-"""A copy of the product's database at one moment, and the way back to it; the disk knows nothing of either."""
+"""Copy the product's database in memory and restore it later, without the files, as a restored backup does."""
 
 import sqlite3
 from abc import ABC, abstractmethod
@@ -16,7 +16,7 @@ class DatabaseCopy(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Forget it."""
+        """Free the memory."""
 
 
 def copy_database() -> DatabaseCopy:

@@ -1,4 +1,4 @@
-"""Devices and ERPs around a fleet: they call the node that answers, repeat what was not answered, die and come back."""
+"""Clients of an exchange with several nodes: they call the one that answers, repeat, die and come back."""
 
 import random
 import threading
@@ -10,7 +10,7 @@ from typing import Any
 
 import psycopg
 
-from config.common.keys import make_key
+from config.common.key_text import make_key
 from messaging.simulation.calls import Answer, Calls, NoAnswer
 from processes.exchange.reference.client import Server
 from processes.exchange.reference.erp import Options, Outcome
@@ -80,7 +80,7 @@ class Died(BaseException):
 
 @dataclass
 class RestartingErp:
-    """One ERP: it dies at random, and another life of it settles what the last one left open."""
+    """An ERP that dies at random and starts again, which settles what was left open."""
 
     id: str
     server: Server

@@ -1,4 +1,4 @@
-"""The processes that serve an exchange, two of each kind on one database and one folder, killed and started at will."""
+"""A deployment that serves an exchange: two web nodes, two workers and a scheduler, killed and started at will."""
 
 import os
 import random
@@ -20,7 +20,7 @@ GREETINGS = {"run_web": "web.started", "run_worker": " ready.", "run_scheduler":
 
 
 class DeployedProcess:
-    """One process under a name; every life of it has the same port and the same folder."""
+    """One process under a name; after a restart it has the same port and the same folder."""
 
     def __init__(self, name: str, command: str, product: Product) -> None:
         self.name, self._command, self._product = name, command, product
@@ -30,7 +30,7 @@ class DeployedProcess:
 
     def start(self) -> None:
         self._said_before = self._log.stat().st_size if self._log.exists() else 0
-        self._process = self._product.bear(self._command, log=self._log)
+        self._process = self._product.fork(self._command, log=self._log)
 
     @property
     def is_up(self) -> bool:

@@ -1,4 +1,4 @@
-"""A device, an ERP with a database of its own, and the product between them, all in one process."""
+"""A scenario of one exchange between a device and an ERP through the product, all in one process, with injected faults."""
 
 import json
 from collections import Counter
@@ -9,7 +9,7 @@ from typing import Any
 from django.db import connection
 from django.test import Client
 
-from config.common.work import get_work
+from config.common.background.work import get_work
 from messaging.files.names import name_of
 from messaging.files.places import folder_path
 from messaging.models import Message
@@ -32,19 +32,19 @@ ROUNDS = 12
 class CallsInProcess(Calls):
     """The far side of the network is the product in this process; when it dies, the caller gets no answer."""
 
-    def __init__(self, key: str, sabotage: FaultInjector) -> None:
-        self._key, self._sabotage = key, sabotage
+    def __init__(self, key: str, injector: FaultInjector) -> None:
+        self._key, self._injector = key, injector
 
     def call(self, method: str, path: str, body: bytes | None = None) -> Answer:
         headers = {"Authorization": f"Bearer {self._key}"}
         try:
-            with self._sabotage.at_work():
+            with self._injector.at_work():
                 client = Client(raise_request_exception=False)
                 response: Any = client.generic(
                     method, f"/api/v1{path}", body or b"", content_type="application/json", headers=headers
                 )
                 content = gather(response.streaming_content) if response.streaming else response.content
-                self._sabotage.step("answer")
+                self._injector.step("answer")
         except ProcessKilled as killed:
             connection.close()
             raise NoAnswer("the server died") from killed
@@ -77,13 +77,13 @@ class Dice(Hooks):
 
 
 class Scenario:
-    def __init__(self, name: str, folder: Path, sabotage: FaultInjector) -> None:
-        self.scene, self.sabotage = Scene(name), sabotage
-        calls = CallsInProcess(self.scene.keys[self.scene.device.pk], sabotage)
+    def __init__(self, name: str, folder: Path, injector: FaultInjector) -> None:
+        self.scene, self.injector = Scene(name), injector
+        calls = CallsInProcess(self.scene.keys[self.scene.device.pk], injector)
         self.device = Device(self.scene.device.pk, calls, Journal(folder / f"{name}.journal"))
         self.store = open_store(str(folder / f"{name}.erp"))
         self.server = Server("http://127.0.0.1:1", "", pause=0)
-        self.server._calls = CallsInProcess(self.scene.keys[self.scene.database.pk], sabotage)
+        self.server._calls = CallsInProcess(self.scene.keys[self.scene.database.pk], injector)
         self.hooks = Dice()
 
     def run(self) -> None:
@@ -111,7 +111,7 @@ class Scenario:
         """What workers and the scheduler do."""
         for name in WORK:
             try:
-                with self.sabotage.at_work():
+                with self.injector.at_work():
                     self._run_work(get_work(name).run_once)
             except ProcessKilled:
                 connection.close()
@@ -141,7 +141,7 @@ class Scenario:
         return exchange_once(self.server, self.store, hooks=self.hooks).ending
 
     def _run_work(self, run_once: Callable[[], bool]) -> None:
-        self.sabotage.step("task")
+        self.injector.step("task")
         for _ in range(20):
             if not _survives(run_once):
                 return

@@ -1,4 +1,4 @@
-"""Fail or die at the n-th side effect of the product: each commit, fsync, rename, unlink, answer and task is one."""
+"""Inject one fault at the n-th side effect of the product: each commit, fsync, rename, unlink, answer and task is one."""
 
 import errno
 import os
@@ -25,7 +25,7 @@ class FaultMode(StrEnum):
 
 
 class FaultInjector:
-    """Counts the steps while the product is at work; does its deed once, at one of them."""
+    """Counts the side effects while the product is at work, and makes one of them fail or kill the process."""
 
     def __init__(self, at: int = 0, mode: FaultMode = FaultMode.FAILS) -> None:
         self._at, self._mode = at, mode
@@ -38,7 +38,7 @@ class FaultInjector:
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """The product does something here; what happens outside is the world's."""
+        """Count side effects here; outside, the test itself is at work."""
         self._is_at_work = True
         try:
             yield

@@ -1,4 +1,4 @@
-"""The file layer in wrong orders, each a mistake that works until the power fails."""
+"""Faulty variants of the file layer: each does its steps in an order that fails only when the power does."""
 
 import os
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Lives of message files, as the file layer leads them on a simulated disk, and what each moment of them promises."""
+"""Lifecycles of message files on a simulated disk (written, moved, deleted), and what each step of them promises."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager

@@ -1,4 +1,4 @@
-"""What must not be shared with a process that a test forks."""
+"""Close what a forked process must not share with its parent."""
 
 from django.db import connections
 

@@ -1,4 +1,4 @@
-"""A process that has loaded the product once, and forks each of its processes from there.
+"""A fork server: it loads the product once and forks each `manage.py` command from there, which saves a second each.
 
 `manage.py up` starts them in the same way. What is forked is handed over to the run of the tests: it is their child,
 ends with them, and they wait for it.
@@ -14,19 +14,21 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from config.common.orphans import die_with_parent
-from config.runtime.starting import Fork
+from config.common.background.process_control import die_with_parent
+from config.runtime.spawn import Fork
 
 ROOT = Path(__file__).resolve().parents[2]
 PR_SET_CHILD_SUBREAPER = 36
 
 
 class ForkServer:
+    """One loaded product; whoever needs other environment variables needs another one."""
+
     def __init__(self, environment: Mapping[str, str], folder: Path) -> None:
         self.environment = dict(environment)
         adopt_orphans()
         tests = os.getpid()
-        with (folder / "nursery.log").open("ab") as log:
+        with (folder / "forkserver.log").open("ab") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.faults.forkserver", str(tests)],
                 cwd=ROOT,
@@ -37,7 +39,7 @@ class ForkServer:
                 preexec_fn=lambda: die_with_parent(tests),
             )
 
-    def bear(self, arguments: Sequence[str], log: Path) -> "ForkedProcess":
+    def fork(self, arguments: Sequence[str], log: Path) -> "ForkedProcess":
         """Start a command of `manage.py` that writes to the log."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -51,7 +53,7 @@ class ForkServer:
 
 
 class ForkedProcess(Fork):
-    """What `subprocess.Popen` has for those who kill and wait."""
+    """A forked command with the methods of `subprocess.Popen` that drills use: kill, signal, wait."""
 
     def wait(self, timeout: float = 60) -> int:
         return super().wait(timeout)
@@ -93,6 +95,7 @@ def serve(tests: int) -> None:
 
 
 def run_as_fork(arguments: list[str], log: str, tests: int) -> None:
+    """Become a child of the tests, write to the log, and take the arguments for the command line."""
     while os.getppid() != tests:
         time.sleep(0.001)
     die_with_parent(tests)

@@ -1,4 +1,4 @@
-"""Messages that nobody in his right mind sends: properties as raw bytes, and bodies that break readers of JSON."""
+"""Hostile AMQP messages: properties as raw bytes that clients cannot decode, and bodies that break JSON readers."""
 
 import struct
 from typing import Any

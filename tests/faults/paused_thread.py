@@ -1,4 +1,4 @@
-"""A thread of the product that stands still at one of its file operations until it is told to go on."""
+"""A thread that pauses before its n-th file operation until the test lets it go on."""
 
 import os
 import threading
@@ -14,7 +14,7 @@ SECONDS = 30.0
 
 
 class PausedThread:
-    """Does a piece of work in a thread of its own and pauses before its n-th step on the disk, if it comes so far."""
+    """Runs a piece of work in a thread of its own; it pauses before its n-th file operation, if it has so many."""
 
     def __init__(self, work: Callable[[], Any], *, nth: int, steps: tuple[str, ...] = STEPS) -> None:
         self._work, self._nth, self._names = work, nth, steps

@@ -1,4 +1,4 @@
-"""The processes between the queue of signals and history, on a database of their own."""
+"""Named processes of one installation, each started, stopped and killed by itself, on a database of their own."""
 
 import signal
 from pathlib import Path
@@ -11,13 +11,15 @@ from tests.faults.product import Product
 
 
 class ProcessGroup:
+    """Schedulers, consumers and the like, forked from one loaded product; their logs lie beside each other."""
+
     def __init__(self, folder: Path, **variables: str) -> None:
         self.database = variables["DATABASE_URL"]
         self.product = Product(folder, **{"INGEST_BATCH": "200", **variables})
         self.processes: dict[str, ForkedProcess] = {}
 
     def start(self, name: str, command: str) -> None:
-        self.processes[name] = self.product.bear(command, log=self.product.folder / f"{name}.log")
+        self.processes[name] = self.product.fork(command, log=self.product.folder / f"{name}.log")
 
     def kill(self, name: str) -> None:
         self.processes[name].kill()

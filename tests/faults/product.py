@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 
 import psycopg
 
-from config.common.orphans import die_with_parent
+from config.common.background.process_control import die_with_parent
 from tests.faults.forkserver import ForkedProcess, ForkServer
 from tests.faults.wait import wait_until
 from tests.servers.private_server import HOST, PrivateServer, find_free_port
@@ -39,7 +39,7 @@ class Product:
             **variables,
         }
         self.process: subprocess.Popen[bytes] | ForkedProcess | None = None
-        self._nursery: ForkServer | None = None
+        self._fork_server: ForkServer | None = None
 
     def manage(self, *arguments: str, variables: Mapping[str, str] = {}) -> subprocess.CompletedProcess[str]:  # noqa: B006
         """Run a command to its end."""
@@ -68,18 +68,18 @@ class Product:
     def run(self, *arguments: str) -> None:
         """Run a command to its end, as a fork."""
         log = self.folder / f"{arguments[0]}.log"
-        assert self.bear(*arguments, log=log).wait() == 0, log.read_text()
+        assert self.fork(*arguments, log=log).wait() == 0, log.read_text()
 
-    def bear(self, *arguments: str, log: Path) -> ForkedProcess:
+    def fork(self, *arguments: str, log: Path) -> ForkedProcess:
         """Start a command as a fork of what is loaded with the present variables."""
-        if self._nursery is None or self._nursery.environment != self.environment:
+        if self._fork_server is None or self._fork_server.environment != self.environment:
             self.close()
-            self._nursery = ForkServer(self.environment, self.folder)
-        return self._nursery.bear(arguments, log)
+            self._fork_server = ForkServer(self.environment, self.folder)
+        return self._fork_server.fork(arguments, log)
 
     def close(self) -> None:
-        if self._nursery is not None:
-            self._nursery.close()
+        if self._fork_server is not None:
+            self._fork_server.close()
 
     def spawn(self, *arguments: str, log: Path, shell: str = "") -> subprocess.Popen[bytes]:
         """Start a command as a program, inside a line of the shell if one is given."""

@@ -1,4 +1,4 @@
-"""The product on a cluster of PostgreSQL, and those who use it all the time: they remember what was acknowledged."""
+"""A deployment on a cluster of PostgreSQL and its users, who remember everything that was acknowledged to them."""
 
 import itertools
 import random
@@ -15,7 +15,7 @@ from typing import Any
 import psycopg
 from cryptography.fernet import Fernet
 
-from config.common.keys import make_key
+from config.common.key_text import make_key
 from messaging.simulation.calls import NoAnswer, Refused, encode
 from messaging.simulation.devices import Device, make_payload
 from messaging.simulation.journal import Journal
@@ -239,7 +239,7 @@ class Scenario:
     """All who use the product, in threads of this process."""
 
     def __init__(self, app: Deployment, receiver: Receiver, *, databases: int, devices: int, sensors: int) -> None:
-        self.fleet, self.receiver = app, receiver
+        self.deployment, self.receiver = app, receiver
         self.journal = Journal(app.folder / "journal")
         keys = register(app.database, databases=databases, devices=devices)
         service = register_service(app.database)
@@ -279,7 +279,7 @@ class Scenario:
         waits = [_Wait(user, user.answered + times, began) for user in self.users]
         while not all([wait.is_over() for wait in waits]):
             self._raise_errors()
-            assert all(wait.is_short(seconds) for wait in waits), (waits, self.fleet.logs())
+            assert all(wait.is_short(seconds) for wait in waits), (waits, self.deployment.logs())
             time.sleep(0.02)
         return max(wait.first_at for wait in waits) - began
 
@@ -288,7 +288,7 @@ class Scenario:
         self._stop.set()
         for work in self._work[: len(self.users)]:
             work.result(60)
-        assert wait_until(lambda: self._is_at_rest(unsettled), seconds), (self._open(unsettled), self.fleet.logs())
+        assert wait_until(lambda: self._is_at_rest(unsettled), seconds), (self._open(unsettled), self.deployment.logs())
         for erp in self.erps:
             erp.stop.set()
         for work in self._work:
@@ -319,7 +319,7 @@ class Scenario:
             "sessions": "SELECT count(*) FROM notifications_repeatsession WHERE due_at < now() + interval '1 hour'",
             "deliveries": "SELECT count(*) FROM notifications_delivery WHERE status = 'pending'",
         }
-        counts = {name: self.fleet.rows(statement)[0][0] for name, statement in statements.items()}
+        counts = {name: self.deployment.rows(statement)[0][0] for name, statement in statements.items()}
         return {
             **counts,
             "unanswered": totals.written - totals.accepted - totals.refused,

@@ -1,4 +1,4 @@
-"""Servers that accept a connection and then say nothing: worse than servers that are gone."""
+"""Servers that accept connections and never answer: clients must not wait for them for ever."""
 
 import socket
 import threading

@@ -22,7 +22,7 @@ STANDSTILL = 8.0
 
 
 @pytest.fixture
-def line(tmp_path: Path, servers: Any, broker: Broker) -> Iterator[ProcessGroup]:
+def group(tmp_path: Path, servers: Any, broker: Broker) -> Iterator[ProcessGroup]:
     """Two consumers with small batches, a scheduler, and two sensors that may be silent for five seconds."""
     with migrated_database(servers.database) as database:
         made = ProcessGroup(tmp_path, DATABASE_URL=database, AMQP_URL=servers.amqp, INGEST_BATCH="10")
@@ -44,69 +44,69 @@ def speak(broker: Broker, seconds: float, *, until: Callable[[], object] = lambd
     return wait_until(say_and_look, seconds)
 
 
-def seen(line: ProcessGroup) -> dict[str, datetime]:
-    return dict(line.rows("SELECT sensor_id, seen_at FROM sensors_sensorstate WHERE seen_at IS NOT NULL"))
+def seen(group: ProcessGroup) -> dict[str, datetime]:
+    return dict(group.rows("SELECT sensor_id, seen_at FROM sensors_sensorstate WHERE seen_at IS NOT NULL"))
 
 
-def losses(line: ProcessGroup) -> list[tuple[str, datetime]]:
-    return line.rows("SELECT subject, at FROM notifications_event WHERE type LIKE 'sensor.connection_%' ORDER BY id")
+def losses(group: ProcessGroup) -> list[tuple[str, datetime]]:
+    return group.rows("SELECT subject, at FROM notifications_event WHERE type LIKE 'sensor.connection_%' ORDER BY id")
 
 
-def delay_of_the_newest(line: ProcessGroup) -> timedelta:
+def delay_of_the_newest(group: ProcessGroup) -> timedelta:
     """Return how long after its deadline the last loss was noticed."""
-    delay: timedelta = line.rows("SELECT recorded_at - at FROM notifications_event ORDER BY id DESC LIMIT 1")[0][0]
+    delay: timedelta = group.rows("SELECT recorded_at - at FROM notifications_event ORDER BY id DESC LIMIT 1")[0][0]
     return delay
 
 
-def are_overdue(line: ProcessGroup) -> bool:
-    now = line.rows("SELECT clock_timestamp()")[0][0]
-    return all(now - seen_at > TIMEOUT for seen_at in seen(line).values())
+def are_overdue(group: ProcessGroup) -> bool:
+    now = group.rows("SELECT clock_timestamp()")[0][0]
+    return all(now - seen_at > TIMEOUT for seen_at in seen(group).values())
 
 
-def stop(line: ProcessGroup) -> None:
+def stop(group: ProcessGroup) -> None:
     for name in CONSUMERS:
-        line.stop(name)
+        group.stop(name)
 
 
-def start(line: ProcessGroup) -> None:
+def start(group: ProcessGroup) -> None:
     for name in CONSUMERS:
-        line.start(name, "run_ingest")
+        group.start(name, "run_ingest")
 
 
-def pause(line: ProcessGroup) -> None:
+def pause(group: ProcessGroup) -> None:
     """They keep what the broker has sent them: the queue looks empty."""
     for name in CONSUMERS:
-        line.processes[name].send_signal(signal.SIGSTOP)
+        group.processes[name].send_signal(signal.SIGSTOP)
 
 
-def go_on(line: ProcessGroup) -> None:
+def go_on(group: ProcessGroup) -> None:
     for name in CONSUMERS:
-        line.processes[name].send_signal(signal.SIGCONT)
+        group.processes[name].send_signal(signal.SIGCONT)
 
 
 @pytest.mark.parametrize(("stand_still", "work"), [(stop, start), (pause, go_on)], ids=["stopped", "paused"])
 def test_a_backlog_is_no_silence_and_true_silence_is_told_once_it_is_worked_off(
-    line: ProcessGroup,
+    group: ProcessGroup,
     broker: Broker,
     stand_still: Callable[[ProcessGroup], None],
     work: Callable[[ProcessGroup], None],
 ) -> None:
-    assert speak(broker, 90, until=lambda: len(line.rows("SELECT FROM sensors_consumermark")) == 2), line.logs()
+    assert speak(broker, 90, until=lambda: len(group.rows("SELECT FROM sensors_consumermark")) == 2), group.logs()
     broker.send({"sensor_id": "silent", "data": 1})
-    assert speak(broker, 30, until=lambda: "silent" in seen(line)), line.logs()
-    stand_still(line)
+    assert speak(broker, 30, until=lambda: "silent" in seen(group)), group.logs()
+    stand_still(group)
 
     speak(broker, STANDSTILL)
-    assert are_overdue(line), "without the watermark both would be lost by now"
-    assert losses(line) == []
+    assert are_overdue(group), "without the watermark both would be lost by now"
+    assert losses(group) == []
 
-    work(line)
-    assert speak(broker, 90, until=lambda: losses(line)), line.logs()
+    work(group)
+    assert speak(broker, 90, until=lambda: losses(group)), group.logs()
     speak(broker, 2)
-    assert losses(line) == [("sensor/silent", cut(seen(line)["silent"] + TIMEOUT))]
+    assert losses(group) == [("sensor/silent", cut(seen(group)["silent"] + TIMEOUT))]
 
-    assert wait_until(lambda: len(losses(line)) == 2, 60), "the talker has fallen silent as well"
-    assert delay_of_the_newest(line) < timedelta(seconds=30)
+    assert wait_until(lambda: len(losses(group)) == 2, 60), "the talker has fallen silent as well"
+    assert delay_of_the_newest(group) < timedelta(seconds=30)
 
 
 def cut(at: datetime) -> datetime:

@@ -31,7 +31,7 @@ UNENDED = "SELECT id, app_event_status_id, is_published, reason, steps FROM {} W
 UNDER_WAY = "SELECT count(*) FROM coordination_appevent WHERE app_event_status_id NOT IN (9, 11)"
 
 
-class Crowd:
+class Deployment:
     """The processes, and those who write and watch."""
 
     def __init__(self, folder: Path, database: str, reader: str, amqp: str) -> None:
@@ -39,16 +39,16 @@ class Crowd:
         variables = {"DATABASE_URL": database, "READER_DATABASE_URL": reader, "AMQP_URL": amqp}
         self.product = Product(folder, COORDINATION_PARALLEL="20", **variables)
         self.product.run("prepare", "--skip-checks")
-        self.key = self.product.manage("create_key", "crowd", "--scope", "coordination").stdout.strip()
+        self.key = self.product.manage("create_key", "deployment", "--scope", "coordination").stdout.strip()
         self.roles: dict[str, ForkedProcess] = {}
-        self.web = self.product.bear("run_web", log=folder / "web.log")
+        self.web = self.product.fork("run_web", log=folder / "web.log")
         for role in ROLES:
             self.start(role)
         assert wait_until(lambda: self.product.get("/healthz")[0] == 200, 60), (folder / "web.log").read_text()
 
     def start(self, role: str) -> None:
         log = self.product.folder / f"{role.partition('/')[0]}.log"
-        self.roles[role] = self.product.bear("run_coordination", "--role", role, log=log)
+        self.roles[role] = self.product.fork("run_coordination", "--role", role, log=log)
 
     def kill(self, role: str) -> None:
         self.roles[role].kill()
@@ -101,67 +101,68 @@ def _empty_queues(servers: ServerAddresses, settings: Any) -> None:
 
 
 @pytest.fixture
-def crowd(tmp_path: Path, servers: ServerAddresses, _empty_queues: None) -> Iterator[Crowd]:
+def deployment(tmp_path: Path, servers: ServerAddresses, _empty_queues: None) -> Iterator[Deployment]:
     with migrated_database(servers.database) as database, own_database(servers.database) as reader:
-        crowd = Crowd(tmp_path, database, reader, servers.amqp)
+        deployment = Deployment(tmp_path, database, reader, servers.amqp)
         try:
-            yield crowd
+            yield deployment
         finally:
-            crowd.end()
+            deployment.end()
 
 
-def test_killed_roles_lose_nothing_and_do_nothing_twice(crowd: Crowd) -> None:
+def test_killed_roles_lose_nothing_and_do_nothing_twice(deployment: Deployment) -> None:
     torn: list[tuple[Any, ...]] = []
     over = threading.Event()
     with ThreadPoolExecutor() as threads:
-        watching = threads.submit(watch, crowd, over, torn)
-        writing = [threads.submit(crowd.write, seed) for seed in (1, 2)]
-        kills = kill_until(crowd, lambda: all(each.done() for each in writing))
+        watching = threads.submit(watch, deployment, over, torn)
+        writing = [threads.submit(deployment.write, seed) for seed in (1, 2)]
+        kills = kill_until(deployment, lambda: all(each.done() for each in writing))
         for each in writing:
             each.result()
-        assert wait_until(lambda: crowd.rows(crowd.database, UNDER_WAY) == [(0,)], 120), logs(crowd)
+        assert wait_until(lambda: deployment.rows(deployment.database, UNDER_WAY) == [(0,)], 120), logs(deployment)
         over.set()
         looks = watching.result()
-    committed, events = crowd.rows(
-        crowd.database, "SELECT count(*) FILTER (WHERE app_event_status_id = 9), count(*) FROM coordination_appevent"
+    committed, events = deployment.rows(
+        deployment.database,
+        "SELECT count(*) FILTER (WHERE app_event_status_id = 9), count(*) FROM coordination_appevent",
     )[0]
     print(f"{events} events, {kills} kills, {looks} looks at the reader")
     assert committed == events == 2 * (SETS // 2)
     assert torn == []
-    assert crowd.rows(crowd.database, ROWS.format("coordination_dummyitem")) == crowd.rows(
-        crowd.reader, ROWS.format("coordination_reader_dummyitem")
+    assert deployment.rows(deployment.database, ROWS.format("coordination_dummyitem")) == deployment.rows(
+        deployment.reader, ROWS.format("coordination_reader_dummyitem")
     )
     told = "SELECT count(*), count(DISTINCT subject) FROM notifications_event WHERE type = 'coordination.committed'"
-    assert crowd.rows(crowd.database, told) == [(events, events)]
+    assert deployment.rows(deployment.database, told) == [(events, events)]
     assert kills > 0
 
 
-def kill_until(crowd: Crowd, is_over: Any) -> int:
+def kill_until(deployment: Deployment, is_over: Any) -> int:
     choice, kills = random.Random(3), 0
     while not is_over() or kills < len(ROLES):
         time.sleep(choice.uniform(0.2, 1.0))
         role = ROLES[kills % len(ROLES)] if kills < len(ROLES) else choice.choice(ROLES)
-        crowd.kill(role)
-        crowd.start(role)
+        deployment.kill(role)
+        deployment.start(role)
         kills += 1
     return kills
 
 
-def watch(crowd: Crowd, over: threading.Event, torn: list[tuple[Any, ...]]) -> int:
+def watch(deployment: Deployment, over: threading.Event, torn: list[tuple[Any, ...]]) -> int:
     """Look for pairs of which the reader shows one half."""
     looks = 0
     statement = "SELECT name, count(*) FROM coordination_reader_dummyitem GROUP BY name HAVING count(*) <> 2"
-    with psycopg.connect(crowd.reader, autocommit=True) as connection:
+    with psycopg.connect(deployment.reader, autocommit=True) as connection:
         while not over.wait(0.005):
             torn += connection.execute(statement).fetchall()
             looks += 1
     return looks
 
 
-def logs(crowd: Crowd) -> str:
+def logs(deployment: Deployment) -> str:
     """Say what has not ended and how far each side is with it, and what the processes said last."""
-    of_writer = crowd.rows(crowd.database, UNENDED.format("coordination_appevent"))
-    of_coordinator = crowd.rows(crowd.database, UNENDED.format("coordination_writerevent"))
-    of_reader = crowd.rows(crowd.reader, UNENDED.format("coordination_reader_appevent"))
-    said = [log.read_text()[-3000:] for log in sorted(crowd.product.folder.glob("*.log"))]
+    of_writer = deployment.rows(deployment.database, UNENDED.format("coordination_appevent"))
+    of_coordinator = deployment.rows(deployment.database, UNENDED.format("coordination_writerevent"))
+    of_reader = deployment.rows(deployment.reader, UNENDED.format("coordination_reader_appevent"))
+    said = [log.read_text()[-3000:] for log in sorted(deployment.product.folder.glob("*.log"))]
     return "\n".join([*map(str, (of_writer, of_coordinator, of_reader)), *said])

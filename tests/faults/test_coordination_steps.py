@@ -14,21 +14,21 @@ SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
 pytestmark = [pytest.mark.django_db(transaction=True, databases=DATABASES), pytest.mark.timeout(1800)]
 
 
-def run(sabotage: FaultInjector, *, is_embedded: bool = False) -> Watcher:
-    world = Scenario(sabotage, is_embedded=is_embedded)
-    with sabotage.in_place(), Watcher().watching() as watcher:
-        world.run()
-    world.check()
+def run(injector: FaultInjector, *, is_embedded: bool = False) -> Watcher:
+    scenario = Scenario(injector, is_embedded=is_embedded)
+    with injector.in_place(), Watcher().watching() as watcher:
+        scenario.run()
+    scenario.check()
     assert watcher.torn == []
     return watcher
 
 
 @cache
 def count_steps() -> int:
-    sabotage = FaultInjector()
-    run(sabotage)
-    assert set(sabotage.steps) == {"commit", "send"}
-    return len(sabotage.steps)
+    injector = FaultInjector()
+    run(injector)
+    assert set(injector.steps) == {"commit", "send"}
+    return len(injector.steps)
 
 
 @pytest.mark.parametrize("mode", list(FaultMode))
@@ -37,13 +37,13 @@ def test_both_sides_end_equal(mode: FaultMode) -> None:
     plans = range(1, steps + 1) if SCALE >= 1 else [steps * (2 * list(FaultMode).index(mode) + 1) // 6]
     done = looks = 0
     for at in plans:
-        sabotage = FaultInjector(at, mode)
+        injector = FaultInjector(at, mode)
         try:
-            looks += run(sabotage, is_embedded=at % 2 == 0).looks
+            looks += run(injector, is_embedded=at % 2 == 0).looks
         except BaseException as error:
-            error.add_note(f"step {at} ({sabotage.steps[at - 1 : at]}): {mode}")
+            error.add_note(f"step {at} ({injector.steps[at - 1 : at]}): {mode}")
             raise
-        done += sabotage.is_done
+        done += injector.is_done
     print(f"{done} faults over {steps} steps, {looks} looks at the reader")
     # How many turns find something depends on the time as well: the last steps of one run are not there in another.
     assert done >= len(plans) - len(plans) // 20

@@ -17,14 +17,14 @@ from tests.faults.test_coordination_killed import (
     SCALE,
     SETS,
     UNDER_WAY,
-    Crowd,
+    Deployment,
     _empty_queues,
-    crowd,
+    deployment,
     logs,
 )
 from tests.faults.wait import wait_until
 
-__all__ = ["_empty_queues", "crowd"]
+__all__ = ["_empty_queues", "deployment"]
 pytestmark = [pytest.mark.xdist_group("amqp"), pytest.mark.timeout(3600)]
 AWAY_SECONDS = max(3.0, 60 * SCALE)
 REPEATS = 3
@@ -34,42 +34,42 @@ CUT = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 QUEUES = ("coordination.writer", "coordination.coordinator", "coordination.reader.main")
 
 
-def test_after_a_storm_settling_takes_as_long_as_the_work(crowd: Crowd) -> None:
+def test_after_a_storm_settling_takes_as_long_as_the_work(deployment: Deployment) -> None:
     began = time.monotonic()
-    _write(crowd, lambda writing: None)
-    assert wait_until(lambda: _is_equal(crowd), 600), logs(crowd)
+    _write(deployment, lambda writing: None)
+    assert wait_until(lambda: _is_equal(deployment), 600), logs(deployment)
     work = time.monotonic() - began
-    _write(crowd, lambda writing: _rage(crowd, writing), seeds=(3, 4))
+    _write(deployment, lambda writing: _rage(deployment, writing), seeds=(3, 4))
     began = time.monotonic()
-    assert wait_until(lambda: _is_equal(crowd), 3 * work + 300), logs(crowd)
+    assert wait_until(lambda: _is_equal(deployment), 3 * work + 300), logs(deployment)
     settled = time.monotonic() - began
     print(f"{2 * SETS} change sets: the work {work:.1f} s, settled after the storm in {settled:.1f} s")
     assert settled < work + REPEATS * AGAIN.total_seconds()
 
 
-def _write(crowd: Crowd, meanwhile: Any, seeds: tuple[int, ...] = (1, 2)) -> None:
+def _write(deployment: Deployment, meanwhile: Any, seeds: tuple[int, ...] = (1, 2)) -> None:
     with ThreadPoolExecutor() as threads:
-        writing = [threads.submit(crowd.write, seed) for seed in seeds]
+        writing = [threads.submit(deployment.write, seed) for seed in seeds]
         meanwhile(writing)
         for each in writing:
             each.result()
 
 
-def _rage(crowd: Crowd, writing: list[Any]) -> None:
+def _rage(deployment: Deployment, writing: list[Any]) -> None:
     """Nine kills, five cuts, three purges; and a reader that comes back last."""
     choice = random.Random(5)
     strokes = ["kill"] * 9 + ["cut"] * 5 + ["purge"] * 3
     choice.shuffle(strokes)
-    crowd.kill("reader/main")
+    deployment.kill("reader/main")
     away_until = time.monotonic() + AWAY_SECONDS
     for stroke in strokes:
         time.sleep(choice.uniform(0.1, 0.6))
         if stroke == "kill":
             role = choice.choice([each for each in ROLES if each != "reader/main"])
-            crowd.kill(role)
-            crowd.start(role)
+            deployment.kill(role)
+            deployment.start(role)
         elif stroke == "cut":
-            with psycopg.connect(crowd.reader) as connection:
+            with psycopg.connect(deployment.reader) as connection:
                 connection.execute(CUT)
         else:
             _purge()
@@ -77,7 +77,7 @@ def _rage(crowd: Crowd, writing: list[Any]) -> None:
     while not all(each.done() for each in writing):
         time.sleep(0.2)
     _purge()  # what has come for the reader meanwhile is gone
-    crowd.start("reader/main")
+    deployment.start("reader/main")
 
 
 def _purge() -> None:
@@ -87,8 +87,8 @@ def _purge() -> None:
     connection.close()
 
 
-def _is_equal(crowd: Crowd) -> bool:
-    if crowd.rows(crowd.database, UNDER_WAY) != [(0,)]:
+def _is_equal(deployment: Deployment) -> bool:
+    if deployment.rows(deployment.database, UNDER_WAY) != [(0,)]:
         return False
     ours, theirs = (ROWS.format(f"coordination_{part}dummyitem") for part in ("", "reader_"))
-    return crowd.rows(crowd.database, ours) == crowd.rows(crowd.reader, theirs)
+    return deployment.rows(deployment.database, ours) == deployment.rows(deployment.reader, theirs)

@@ -42,7 +42,7 @@ def receiver() -> Iterator[Receiver]:
 
 
 @pytest.fixture
-def line(tmp_path: Path, servers: Any) -> Iterator[ProcessGroup]:
+def group(tmp_path: Path, servers: Any) -> Iterator[ProcessGroup]:
     with migrated_database(servers.database) as database:
         made = ProcessGroup(
             tmp_path,
@@ -62,12 +62,12 @@ KEY = Fernet.generate_key().decode()
 class Owing:
     """Clients at a receiver, each with sensors of its own, and messages owed to them in order."""
 
-    def __init__(self, line: ProcessGroup, receiver: Receiver) -> None:
-        self._line, self._receiver = line, receiver
+    def __init__(self, group: ProcessGroup, receiver: Receiver) -> None:
+        self._group, self._receiver = group, receiver
 
     def client(self, path: str) -> int:
         secret = Fernet(KEY).encrypt(SECRET.encode())
-        with psycopg.connect(self._line.database) as connection:
+        with psycopg.connect(self._group.database) as connection:
             [endpoint] = connection.execute(
                 "INSERT INTO notifications_endpoint (url, secret, active, paused, off_reason, failures, is_back) "
                 "VALUES (%s, %s, true, false, '', 0, false) RETURNING id",
@@ -86,49 +86,49 @@ class Owing:
             f"{{'subject': subject, 'value': {value}}})"
             f" for endpoint, subjects in {wanted!r}.items() for subject in subjects])\n"
         )
-        file = self._line.product.folder / "owe.py"
+        file = self._group.product.folder / "owe.py"
         file.write_text(script)  # an argument cannot be as long as this
-        self._line.product.run("shell", "-c", f"exec(open({str(file)!r}).read())")
+        self._group.product.run("shell", "-c", f"exec(open({str(file)!r}).read())")
 
 
-def statuses(line: ProcessGroup, endpoint: int) -> Counter[str]:
-    rows = line.rows(f"SELECT status FROM notifications_delivery WHERE endpoint_id = {endpoint}")
+def statuses(group: ProcessGroup, endpoint: int) -> Counter[str]:
+    rows = group.rows(f"SELECT status FROM notifications_delivery WHERE endpoint_id = {endpoint}")
     return Counter(status for (status,) in rows)
 
 
-def is_over(line: ProcessGroup) -> bool:
-    [(left,)] = line.rows("SELECT count(*) FROM notifications_delivery WHERE status = 'pending'")
+def is_over(group: ProcessGroup) -> bool:
+    [(left,)] = group.rows("SELECT count(*) FROM notifications_delivery WHERE status = 'pending'")
     return bool(left == 0)
 
 
-def check_what_was_received(line: ProcessGroup, receiver: Receiver) -> None:
+def check_what_was_received(group: ProcessGroup, receiver: Receiver) -> None:
     """What is delivered was taken, under one id; what else was taken lost its answer on the way."""
-    delivered = set(numbers_of(line, "status = 'delivered'"))
+    delivered = set(numbers_of(group, "status = 'delivered'"))
     taken = Counter(call.id for call in receiver.taken())
     assert delivered <= set(taken)
     bodies = defaultdict(set)
     for call in receiver.calls:
         bodies[call.id].add(call.body)
     assert all(len(each) == 1 for each in bodies.values())
-    assert set(taken) - delivered <= set(numbers_of(line, "status <> 'delivered'"))
+    assert set(taken) - delivered <= set(numbers_of(group, "status <> 'delivered'"))
 
 
-def numbers_of(line: ProcessGroup, those: str = "true") -> dict[str, int]:
+def numbers_of(group: ProcessGroup, those: str = "true") -> dict[str, int]:
     """Return the numbers of deliveries by the ids that receivers see."""
-    return dict(line.rows(f"SELECT message_id::text, id FROM notifications_delivery WHERE {those}"))
+    return dict(group.rows(f"SELECT message_id::text, id FROM notifications_delivery WHERE {those}"))
 
 
-def check_order(line: ProcessGroup, receiver: Receiver) -> None:
+def check_order(group: ProcessGroup, receiver: Receiver) -> None:
     """The messages about one thing to one client came in the order in which they were owed."""
-    by_thing, numbers = defaultdict(list), numbers_of(line)
+    by_thing, numbers = defaultdict(list), numbers_of(group)
     for call in receiver.taken():
         by_thing[call.path, call.json["subject"]].append(numbers[call.id])
     for ids in by_thing.values():
         assert ids == sorted(ids)
 
 
-def test_every_kind_of_receiver_ends_as_it_should(line: ProcessGroup, receiver: Receiver) -> None:
-    owing = Owing(line, receiver)
+def test_every_kind_of_receiver_ends_as_it_should(group: ProcessGroup, receiver: Receiver) -> None:
+    owing = Owing(group, receiver)
     endpoints = {kind: owing.client(f"/{kind}/a") for kind in [*GOOD, *BAD, *WORST]}
     gone = owing.client("/410/a")
     each = max(2, MESSAGES // len(GOOD))
@@ -137,71 +137,71 @@ def test_every_kind_of_receiver_ends_as_it_should(line: ProcessGroup, receiver: 
         for kind, endpoint in endpoints.items()
     }
     owing.owe({**wanted, gone: [f"thing/gone-{n}" for n in range(5)]}, 1)
-    line.start("one", "run_scheduler")
-    line.start("two", "run_scheduler")
-    assert wait_until(lambda: all(set(statuses(line, endpoints[kind])) == {"delivered"} for kind in GOOD), PATIENCE)
-    assert statuses(line, gone) == {"cancelled": 5}
-    assert line.rows(f"SELECT active FROM notifications_endpoint WHERE id = {gone}") == [(False,)]
+    group.start("one", "run_scheduler")
+    group.start("two", "run_scheduler")
+    assert wait_until(lambda: all(set(statuses(group, endpoints[kind])) == {"delivered"} for kind in GOOD), PATIENCE)
+    assert statuses(group, gone) == {"cancelled": 5}
+    assert group.rows(f"SELECT active FROM notifications_endpoint WHERE id = {gone}") == [(False,)]
     for kind in [*BAD, *WORST]:
-        assert set(statuses(line, endpoints[kind])) <= {"pending", "dead"}
+        assert set(statuses(group, endpoints[kind])) <= {"pending", "dead"}
         assert not [call for call in receiver.taken() if call.path == f"/{kind}/a"]
     assert not [call for call in receiver.calls if call.path == "/200/moved"], "a redirect was followed"
-    check_what_was_received(line, receiver)
+    check_what_was_received(group, receiver)
 
 
-def test_senders_killed_at_random_leave_nothing_undone(line: ProcessGroup, receiver: Receiver) -> None:
-    owing = Owing(line, receiver)
+def test_senders_killed_at_random_leave_nothing_undone(group: ProcessGroup, receiver: Receiver) -> None:
+    owing = Owing(group, receiver)
     endpoints = [owing.client(f"/200/{n}") for n in range(10)]
     subjects = [f"thing/{n}" for n in range(SENSORS)]
     chance = random.Random(7)
-    line.start("one", "run_scheduler")
-    line.start("two", "run_scheduler")
+    group.start("one", "run_scheduler")
+    group.start("two", "run_scheduler")
     rounds = max(3, MESSAGES // (len(endpoints) * SENSORS))
     for number in range(rounds):
         owing.owe(dict.fromkeys(endpoints, subjects), number)
         if number % max(1, rounds // KILLS) == 0:
             name = chance.choice(["one", "two"])
-            line.kill(name)
-            line.start(name, "run_scheduler")
-    assert wait_until(lambda: is_over(line), PATIENCE), line.logs()
-    check_what_was_received(line, receiver)
-    check_order(line, receiver)
-    newest = line.rows(
+            group.kill(name)
+            group.start(name, "run_scheduler")
+    assert wait_until(lambda: is_over(group), PATIENCE), group.logs()
+    check_what_was_received(group, receiver)
+    check_order(group, receiver)
+    newest = group.rows(
         "SELECT DISTINCT ON (endpoint_id, subject) status, body->>'value' FROM notifications_delivery "
         "ORDER BY endpoint_id, subject, id DESC"
     )
     assert Counter(newest) == {("delivered", str(rounds - 1)): len(endpoints) * SENSORS}
 
 
-def test_a_receiver_that_was_down_gets_only_the_newest(line: ProcessGroup, receiver: Receiver) -> None:
-    owing = Owing(line, receiver)
+def test_a_receiver_that_was_down_gets_only_the_newest(group: ProcessGroup, receiver: Receiver) -> None:
+    owing = Owing(group, receiver)
     endpoint = owing.client("/500/door")
-    line.product.environment["DELIVERY_ATTEMPTS"] = "30"  # on a slow machine the next message may be long in coming
-    line.start("one", "run_scheduler")
+    group.product.environment["DELIVERY_ATTEMPTS"] = "30"  # on a slow machine the next message may be long in coming
+    group.start("one", "run_scheduler")
     for value in (0, 1, 0, 1):
         owing.owe({endpoint: ["thing/door"]}, value)
     receiver.status["/500/door"] = 200
-    assert wait_until(lambda: is_over(line), 60)
+    assert wait_until(lambda: is_over(group), 60)
     assert [call.json["value"] for call in receiver.taken()] == [1]
-    rows = line.rows("SELECT id, status, superseded_by_id FROM notifications_delivery ORDER BY id")
+    rows = group.rows("SELECT id, status, superseded_by_id FROM notifications_delivery ORDER BY id")
     assert [status for _, status, _ in rows] == ["superseded"] * 3 + ["delivered"]
     assert all(successor == following for (_, _, successor), (following, _, _) in itertools.pairwise(rows))
 
 
 def test_without_a_broker_deliveries_and_the_alert_about_it_still_go_out(
-    line: ProcessGroup, receiver: Receiver
+    group: ProcessGroup, receiver: Receiver
 ) -> None:
-    endpoint = (owing := Owing(line, receiver)).client("/200/a")
+    endpoint = (owing := Owing(group, receiver)).client("/200/a")
     with mail_server() as server:
-        line.product.environment |= {
+        group.product.environment |= {
             "AMQP_URL": f"amqp://guest:guest@127.0.0.1:{find_free_port()}/",
             "EMAIL_URL": f"smtp://127.0.0.1:{server.port}",
             "ADMIN_EMAIL": "ops@example.org",
         }
-        line.start("one", "run_scheduler")
+        group.start("one", "run_scheduler")
         owing.owe({endpoint: ["thing/1"]}, 1)
-        assert wait_until(lambda: statuses(line, endpoint) == {"delivered": 1}, 30), line.logs()
-        assert wait_until(lambda: bool(server.inbox), 90), line.logs()
+        assert wait_until(lambda: statuses(group, endpoint) == {"delivered": 1}, 30), group.logs()
+        assert wait_until(lambda: bool(server.inbox), 90), group.logs()
     [(to, message), *_] = server.inbox
     assert to == "ops@example.org"
     assert "RabbitMQ" in str(message["subject"])

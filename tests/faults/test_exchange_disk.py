@@ -233,15 +233,15 @@ class TestFromThenOn:
         for at, way in faults(disk.steps - 1, every=disk.steps // 10):
             with _noted(f"from step {at} of {disk.steps} on: {way}"):
                 with failing(way.error, at=at, times=FOR_EVER, modules=WRITERS):
-                    world = self.run(f"w{at}-{WAYS.index(way)}", tmp_path)
-                world.recover()
-                world.check()
-                world.close()
+                    scenario = self.run(f"w{at}-{WAYS.index(way)}", tmp_path)
+                scenario.recover()
+                scenario.check()
+                scenario.close()
 
     def run(self, name: str, folder: Path) -> Scenario:
-        world = Scenario(name, folder, FaultInjector())
-        world.run()
-        return world
+        scenario = Scenario(name, folder, FaultInjector())
+        scenario.run()
+        return scenario
 
 
 class TestRealDisk:

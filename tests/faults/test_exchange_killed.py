@@ -43,7 +43,7 @@ SELECT (SELECT count(*) FROM messaging_message
 
 
 @pytest.fixture
-def fleet(engines: dict[str, PrivateServer], tmp_path: Path) -> Iterator[Deployment]:
+def deployment(engines: dict[str, PrivateServer], tmp_path: Path) -> Iterator[Deployment]:
     with migrated_database(engines["database"].url) as database:
         variables = variables_of(engines, database)
         del variables["CLICKHOUSE_URL"]
@@ -54,30 +54,35 @@ def fleet(engines: dict[str, PrivateServer], tmp_path: Path) -> Iterator[Deploym
         made.end()
 
 
-class World:
-    """The devices and the ERPs around the fleet, in threads of this process."""
+class Scenario:
+    """The devices and the ERPs around the deployment, in threads of this process."""
 
-    def __init__(self, fleet: Deployment) -> None:
-        self.fleet = fleet
-        self.journal = Journal(fleet.folder / "journal")
-        keys = register(fleet.database, databases=DATABASES, devices=DEVICES)
+    def __init__(self, deployment: Deployment) -> None:
+        self.deployment = deployment
+        self.journal = Journal(deployment.folder / "journal")
+        keys = register(deployment.database, databases=DATABASES, devices=DEVICES)
         databases = [id for id in keys if id.startswith("erp")]
         phones = [id for id in keys if id.startswith("phone")]
         devices = [
-            Device(id, CallsOfNodes(fleet.urls, keys[id], first=n % 2), self.journal) for n, id in enumerate(phones)
+            Device(id, CallsOfNodes(deployment.urls, keys[id], first=n % 2), self.journal)
+            for n, id in enumerate(phones)
         ]
         rate = MESSAGES / SENDING_SECONDS if SENDING_SECONDS else 0
         plan = Plan(to=databases, rate=rate, messages=MESSAGES, linger=float("inf"), threads=8)
         self._crowd = Crowd(devices, self.journal, plan)
         self.erps = [
             RestartingErp(
-                id, ServerOfNodes(fleet.urls, keys[id], first=n % 2), fleet.folder / id, RATES, away=PATIENCE + 3
+                id,
+                ServerOfNodes(deployment.urls, keys[id], first=n % 2),
+                deployment.folder / id,
+                RATES,
+                away=PATIENCE + 3,
             )
             for n, id in enumerate(databases)
         ]
 
     def run(self, chance: random.Random) -> None:
-        """Let all work until everything is settled, while members of the fleet are killed.
+        """Let all work until everything is settled, while members of the deployment are killed.
 
         This thread starts them: what a thread has started ends with it.
         """
@@ -87,10 +92,10 @@ class World:
             progress = Progress(self.journal.totals)
             while not self._is_over_within(chance.uniform(*PAUSES)):
                 _raise_from(work)
-                assert progress.goes_on(), self.fleet.logs()
-                self.fleet.strike(chance)
+                assert progress.goes_on(), self.deployment.logs()
+                self.deployment.strike(chance)
                 # On a busy machine nobody would ever come up if they were killed by the clock alone.
-                assert self.fleet.is_up_within(120), self.fleet.logs()
+                assert self.deployment.is_up_within(120), self.deployment.logs()
         _raise_from(work)
 
     def close(self) -> None:
@@ -106,7 +111,7 @@ class World:
             time.sleep(0.2)
             totals = self.journal.totals()
             is_told = totals.accepted == MESSAGES and totals.fetched == totals.confirmed
-            if is_told and self.fleet.rows(UNSETTLED) == [(0,)]:
+            if is_told and self.deployment.rows(UNSETTLED) == [(0,)]:
                 return True
         return False
 
@@ -139,20 +144,20 @@ def _raise_from(work: Sequence["Future[None]"]) -> None:
 class Sent:
     """What the devices know: each message with its sender, its database and its booking; the incorrect ones apart."""
 
-    def __init__(self, world: World) -> None:
-        rows = world.journal._run("SELECT id, device, body FROM sent WHERE accepted_at IS NOT NULL")
+    def __init__(self, scenario: Scenario) -> None:
+        rows = scenario.journal._run("SELECT id, device, body FROM sent WHERE accepted_at IS NOT NULL")
         self.sender = {id: device for id, device, _ in rows}
         bodies = {id: json.loads(body) for id, _, body in rows}
         self.database = {id: body["to"] for id, body in bodies.items()}
         self.booking = {id: body["payload"] for id, body in bodies.items()}
-        faults = {erp.id: erp.faults for erp in world.erps}
+        faults = {erp.id: erp.faults for erp in scenario.erps}
         self.incorrect = {id for id, to in self.database.items() if faults[to].is_incorrect(id)}
         self.right = self.sender.keys() - self.incorrect
 
 
-def check_effects(world: World, sent: Sent) -> None:
+def check_effects(scenario: Scenario, sent: Sent) -> None:
     """The database of each ERP holds the effect of every right message exactly once, and of no other."""
-    for erp in world.erps:
+    for erp in scenario.erps:
         mine = [id for id in sent.right if sent.database[id] == erp.id]
         balances: Counter[str] = Counter()
         for id in mine:
@@ -162,67 +167,69 @@ def check_effects(world: World, sent: Sent) -> None:
             assert read_balances(store) == balances
 
 
-def check_replies(world: World, sent: Sent) -> None:
+def check_replies(scenario: Scenario, sent: Sent) -> None:
     """The device that sent a message has confirmed exactly one reply to it; none came again after that."""
-    fetched = world.journal._run("SELECT id, device, reply_to FROM fetched WHERE confirmed_at IS NOT NULL")
+    fetched = scenario.journal._run("SELECT id, device, reply_to FROM fetched WHERE confirmed_at IS NOT NULL")
     assert Counter(reply_to for _, _, reply_to in fetched) == Counter(sent.right)
     assert all(sent.sender[reply_to] == device for _, device, reply_to in fetched)
-    assert world.journal.totals().came_back == 0
-    rows = world.fleet.rows("SELECT public_id, status FROM messaging_message WHERE direction = 'reply'")
+    assert scenario.journal.totals().came_back == 0
+    rows = scenario.deployment.rows("SELECT public_id, status FROM messaging_message WHERE direction = 'reply'")
     assert dict(rows) == {id: "processed" for id, _, _ in fetched}
 
 
-def check_rows(fleet: Deployment, sent: Sent) -> None:
-    requests = fleet.rows("SELECT public_id, status FROM messaging_message WHERE direction = 'request'")
+def check_rows(deployment: Deployment, sent: Sent) -> None:
+    requests = deployment.rows("SELECT public_id, status FROM messaging_message WHERE direction = 'request'")
     assert dict(requests) == dict.fromkeys(sent.right, "processed") | dict.fromkeys(sent.incorrect, "incorrect")
-    received = fleet.rows(
+    received = deployment.rows(
         "SELECT subject, count(*) FROM notifications_event WHERE type = 'message.received' GROUP BY 1"
     )
     assert dict(received) == {f"message/{ENTERPRISE}/{id}": 1 for id in sent.sender}
-    assert statuses(fleet).keys() <= {"DONE", "ROLLED_BACK", "INTERRUPTED", "TIMED_OUT"}
-    told = fleet.rows("SELECT subject, count(*) FROM notifications_event WHERE type = 'exchange.done' GROUP BY 1")
-    done = fleet.rows("SELECT 'process/' || id FROM exchange_exchangeprocess WHERE status = 'DONE'")
+    assert statuses(deployment).keys() <= {"DONE", "ROLLED_BACK", "INTERRUPTED", "TIMED_OUT"}
+    told = deployment.rows("SELECT subject, count(*) FROM notifications_event WHERE type = 'exchange.done' GROUP BY 1")
+    done = deployment.rows("SELECT 'process/' || id FROM exchange_exchangeprocess WHERE status = 'DONE'")
     assert dict(told) == {subject: 1 for (subject,) in done}
 
 
-def check_files(fleet: Deployment) -> None:
+def check_files(deployment: Deployment) -> None:
     """Every file lies where its row says, under its row's name; of drafts only such are left as no row knows."""
-    rows = fleet.rows("SELECT database_id, folder, public_id, device_id, direction, size, token FROM messaging_message")
+    rows = deployment.rows(
+        "SELECT database_id, folder, public_id, device_id, direction, size, token FROM messaging_message"
+    )
     belongs = {
         (base, folder, id, *_parties(base, device, direction)): size
         for base, folder, id, device, direction, size, _ in rows
     }
     lies = {}
-    for path in fleet.messages.glob("*/*/*.json"):
+    for path in deployment.messages.glob("*/*/*.json"):
         _, id, sender, to, _ = path.name.split("_")
         lies[(path.parts[-3], path.parts[-2], id, sender, to)] = path.stat().st_size
     assert lies == belongs
     assert {folder for _, folder, *_ in lies} <= {"Log", "Error"}
     tokens = {token.hex for *_, token in rows}
-    left = {path.name.removeprefix(".draft-") for path in fleet.messages.glob("*/*/.draft-*")}
+    left = {path.name.removeprefix(".draft-") for path in deployment.messages.glob("*/*/.draft-*")}
     assert not tokens & left
 
 
-def check_alerts(fleet: Deployment) -> None:
+def check_alerts(deployment: Deployment) -> None:
     """Nobody had to be told of a file that is lost, of a move that failed or of an ERP that contradicts."""
-    kinds = {kind for (kind,) in fleet.rows("SELECT kind FROM notifications_alert")}
+    kinds = {kind for (kind,) in deployment.rows("SELECT kind FROM notifications_alert")}
     assert not kinds & {"exchange.contradiction", "exchange.failed", "message.file"}
     open_doubts = "SELECT FROM notifications_alert WHERE kind = 'exchange.in_doubt' AND status <> 'resolved'"
-    assert not fleet.rows(open_doubts)
+    assert not deployment.rows(open_doubts)
 
 
-def statuses(fleet: Deployment) -> dict[str, int]:
-    return dict(fleet.rows("SELECT status, count(*) FROM exchange_exchangeprocess GROUP BY 1"))
+def statuses(deployment: Deployment) -> dict[str, int]:
+    return dict(deployment.rows("SELECT status, count(*) FROM exchange_exchangeprocess GROUP BY 1"))
 
 
-def describe(world: World, seconds: float) -> str:
-    [(doubts,)] = world.fleet.rows("SELECT count(*) FROM notifications_event WHERE type = 'exchange.in_doubt'")
-    endings: Counter[str] = sum((erp.endings for erp in world.erps), Counter())
+def describe(scenario: Scenario, seconds: float) -> str:
+    [(doubts,)] = scenario.deployment.rows("SELECT count(*) FROM notifications_event WHERE type = 'exchange.in_doubt'")
+    endings: Counter[str] = sum((erp.endings for erp in scenario.erps), Counter())
     return "\n".join(
         (
             f"{MESSAGES} messages in {seconds:.0f} s: {MESSAGES / seconds:.0f} a second",
-            f"killed: {dict(world.fleet.kills)}; ERPs died {sum(erp.deaths for erp in world.erps)} times",
-            f"processes: {statuses(world.fleet)}, in doubt for a while: {doubts}",
+            f"killed: {dict(scenario.deployment.kills)}; ERPs died {sum(erp.deaths for erp in scenario.erps)} times",
+            f"processes: {statuses(scenario.deployment)}, in doubt for a while: {doubts}",
             f"ERPs: { {str(ending): times for ending, times in endings.items()} }",
         )
     )
@@ -232,19 +239,19 @@ def _parties(database: str, device: str, direction: str) -> tuple[str, str]:
     return (device, database) if direction == "request" else (database, device)
 
 
-def test_random_kills_lose_nothing_and_double_nothing(fleet: Deployment, capsys: Any) -> None:
-    world = World(fleet)
+def test_random_kills_lose_nothing_and_double_nothing(deployment: Deployment, capsys: Any) -> None:
+    scenario = Scenario(deployment)
     began = time.monotonic()
     try:
-        world.run(random.Random(11))
+        scenario.run(random.Random(11))
         with capsys.disabled():
-            print(f"\n{describe(world, time.monotonic() - began)}")
-        sent = Sent(world)
+            print(f"\n{describe(scenario, time.monotonic() - began)}")
+        sent = Sent(scenario)
         assert len(sent.sender) == MESSAGES
-        check_effects(world, sent)
-        check_replies(world, sent)
-        check_rows(fleet, sent)
-        check_files(fleet)
-        check_alerts(fleet)
+        check_effects(scenario, sent)
+        check_replies(scenario, sent)
+        check_rows(deployment, sent)
+        check_files(deployment)
+        check_alerts(deployment)
     finally:
-        world.close()
+        scenario.close()

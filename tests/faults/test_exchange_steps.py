@@ -24,23 +24,23 @@ def _own_folders() -> Iterator[None]:
     shutil.rmtree(settings.DATA_DIR / "messages", ignore_errors=True)
 
 
-def run(name: str, folder: Path, sabotage: FaultInjector) -> None:
-    world = Scenario(name, folder, sabotage)
-    with sabotage.in_place():
-        world.run()
-    world.recover()
-    world.check()
-    world.close()
+def run(name: str, folder: Path, injector: FaultInjector) -> None:
+    scenario = Scenario(name, folder, injector)
+    with injector.in_place():
+        scenario.run()
+    scenario.recover()
+    scenario.check()
+    scenario.close()
 
 
 def count_steps(folder: Path) -> int:
     run(
         "first", folder, FaultInjector()
     )  # makes the volume and its marker, which later runs find: steps that they lack
-    sabotage = FaultInjector()
-    run("count", folder, sabotage)
-    assert set(sabotage.steps) == {"fsync", "rename", "link", "unlink", "commit", "answer", "task"}
-    return len(sabotage.steps)
+    injector = FaultInjector()
+    run("count", folder, injector)
+    assert set(injector.steps) == {"fsync", "rename", "link", "unlink", "commit", "answer", "task"}
+    return len(injector.steps)
 
 
 @pytest.mark.parametrize("share", [pytest.param(0, marks=pytest.mark.embedded), *range(1, SHARES)])
@@ -55,12 +55,12 @@ def test_nothing_is_lost_and_nothing_twice(share: int, tmp_path: Path) -> None:
     ]
     done = 0
     for at, mode in plans:
-        sabotage = FaultInjector(at, mode)
+        injector = FaultInjector(at, mode)
         try:
-            run(f"w{at}{mode.name[-1]}", tmp_path, sabotage)
+            run(f"w{at}{mode.name[-1]}", tmp_path, injector)
         except BaseException as error:
-            error.add_note(f"step {at} ({sabotage.steps[at - 1 : at]}): {mode}")
+            error.add_note(f"step {at} ({injector.steps[at - 1 : at]}): {mode}")
             raise
-        done += sabotage.is_done
+        done += injector.is_done
     print(f"{done} faults over {steps} steps")
     assert done >= len(plans) - 3  # how often the last pieces of work look for more is not the same in every run

@@ -18,7 +18,7 @@ from notifications.sending.claims import Claim, Claimer
 from notifications.sending.sender import Sender
 from tests.faults.fork_safety import close_all_connections
 from tests.faults.wait import wait_until
-from tests.notifications.sending.owing import make_endpoint, owe_state
+from tests.notifications.sending.deliveries import enqueue_state, make_endpoint
 from tests.webhook_receiver import Receiver, run_receiver
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -64,11 +64,11 @@ def test_what_was_claimed_before_the_stop_is_not_sent_behind_a_newer_message(
     stop: Callable[[pytest.MonkeyPatch], None], receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     endpoint = make_endpoint(receiver.url("/200/a"))
-    older = owe_state(endpoint, data=1)
+    older = enqueue_state(endpoint, data=1)
     late = start_sender(lambda: stop(monkeypatch))
     assert os.WIFSTOPPED(os.waitpid(late, os.WUNTRACED)[1]), "it has claimed, and stands still"
     with transaction.atomic():
-        newer = owe_state(endpoint, data=2)
+        newer = enqueue_state(endpoint, data=2)
     own = Sender(slots=5)
 
     def is_sent() -> bool:

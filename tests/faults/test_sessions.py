@@ -42,7 +42,7 @@ WAITING = 0.045
 
 
 @pytest.fixture
-def line(tmp_path: Path, servers: Any) -> Iterator[ProcessGroup]:
+def group(tmp_path: Path, servers: Any) -> Iterator[ProcessGroup]:
     with migrated_database(servers.database) as database:
         made = ProcessGroup(
             tmp_path,
@@ -62,37 +62,37 @@ def line(tmp_path: Path, servers: Any) -> Iterator[ProcessGroup]:
         made.end()
 
 
-def remember(line: ProcessGroup, groups: list[tuple[int, str, int, float]]) -> None:
+def remember(group: ProcessGroup, groups: list[tuple[int, str, int, float]]) -> None:
     """Save groups of sessions, each of one theme, script and time, by the product itself."""
-    file = line.product.folder / "remember.py"
+    file = group.product.folder / "remember.py"
     file.write_text(
-        "from notifications.sessions.remembering import remember_many\n"
+        "from notifications.sessions.enqueue import remember_many\n"
         f"for theme, script, count, delay in {groups!r}:\n"
         "    remember_many(theme=theme, sessions=[[script]] * count, delay=delay)\n"
     )
-    line.product.run("shell", "-c", f"exec(open({str(file)!r}).read())")
+    group.product.run("shell", "-c", f"exec(open({str(file)!r}).read())")
 
 
-def sessions(line: ProcessGroup, where: str = "true") -> dict[int, tuple[str, str, int]]:
+def sessions(group: ProcessGroup, where: str = "true") -> dict[int, tuple[str, str, int]]:
     """Return script, status and repeats by id."""
-    rows = line.rows(
+    rows = group.rows(
         "SELECT id, (SELECT body FROM notifications_sessionrecord WHERE session_id = session.id AND position = 0), "
         f"status, repeats FROM notifications_repeatsession AS session WHERE {where}"
     )
     return {pk: (script.strip('"'), status, repeats) for pk, script, status, repeats in rows}
 
 
-def repeats(line: ProcessGroup) -> list[int]:
-    log = Path(line.product.environment[LOG])
+def repeats(group: ProcessGroup) -> list[int]:
+    log = Path(group.product.environment[LOG])
     return [int(text) for text in log.read_text().split()] if log.exists() else []
 
 
-def is_over(line: ProcessGroup) -> bool:
+def is_over(group: ProcessGroup) -> bool:
     query = "SELECT 1 FROM notifications_repeatsession WHERE status = 'active' OR due_at < now() + interval '1 hour'"
-    return not line.rows(f"{query} LIMIT 1")
+    return not group.rows(f"{query} LIMIT 1")
 
 
-def test_each_ends_as_its_script_says_though_schedulers_are_killed(line: ProcessGroup) -> None:
+def test_each_ends_as_its_script_says_though_schedulers_are_killed(group: ProcessGroup) -> None:
     chance = random.Random(5)
     groups = [
         (theme, script, min(GROUP, wanted - first), chance.uniform(0, TIMES))
@@ -101,61 +101,61 @@ def test_each_ends_as_its_script_says_though_schedulers_are_killed(line: Process
         for first in range(0, wanted, GROUP)
     ]
     chance.shuffle(groups)
-    remember(line, [*groups, (PATIENT, "succeed", int(SESSIONS * WAITING), 86_400.0)])
-    before = sessions(line)
-    waiting = set(sessions(line, "due_at > now() + interval '1 hour'"))
+    remember(group, [*groups, (PATIENT, "succeed", int(SESSIONS * WAITING), 86_400.0)])
+    before = sessions(group)
+    waiting = set(sessions(group, "due_at > now() + interval '1 hour'"))
     for name in ("one", "two"):
-        line.start(name, "run_scheduler")
-    assert wait_until(lambda: len(repeats(line)) > SESSIONS // 20, 60), line.logs()
+        group.start(name, "run_scheduler")
+    assert wait_until(lambda: len(repeats(group)) > SESSIONS // 20, 60), group.logs()
     for _ in range(KILLS):
         time.sleep(chance.uniform(0.3, 2))
         name = chance.choice(["one", "two"])
-        line.kill(name)
-        line.start(name, "run_scheduler")
-    assert wait_until(lambda: is_over(line), PATIENCE), line.logs()
-    after = sessions(line)
+        group.kill(name)
+        group.start(name, "run_scheduler")
+    assert wait_until(lambda: is_over(group), PATIENCE), group.logs()
+    after = sessions(group)
     assert {pk: after[pk] for pk in waiting} == {pk: ("succeed", "saved", 0) for pk in waiting}
     wanted = {pk: script for pk, (script, _, _) in before.items() if pk not in waiting}
     exhausted = {pk for pk, script in wanted.items() if SCRIPTS[script][2] == "exhausted"}
     assert after.keys() - waiting == exhausted, "deleted are all the others, and no more"
     assert {after[pk][1:] for pk in exhausted} == {("exhausted", LIMIT)}
-    assert wanted.keys() == set(repeats(line))
-    check_traces(line, exhausted)
+    assert wanted.keys() == set(repeats(group))
+    check_traces(group, exhausted)
 
 
-def check_traces(line: ProcessGroup, exhausted: set[int]) -> None:
+def check_traces(group: ProcessGroup, exhausted: set[int]) -> None:
     """Each exhaustion was told once; nothing of a deleted session is left."""
-    events = line.rows("SELECT subject FROM notifications_event WHERE type = 'session.exhausted'")
+    events = group.rows("SELECT subject FROM notifications_event WHERE type = 'session.exhausted'")
     assert Counter(subject for (subject,) in events) == Counter(f"session/{pk}" for pk in exhausted)
-    alerts = line.rows("SELECT subject, count FROM notifications_alert WHERE kind = 'session.exhausted'")
+    alerts = group.rows("SELECT subject, count FROM notifications_alert WHERE kind = 'session.exhausted'")
     assert {subject for subject, _ in alerts} == {f"theme/{STRICT}", f"theme/{HASTY}"}
     assert sum(count for _, count in alerts) == len(exhausted)
     orphans = "SELECT count(*) FROM {} AS part WHERE session_id NOT IN (SELECT id FROM notifications_repeatsession)"
     for table in ("notifications_sessionrecord", "notifications_sessionstep"):
-        assert line.rows(orphans.format(table)) == [(0,)]
+        assert group.rows(orphans.format(table)) == [(0,)]
 
 
-def test_a_scheduler_that_was_paused_past_its_lease_cannot_write(line: ProcessGroup) -> None:
-    remember(line, [(STRICT, "pause", 1, 0.0)])
-    line.start("one", "run_scheduler")
-    assert wait_until(lambda: len(repeats(line)) == 1, 30), line.logs()
-    line.processes["one"].send_signal(signal.SIGSTOP)
-    line.start("two", "run_scheduler")
-    assert wait_until(lambda: is_over(line), 60), line.logs()
+def test_a_scheduler_that_was_paused_past_its_lease_cannot_write(group: ProcessGroup) -> None:
+    remember(group, [(STRICT, "pause", 1, 0.0)])
+    group.start("one", "run_scheduler")
+    assert wait_until(lambda: len(repeats(group)) == 1, 30), group.logs()
+    group.processes["one"].send_signal(signal.SIGSTOP)
+    group.start("two", "run_scheduler")
+    assert wait_until(lambda: is_over(group), 60), group.logs()
     row = "SELECT *, (SELECT count(*) FROM notifications_sessionrecord) FROM notifications_repeatsession"
-    before = line.rows(row)
-    assert list(sessions(line).values()) == [("pause", "exhausted", LIMIT)]
-    line.processes["one"].send_signal(signal.SIGCONT)
+    before = group.rows(row)
+    assert list(sessions(group).values()) == [("pause", "exhausted", LIMIT)]
+    group.processes["one"].send_signal(signal.SIGCONT)
     time.sleep(HANG_SECONDS + 1)
-    assert line.rows(row) == before
-    assert len(repeats(line)) == 2
+    assert group.rows(row) == before
+    assert len(repeats(group)) == 2
 
 
-def test_first_repeats_go_by_time_then_by_saving(line: ProcessGroup) -> None:
+def test_first_repeats_go_by_time_then_by_saving(group: ProcessGroup) -> None:
     """With one worker the order can be seen: half of the sessions share a few times."""
     chance = random.Random(9)
-    remember(line, [(PATIENT, "succeed", GROUP, 0.0)] * int(SESSIONS / 8 / GROUP))
-    with psycopg.connect(line.database) as connection:
+    remember(group, [(PATIENT, "succeed", GROUP, 0.0)] * int(SESSIONS / 8 / GROUP))
+    with psycopg.connect(group.database) as connection:
         ids = [pk for (pk,) in connection.execute("SELECT id FROM notifications_repeatsession").fetchall()]
         moments = [chance.choice([-500.0, -400.0, -300.0, chance.uniform(-1000, -1)]) for _ in ids]
         connection.execute(
@@ -163,8 +163,8 @@ def test_first_repeats_go_by_time_then_by_saving(line: ProcessGroup) -> None:
             "FROM unnest(%s::bigint[], %s::float8[]) AS each (pk, seconds) WHERE id = pk",
             [ids, moments],
         )
-    wanted = line.rows("SELECT id FROM notifications_repeatsession ORDER BY due_at, save_number")
-    line.product.environment["SESSION_WORKERS"] = "1"
-    line.start("one", "run_scheduler")
-    assert wait_until(lambda: is_over(line), PATIENCE), line.logs()
-    assert repeats(line) == [pk for (pk,) in wanted]
+    wanted = group.rows("SELECT id FROM notifications_repeatsession ORDER BY due_at, save_number")
+    group.product.environment["SESSION_WORKERS"] = "1"
+    group.start("one", "run_scheduler")
+    assert wait_until(lambda: is_over(group), PATIENCE), group.logs()
+    assert repeats(group) == [pk for (pk,) in wanted]

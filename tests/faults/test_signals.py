@@ -32,7 +32,7 @@ PATIENCE = 60 + 600 * SCALE
 
 
 @pytest.fixture
-def line(tmp_path: Path, servers: Any) -> Iterator[ProcessGroup]:
+def group(tmp_path: Path, servers: Any) -> Iterator[ProcessGroup]:
     name = f"drill_{uuid.uuid4().hex[:8]}"
     client = clickhouse_driver.Client.from_url(servers.clickhouse)
     client.execute(f"CREATE DATABASE {name}")
@@ -57,17 +57,17 @@ def fleet_messages() -> tuple[Fleet, list[Message]]:
     raise AssertionError("unreachable")
 
 
-def check_states_and_events(line: ProcessGroup, sent: list[Message]) -> None:
+def check_states_and_events(group: ProcessGroup, sent: list[Message]) -> None:
     greatest: dict[str, Message] = {}
     for message in sent:
         known = greatest.get(message["sensor_id"])
         if known is None or (message["at"], message["id"]) > (known["at"], known["id"]):
             greatest[message["sensor_id"]] = message
     expected = {sensor_id: message["data"] for sensor_id, message in greatest.items()}
-    states = dict(line.rows("SELECT sensor_id, value FROM sensors_sensorstate WHERE value IS NOT NULL"))
+    states = dict(group.rows("SELECT sensor_id, value FROM sensors_sensorstate WHERE value IS NOT NULL"))
     assert states == expected
     steps: dict[str, list[int]] = defaultdict(list)
-    for subject, data in line.rows(
+    for subject, data in group.rows(
         "SELECT subject, (payload->>'data')::int FROM notifications_event "
         "WHERE type = 'sensor.state_changed' ORDER BY id"
     ):
@@ -89,25 +89,25 @@ def wanted(sent: list[Message]) -> list[tuple[str, int, str, int]]:
     return sorted({(m["sensor_id"], milliseconds(datetime.fromisoformat(m["at"])), m["id"], m["data"]) for m in sent})
 
 
-def test_consumers_killed_at_random_lose_and_double_nothing(line: ProcessGroup, broker: Broker) -> None:
+def test_consumers_killed_at_random_lose_and_double_nothing(group: ProcessGroup, broker: Broker) -> None:
     chance = random.Random(11)
     fleet, sent = fleet_messages()
-    line.register(fleet.sensor_ids)
+    group.register(fleet.sensor_ids)
     for name in ("ingest-1", "ingest-2"):
-        line.start(name, "run_ingest")
+        group.start(name, "run_ingest")
     for name in ("history-1", "history-2"):
-        line.start(name, "run_history")
+        group.start(name, "run_history")
     for wave in range(KILLS):
-        assert wait_until(lambda: broker.listeners() == 2, 30), line.logs()
+        assert wait_until(lambda: broker.listeners() == 2, 30), group.logs()
         broker.send_all(sent[wave::KILLS], delivery_mode=2)
         time.sleep(chance.random() * 0.3)
         victim, command = chance.choice([("ingest-1", "run_ingest"), ("ingest-2", "run_ingest")])
-        line.kill(victim)
-        line.start(victim, command)
+        group.kill(victim)
+        group.start(victim, command)
     target = wanted(sent)
-    url = line.product.environment["CLICKHOUSE_URL"]
-    assert wait_until(lambda: broker.waiting() == 0 and _history_so_far(url) >= len(target), PATIENCE), line.logs()
-    check_states_and_events(line, sent)
+    url = group.product.environment["CLICKHOUSE_URL"]
+    assert wait_until(lambda: broker.waiting() == 0 and _history_so_far(url) >= len(target), PATIENCE), group.logs()
+    check_states_and_events(group, sent)
     assert sorted(history(url)) == target
 
 
@@ -117,22 +117,22 @@ def test_without_clickhouse_states_are_complete_and_history_follows_when_it_retu
     fleet, sent = fleet_messages()
     with ClickHouseServer() as clickhouse, migrated_database(servers.database) as database:
         clickhouse.stop()
-        line = ProcessGroup(tmp_path, DATABASE_URL=database, AMQP_URL=servers.amqp, CLICKHOUSE_URL=clickhouse.url)
+        group = ProcessGroup(tmp_path, DATABASE_URL=database, AMQP_URL=servers.amqp, CLICKHOUSE_URL=clickhouse.url)
         try:
-            line.register(fleet.sensor_ids)
-            line.start("ingest", "run_ingest")
-            line.start("history", "run_history")
+            group.register(fleet.sensor_ids)
+            group.start("ingest", "run_ingest")
+            group.start("history", "run_history")
             broker.send_all(sent, delivery_mode=2)
             seen = "SELECT count(*) FROM sensors_sensorstate WHERE seen_at IS NOT NULL"
-            assert wait_until(lambda: broker.waiting() == 0 and line.rows(seen)[0][0] > 0, PATIENCE), line.logs()
+            assert wait_until(lambda: broker.waiting() == 0 and group.rows(seen)[0][0] > 0, PATIENCE), group.logs()
             time.sleep(1)
-            check_states_and_events(line, sent)
+            check_states_and_events(group, sent)
             clickhouse.start()
             target = wanted(sent)
-            assert wait_until(lambda: _history_so_far(clickhouse.url) >= len(target), PATIENCE), line.logs()
+            assert wait_until(lambda: _history_so_far(clickhouse.url) >= len(target), PATIENCE), group.logs()
             assert sorted(history(clickhouse.url)) == target
         finally:
-            line.end()
+            group.end()
 
 
 def _history_so_far(url: str) -> int:

@@ -20,7 +20,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from config.common.keys import make_key
+from config.common.key_text import make_key
 from tests.faults.process_group import ProcessGroup
 from tests.faults.product import migrated_database
 from tests.faults.wait import wait_until
@@ -88,19 +88,19 @@ class Talk:
             self.heard += 1
 
 
-def told(line: ProcessGroup) -> list[tuple[str, str, timedelta]]:
-    return line.rows(
+def told(group: ProcessGroup) -> list[tuple[str, str, timedelta]]:
+    return group.rows(
         "SELECT subject, type, recorded_at - at FROM notifications_event "
         "WHERE type LIKE 'sensor.connection_%' ORDER BY id"
     )
 
 
-def require_true_silence_alone(line: ProcessGroup, talk: Talk, silent: str) -> None:
+def require_true_silence_alone(group: ProcessGroup, talk: Talk, silent: str) -> None:
     """Let one more fall silent; once it is told of, so is every false loss that came before."""
     talk.names.remove(silent)
     lost = [(f"sensor/{name}", "sensor.connection_lost") for name in SILENT[: SILENT.index(silent) + 1]]
-    assert wait_until(lambda: lost[-1][0] in [subject for subject, _, _ in told(line)], 60), line.logs()
-    found = told(line)
+    assert wait_until(lambda: lost[-1][0] in [subject for subject, _, _ in told(group)], 60), group.logs()
+    found = told(group)
     if [(subject, kind) for subject, kind, _ in found] != lost:
         talk.require_steady()
     assert [(subject, kind) for subject, kind, _ in found] == lost
@@ -111,7 +111,7 @@ class TestServer:
     """Everything in one process, called over REST."""
 
     @pytest.fixture
-    def line(self, tmp_path: Path, servers: Any) -> Iterator[ProcessGroup]:
+    def group(self, tmp_path: Path, servers: Any) -> Iterator[ProcessGroup]:
         with migrated_database(servers.database) as database:
             made = ProcessGroup(tmp_path, DATABASE_URL=database)
             made.register([*TALKERS, *SILENT], timeout=TIMEOUT)
@@ -120,9 +120,9 @@ class TestServer:
             made.end()
 
     @pytest.fixture
-    def talk(self, line: ProcessGroup) -> Iterator[Talk]:
+    def talk(self, group: ProcessGroup) -> Iterator[Talk]:
         key = make_key("service")
-        with psycopg.connect(line.database) as connection:
+        with psycopg.connect(group.database) as connection:
             connection.execute(
                 "INSERT INTO records_accesskey (name, kind, subject, scopes, prefix, digest)"
                 " VALUES ('sensors', 'service', '', '[\"signals:write\"]', %s, %s)",
@@ -131,44 +131,44 @@ class TestServer:
 
         def say(names: list[str]) -> bool:
             signals = [{"sensor_id": name, "data": 1} for name in names]
-            return line.product.call("POST", "/api/v1/signals/", signals, key=key.text, seconds=1)[0] == 202
+            return group.product.call("POST", "/api/v1/signals/", signals, key=key.text, seconds=1)[0] == 202
 
         with Talk(say, at_once=20).going_on() as talk:
             yield talk
 
-    def test_no_outage_of_the_server_is_a_silence_of_the_sensors(self, line: ProcessGroup, talk: Talk) -> None:
+    def test_no_outage_of_the_server_is_a_silence_of_the_sensors(self, group: ProcessGroup, talk: Talk) -> None:
         chance = random.Random(3)
-        assert talk.is_heard(), line.logs()
+        assert talk.is_heard(), group.logs()
         for silent in SILENT:
             for be_away in self.choose_outages(chance):
-                be_away(line, chance.uniform(SHORTEST, LONGEST) * TIMEOUT)
-                assert talk.is_heard(), line.logs()
-            require_true_silence_alone(line, talk, silent)
+                be_away(group, chance.uniform(SHORTEST, LONGEST) * TIMEOUT)
+                assert talk.is_heard(), group.logs()
+            require_true_silence_alone(group, talk, silent)
 
     def choose_outages(self, chance: random.Random) -> list[Callable[[ProcessGroup, float], None]]:
         return [self.die, self.freeze] if IS_SMALL else chance.sample([self.die, self.stop, self.freeze], 2)
 
-    def die(self, line: ProcessGroup, seconds: float) -> None:
-        line.kill("up")
+    def die(self, group: ProcessGroup, seconds: float) -> None:
+        group.kill("up")
         time.sleep(seconds)
-        line.start("up", "up")
+        group.start("up", "up")
 
-    def stop(self, line: ProcessGroup, seconds: float) -> None:
-        line.stop("up")
+    def stop(self, group: ProcessGroup, seconds: float) -> None:
+        group.stop("up")
         time.sleep(seconds)
-        line.start("up", "up")
+        group.start("up", "up")
 
-    def freeze(self, line: ProcessGroup, seconds: float) -> None:
-        line.processes["up"].send_signal(signal.SIGSTOP)
+    def freeze(self, group: ProcessGroup, seconds: float) -> None:
+        group.processes["up"].send_signal(signal.SIGSTOP)
         time.sleep(seconds)
-        line.processes["up"].send_signal(signal.SIGCONT)
+        group.processes["up"].send_signal(signal.SIGCONT)
 
 
 class TestBroker:
     """Consumers and scheduler as processes of their own; sensors that talk over AMQP."""
 
     @pytest.fixture
-    def line(self, tmp_path: Path, servers: Any, engines: dict[str, PrivateServer]) -> Iterator[ProcessGroup]:
+    def group(self, tmp_path: Path, servers: Any, engines: dict[str, PrivateServer]) -> Iterator[ProcessGroup]:
         with migrated_database(servers.database) as database:
             made = ProcessGroup(tmp_path, DATABASE_URL=database, AMQP_URL=engines["amqp"].url)
             made.register([*TALKERS, *SILENT], timeout=TIMEOUT)
@@ -191,13 +191,13 @@ class TestBroker:
                 yield talk
 
     def test_no_frozen_broker_is_a_silence_of_the_sensors(
-        self, line: ProcessGroup, talk: Talk, engines: dict[str, PrivateServer]
+        self, group: ProcessGroup, talk: Talk, engines: dict[str, PrivateServer]
     ) -> None:
         chance = random.Random(4)
         seen = "SELECT count(*) FROM sensors_sensorstate WHERE seen_at IS NOT NULL"
-        assert wait_until(lambda: line.rows(seen)[0][0] == len(talk.names), 60), line.logs()
+        assert wait_until(lambda: group.rows(seen)[0][0] == len(talk.names), 60), group.logs()
         for silent in SILENT[:FREEZES]:
             with engines["amqp"].frozen():
                 time.sleep(chance.uniform(SHORTEST, LONGEST) * TIMEOUT if IS_SMALL else chance.uniform(1, 13))
-            assert talk.is_heard(), line.logs()
-            require_true_silence_alone(line, talk, silent)
+            assert talk.is_heard(), group.logs()
+            require_true_silence_alone(group, talk, silent)

@@ -37,7 +37,7 @@ def without_volume(node: Product, command: str) -> Iterator[Path]:
     messages = node.folder / "data" / "messages"
     messages.rename(messages.with_name("away"))
     messages.mkdir()
-    process = node.bear(command, log=node.folder / "node.log")
+    process = node.fork(command, log=node.folder / "node.log")
     try:
         yield messages
     finally:

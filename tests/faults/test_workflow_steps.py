@@ -12,18 +12,18 @@ SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(900)]
 
 
-def run(name: str, sabotage: FaultInjector) -> None:
-    world = Scenario(name, sabotage)
-    with world.in_place():
-        world.run()
-    world.check()
+def run(name: str, injector: FaultInjector) -> None:
+    scenario = Scenario(name, injector)
+    with scenario.in_place():
+        scenario.run()
+    scenario.check()
 
 
 def count_steps() -> int:
-    sabotage = FaultInjector()
-    run("count", sabotage)
-    assert set(sabotage.steps) == {"commit", "version", "answer"}
-    return len(sabotage.steps)
+    injector = FaultInjector()
+    run("count", injector)
+    assert set(injector.steps) == {"commit", "version", "answer"}
+    return len(injector.steps)
 
 
 @pytest.mark.parametrize(
@@ -35,12 +35,12 @@ def test_everything_happens_once(mode: FaultMode) -> None:
     plans = range(1 + 2 * list(FaultMode).index(mode) % every, steps + 1, every)
     done = 0
     for at in plans:
-        sabotage = FaultInjector(at, mode)
+        injector = FaultInjector(at, mode)
         try:
-            run(f"w{at}", sabotage)
+            run(f"w{at}", injector)
         except BaseException as error:
-            error.add_note(f"step {at} ({sabotage.steps[at - 1 : at]}): {mode}")
+            error.add_note(f"step {at} ({injector.steps[at - 1 : at]}): {mode}")
             raise
-        done += sabotage.is_done
+        done += injector.is_done
     print(f"{done} faults over {steps} steps")
     assert done >= len(plans) - 2  # how often the last turns find something is not the same in every run

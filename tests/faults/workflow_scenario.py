@@ -1,4 +1,4 @@
-"""One process from its start to its end, with those who take part in it: a caller, a worker outside, the scheduler."""
+"""A scenario of one workflow instance from start to end: a caller, an external worker and the scheduler, with faults."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -29,8 +29,8 @@ VERSIONS = 7
 
 
 class Scenario:
-    def __init__(self, name: str, sabotage: FaultInjector) -> None:
-        self._name, self._sabotage = name, sabotage
+    def __init__(self, name: str, injector: FaultInjector) -> None:
+        self._name, self._injector = name, injector
         self._caller = service("workflows:read", "workflows:write")
         self._keys = itertools.count()
         self._caller("POST", "/workflows/definitions/", {"source": _file(name).decode()})
@@ -40,10 +40,10 @@ class Scenario:
         """Make every write of a version, and every commit, a step that may go wrong."""
 
         def watched(step: Any) -> Any:
-            return self._sabotage.step("version", lambda: write_step(step))
+            return self._injector.step("version", lambda: write_step(step))
 
         with ExitStack() as stack:
-            stack.enter_context(self._sabotage.in_place())
+            stack.enter_context(self._injector.in_place())
             for module in (commanding, starting, returning):
                 stack.enter_context(patch.object(module, "write_step", watched))
             yield
@@ -89,16 +89,16 @@ class Scenario:
         """Call under one key until there is an answer, as a careful caller does."""
         key = f"{self._name}-{next(self._keys)}"
         for _ in range(PATIENCE):
-            answer = self._survive(lambda: self._sabotaged_call(path, body, key))
+            answer = self._survive(lambda: self._call_with_faults(path, body, key))
             if answer is not None and answer.status_code < 300:
                 return answer.json()
             assert answer is None or answer.status_code >= 500, answer.content
         raise AssertionError(f"{path} never answered")
 
-    def _sabotaged_call(self, path: str, body: Any, key: str) -> Any:
-        with self._sabotage.at_work():
+    def _call_with_faults(self, path: str, body: Any, key: str) -> Any:
+        with self._injector.at_work():
             answer = self._caller("POST", path, body, **{"Idempotency-Key": key})
-            self._sabotage.step("answer")
+            self._injector.step("answer")
             return answer
 
     def _until(self, holds: Callable[[], bool]) -> None:
@@ -111,7 +111,7 @@ class Scenario:
         raise AssertionError("it never came to that")
 
     def _turn(self) -> None:
-        with self._sabotage.at_work():
+        with self._injector.at_work():
             stamp_once()
             relay_once(FOLLOWING)
             fire_due_once()

@@ -7,12 +7,12 @@ from django.db.models import F
 
 from notifications.models import Alert, Delivery, Rung
 from notifications.services.alerts import raise_alert
-from notifications.services.climbing import climb_once
+from notifications.services.escalation import escalate_once
 
 TITLE = "%(engine)s does not answer"
 
 
-def lead(*rungs: tuple[int, str, str]) -> None:
+def set_ladder(*rungs: tuple[int, str, str]) -> None:
     """Replace the ladder by rungs of seconds, channel and addresses."""
     Rung.objects.all().delete()
     for after, channel, addresses in rungs:
@@ -20,10 +20,10 @@ def lead(*rungs: tuple[int, str, str]) -> None:
 
 
 def two_rungs() -> None:
-    lead((0, "email", "ops@example.org"), (600, "sms", "+375291234567"))
+    set_ladder((0, "email", "ops@example.org"), (600, "sms", "+375291234567"))
 
 
-def raised(kind: str = "engine.down", subject: str = "engine/redis", **detail: Any) -> Alert:
+def make_alert(kind: str = "engine.down", subject: str = "engine/redis", **detail: Any) -> Alert:
     return Alert.objects.get(pk=raise_alert(kind, subject, TITLE, {"engine": "Redis", **detail}))
 
 
@@ -34,12 +34,12 @@ def pass_time(seconds: int) -> None:
         Alert.objects.filter(**{f"{name}__isnull": False}).update(**{name: F(name) - gone})
 
 
-def climb() -> None:
-    while climb_once():
+def escalate() -> None:
+    while escalate_once():
         pass
 
 
-def told() -> list[tuple[str, str]]:
+def list_messages() -> list[tuple[str, str]]:
     """Return what was owed to whom, in order."""
     return list(Delivery.objects.order_by("id").values_list("type", "endpoint__url"))
 

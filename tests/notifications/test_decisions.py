@@ -3,11 +3,11 @@ import pytest
 from config.records.models import LogEntry
 from notifications.errors import DecisionNeeded
 from notifications.models import Alert, Delivery, Follower, Incident, RepeatSession
-from notifications.sending.text import mail_text, short_text
-from notifications.services.alerts import raise_alert, resolve
+from notifications.sending.presentation import mail_text, sms_text
+from notifications.services.alerts import raise_alert, resolve_alert
 from notifications.services.incidents import dismiss_incident
-from notifications.sessions.exhaustion import tell_exhausted
-from tests.notifications.alerts import climb, two_rungs
+from notifications.sessions.exhaustion import record_exhausted
+from tests.notifications.alerts import escalate, two_rungs
 from tests.notifications.sessions.themes import theme
 from tests.sensors.api.callers import service
 from tests.staff import signed_in
@@ -49,24 +49,24 @@ class TestResolve:
 
     def test_one_whose_fact_is_over_can_be_closed(self, incident: Incident) -> None:
         Incident.objects.all().delete()
-        resolve(Alert.objects.get().pk, "staff:olga")
+        resolve_alert(Alert.objects.get().pk, "staff:olga")
         assert Alert.objects.get().status == "resolved"
 
     def test_an_exhausted_session_is_revived_or_deleted(self) -> None:
         session = RepeatSession.objects.create(theme=theme(), status="exhausted", length=0, record_count=0)
-        tell_exhausted(session, "answered 500")
+        record_exhausted(session, "answered 500")
         with pytest.raises(DecisionNeeded):
-            resolve(Alert.objects.get().pk, "staff:olga")
+            resolve_alert(Alert.objects.get().pk, "staff:olga")
 
 
 class TestLinks:
     def test_mail_and_sms_lead_to_what_the_alert_is_about(self, incident: Incident) -> None:
         two_rungs()
-        climb()
+        escalate()
         body = Delivery.objects.get().body
         assert PAGE in mail_text(body)
-        assert short_text(body).endswith(f" {PAGE}")
-        assert len(short_text({**body, "title": "long " * 100})) == 300
+        assert sms_text(body).endswith(f" {PAGE}")
+        assert len(sms_text({**body, "title": "long " * 100})) == 300
 
     def test_the_pages_of_the_alert_and_of_the_log_do(self, incident: Incident) -> None:
         browser = signed_in("operator")

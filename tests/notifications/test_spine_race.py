@@ -10,11 +10,11 @@ import pytest
 from django.db import connections, transaction
 from django.utils import timezone
 
+from config.audit.changes import record_change
 from config.records.models import ChangeRecord
-from config.records.services.changes import record_change
 from notifications.followers import Following
 from notifications.models import Event, Follower
-from notifications.services.events import Fact, record_event
+from notifications.services.events import NewEvent, record_event
 from notifications.services.relay import relay_once
 from notifications.services.sequencer import stamp_once
 
@@ -55,7 +55,7 @@ def write(number: int) -> None:
             subject = Follower.objects.select_for_update().get(name=f"subject-{chance.randrange(SUBJECTS)}")
             subject.position += 1
             subject.save(update_fields=["position"])
-            fact = Fact("test.moved", subject.name, timezone.now(), payload={"n": subject.position})
+            fact = NewEvent("test.moved", subject.name, timezone.now(), payload={"n": subject.position})
             record_event(fact)
             time.sleep(chance.random() * 0.01)
 

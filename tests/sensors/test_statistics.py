@@ -7,7 +7,7 @@ from django.utils import timezone
 from notifications.models import Attempt, Delivery
 from sensors.models import Client
 from sensors.statistics import count_by_client
-from tests.notifications.sending.owing import make_endpoint, owe_state
+from tests.notifications.sending.deliveries import enqueue_state, make_endpoint
 from tests.sensors.registry import make_client, make_delivery
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
@@ -62,7 +62,7 @@ class TestCountByClient:
         first, second, _idle = (make_client(name) for name in ("a", "b", "c"))
         sent(first, now - timedelta(hours=1))
         sent(second, now - timedelta(hours=1), "pending")
-        owe_state(make_endpoint("mailto:ops@example.org"))
+        enqueue_state(make_endpoint("mailto:ops@example.org"))
         rows = sorted(counted(now + timedelta(hours=1)), key=lambda row: row["id"])
         assert [(row["name"], row["deliveries"], row["mean_seconds"]) for row in rows] == [
             ("a", 1, None),

@@ -1,4 +1,4 @@
-"""Processes and folders that end with this process, even when it is killed."""
+"""Processes and folders that a reaper ends and removes together with this process, even when it is killed."""
 
 import json
 import os
@@ -24,7 +24,7 @@ class Account:
 
 
 class ReapedProcess:
-    """A process under its own keeper."""
+    """A process under its own reaper."""
 
     def __init__(
         self,
@@ -43,45 +43,45 @@ class ReapedProcess:
             last_signal=last_signal,
             folder="",
         )
-        self._keeper = _start_keeper(order, log=log, environment=environment)
+        self._reaper = _start_reaper(order, log=log, environment=environment)
 
     @property
     def is_alive(self) -> bool:
         """Tell whether the process or anything it started still runs."""
-        return self._keeper.poll() is None
+        return self._reaper.poll() is None
 
     def signal_all(self, number: signal.Signals) -> None:
-        """Send a signal to the process and to whatever it has started, at once and not by way of its keeper."""
-        for pid in _descendants(self._keeper.pid):
+        """Send a signal to the process and to whatever it has started, at once and not by way of its reaper."""
+        for pid in _descendants(self._reaper.pid):
             os.kill(pid, number)
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to the process."""
-        assert self._keeper.stdin is not None
+        assert self._reaper.stdin is not None
         try:
-            os.write(self._keeper.stdin.fileno(), bytes([number]))
+            os.write(self._reaper.stdin.fileno(), bytes([number]))
         except BrokenPipeError:
             # It has ended meanwhile; `wait` tells how.
             return
 
     def wait(self, seconds: float) -> int:
         """Wait for the end of the process and of all its descendants; return the exit code."""
-        code = self._keeper.wait(seconds)
+        code = self._reaper.wait(seconds)
         self._let_go()
         return code
 
     def end(self) -> None:
         """Take the process down at once, without a chance to finish its work."""
         self._let_go()
-        self._keeper.wait(2 * reaper.LAST_SIGNAL_SECONDS)
+        self._reaper.wait(2 * reaper.LAST_SIGNAL_SECONDS)
 
     def _let_go(self) -> None:
-        assert self._keeper.stdin is not None
-        self._keeper.stdin.close()
+        assert self._reaper.stdin is not None
+        self._reaper.stdin.close()
 
 
 class TemporaryFolder:
-    """A folder under its own keeper, which removes it."""
+    """A folder under its own reaper, which removes it."""
 
     def __init__(self, prefix: str) -> None:
         self.path = Path(tempfile.mkdtemp(prefix=prefix))
@@ -95,17 +95,17 @@ class TemporaryFolder:
             last_signal=reaper.NO_SIGNAL,
             folder=str(self.path),
         )
-        self._keeper = _start_keeper(order, log=Path(os.devnull), environment={})
+        self._reaper = _start_reaper(order, log=Path(os.devnull), environment={})
 
     def remove(self) -> None:
         """Remove the folder with all its content."""
-        assert self._keeper.stdin is not None
-        self._keeper.stdin.close()
-        if self._keeper.wait(2 * reaper.REMOVAL_SECONDS):
+        assert self._reaper.stdin is not None
+        self._reaper.stdin.close()
+        if self._reaper.wait(2 * reaper.REMOVAL_SECONDS):
             raise OSError(f"{self.path} could not be removed.")
 
 
-def _start_keeper(order: Order, *, log: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+def _start_reaper(order: Order, *, log: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
     with log.open("ab") as output:
         return subprocess.Popen(
             [sys.executable, "-I", "-S", reaper.__file__, json.dumps(order)],

@@ -1,7 +1,7 @@
-"""Keep one server process, or one folder, no longer than the process that asked for it.
+"""End one server process, or remove one folder, when the process that asked for it ends, however it ends.
 
 A program of its own, so that it outlives a parent killed with SIGKILL: the parent holds the other end of its
-standard input, and the end of that input is the end of what is kept. Every byte before is a signal for it.
+standard input; when that closes, the server is killed or the folder removed. Every byte before is a signal to pass on.
 """
 
 import ctypes
@@ -40,10 +40,10 @@ def main() -> int:
     order: Order = json.loads(sys.argv[1])
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, _leave)
-    return keep_process(order) if order["command"] else keep_folder(order)
+    return run_process(order) if order["command"] else guard_folder(order)
 
 
-def keep_process(order: Order) -> int:
+def run_process(order: Order) -> int:
     """Run the command until it ends or the parent does, and leave no descendant behind."""
     _adopt_orphans()
     wake = _wake_when_a_child_ends()
@@ -62,7 +62,7 @@ def keep_process(order: Order) -> int:
         _kill_descendants()
 
 
-def keep_folder(order: Order) -> int:
+def guard_folder(order: Order) -> int:
     """Remove the folder as soon as the parent lets go of it."""
     while _next_signal(order["parent"]) is not None:
         pass
@@ -80,7 +80,7 @@ def _leave(number: int, _frame: object) -> NoReturn:
 
 
 def _adopt_orphans() -> None:
-    # A daemon that a server forks off becomes a child of the keeper, which can then find and kill it.
+    # A daemon that a server forks off becomes a child of the reaper, which can then find and kill it.
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
 
 
@@ -143,7 +143,7 @@ def _end(server: int, last_signal: int) -> int:
 
 
 def _kill_descendants() -> None:
-    # Killing a child hands its children over to the keeper, so every generation takes a turn.
+    # Killing a child hands its children over to the reaper, so every generation takes a turn.
     while True:
         for child in Path("/proc/thread-self/children").read_text().split():
             os.kill(int(child), signal.SIGKILL)
@@ -154,7 +154,7 @@ def _kill_descendants() -> None:
 
 
 def _remove(folder: Path) -> None:
-    # The keepers of the servers see the parent's end at the same moment: files may appear while others go.
+    # The reapers of the servers see the parent's end at the same moment: files may appear while others go.
     deadline = time.monotonic() + REMOVAL_SECONDS
     while folder.exists():
         shutil.rmtree(folder, ignore_errors=time.monotonic() < deadline)

@@ -341,7 +341,7 @@ def remains_of(folder: Path) -> list[str]:
 
 
 def remains_after_a_while(folder: Path) -> list[str]:
-    """Wait for the keepers, which work on their own; name what they left."""
+    """Wait for the reapers, which work on their own; name what they left."""
     deadline = time.monotonic() + 20
     while remains_of(folder) and time.monotonic() < deadline:
         time.sleep(0.1)

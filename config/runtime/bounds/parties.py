@@ -2,7 +2,7 @@
 
 import csv
 
-from config.common import api
+from config.common.web import json_codec
 from config.engines import clickhouse
 from config.runtime.bounds.bound import (
     BAD_JSON,
@@ -19,7 +19,7 @@ from config.runtime.bounds.bound import (
 from messaging import protocol
 from messaging.services import values
 from notifications.sending import policy, sender, webhook
-from notifications.sessions import repeating, slots, themes
+from notifications.sessions import repeat, slots, themes
 from notifications.sessions import webhook as session_webhook
 from processes.coordination.bus import amqp
 from processes.coordination.gateway import asking, wait
@@ -100,14 +100,14 @@ def import_bounds() -> list[Bound]:
 
 
 def message_bounds() -> list[Bound]:
-    body = count(api.DEEPEST + protocol.ENVELOPE_DEPTH, "levels")
+    body = count(json_codec.DEEPEST + protocol.ENVELOPE_DEPTH, "levels")
     run = "the list ends; one message is always sent"
     answer = "process, and fetch of a device"
     return [
         Bound(
             "message.bytes", "message file", megabytes(DEFAULTS.message_max_mb), "message", TOO_LARGE, "MESSAGE_MAX_MB"
         ),
-        Bound("message.depth", "nesting of a payload", count(api.DEEPEST, "levels"), "message", BAD_JSON),
+        Bound("message.depth", "nesting of a payload", count(json_codec.DEEPEST, "levels"), "message", BAD_JSON),
         Bound("message.body_depth", "nesting of a body with payloads", body, "call", BAD_JSON),
         Bound("message.ahead", "time of `created_at` ahead of its receipt", span(values.AHEAD), "message", INVALID),
         Bound("exchange.files", "messages", count(DEFAULTS.exchange_max_files), "process", run, "EXCHANGE_MAX_FILES"),
@@ -144,7 +144,7 @@ def session_bounds() -> list[Bound]:
     held = "each holds one of the workers"
     return [
         Bound("session.bytes", "records", length, "session", "400 `session_too_long`"),
-        Bound("session.operations", "operations", count(repeating.MOST_OPERATIONS), "repeat", failed),
+        Bound("session.operations", "operations", count(repeat.MOST_OPERATIONS), "repeat", failed),
         Bound("session.calls", "calls of a theme's URL", count(session_webhook.MOST_CALLS), "repeat", failed),
         Bound("session.time", "time until a theme's URL has answered", time, "call", failed),
         Bound("session.answer", "answer of a theme's URL", size(session_webhook.ANSWER_BYTES), "call", failed),

@@ -9,8 +9,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from config.common.moments import parse_moment
-from config.records.admin.pages import trace_link
+from config.admin_base.pages import trace_link
+from config.common.times import parse_time
 from notifications.models import Alert
 from processes.coordination.admin.obstacles import Obstacles, find_obstacles
 from processes.coordination.admin.progress import Stop, line_of
@@ -158,9 +158,9 @@ def _reader(reader: ReaderView, since: datetime, now: datetime) -> ReaderRow:
 def _steps(steps: list[tuple[str, str]]) -> Iterator[StepRow]:
     for number, at in steps:
         if number == WAITS:
-            yield StepRow("", str(ROLES[RoleKind.COORDINATOR]), str(STEPS[WAITS]), parse_moment(at))
+            yield StepRow("", str(ROLES[RoleKind.COORDINATOR]), str(STEPS[WAITS]), parse_time(at))
         elif number in BY_NUMBER:
-            yield StepRow(number, str(ROLES[BY_NUMBER[number].role]), str(STEPS[number]), parse_moment(at))
+            yield StepRow(number, str(ROLES[BY_NUMBER[number].role]), str(STEPS[number]), parse_time(at))
 
 
 def _alerts(event: AppEvent) -> list[Alert]:

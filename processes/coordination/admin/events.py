@@ -10,10 +10,10 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
-from config.records.admin.pages import BigTableAdmin, badge, get_subject
-from config.records.admin.theme import display
-from config.records.permissions import has_scope
-from config.records.scopes import Scope
+from config.access.permissions import has_scope
+from config.access.scopes import Scope
+from config.admin_base.pages import BigTableAdmin, badge, get_subject
+from config.admin_base.theme import display
 from processes.coordination.admin.event_page import build_event_page
 from processes.coordination.admin.filters import EntityFilter, RefusedFilter, StatusFilter, find_events
 from processes.coordination.admin.progress import draw_line

@@ -6,7 +6,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from config.records.admin.theme import DropdownFilter
+from config.admin_base.theme import DropdownFilter
 from processes.coordination.admin.words import STATUSES, say_entity
 from processes.coordination.entities import BY_NAME, ENTITIES, Op, type_number
 from processes.coordination.models import AppEvent, WriterEventReader

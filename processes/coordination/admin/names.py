@@ -3,7 +3,7 @@
 from django.urls import reverse
 from django.utils.translation import gettext
 
-from notifications.naming import Named, Names, register_names
+from notifications.names import Named, Names, register_names
 from processes.coordination.admin.words import ROLES
 from processes.coordination.subjects import EVENT_PREFIX, READER_PREFIX, subject_of
 from processes.coordination.transitions import RoleKind

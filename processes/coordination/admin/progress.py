@@ -7,7 +7,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
-from config.common.moments import parse_moment
+from config.common.times import parse_time
 from processes.coordination.admin.words import STATUSES
 from processes.coordination.selectors import EventView
 from processes.coordination.statuses import EventStatus as E
@@ -49,7 +49,7 @@ def line_of(view: EventView) -> list[Stop]:
     """Return the statuses that the change set has been in, is in and would be in."""
     here = view.status
     way = (*WAY, *ENDINGS.get(here, (E.COMMITTING, E.COMMITTED)))
-    times = {number: parse_moment(at) for number, at in view.steps}
+    times = {number: parse_time(at) for number, at in view.steps}
     moments = [times.get(STEP_OF[status]) for status in way]
     place = way.index(here)
     # A message may overtake another, and its status with it; but past the last one noted a cancellation has cut in.

@@ -10,8 +10,8 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from config.records.admin.pages import Question, actor_of, ask_then_act, page_of
-from config.records.admin.theme import ModelAdmin
+from config.admin_base.pages import Question, actor_of, ask_then_act, page_of
+from config.admin_base.theme import ModelAdmin
 from processes.coordination.models import AppEvent
 from processes.coordination.statuses import EventStatus
 from processes.coordination.writer.resolving import Action, resolve

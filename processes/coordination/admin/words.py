@@ -11,7 +11,7 @@ from django.utils.timezone import localtime
 from django.utils.translation import gettext, pgettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
-from config.records.admin.pages import badge
+from config.admin_base.pages import badge
 from processes.coordination.entities import ENTITIES, Op, type_number
 from processes.coordination.models import WriterEventReader
 from processes.coordination.selectors import EventView, ReaderView

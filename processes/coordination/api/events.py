@@ -9,11 +9,11 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.common.pages import present_page
-from config.records.authentication import actor_of
-from config.records.frame import ApiView
-from config.records.schema import PAGE_PARAMETERS
-from config.records.scopes import Scope
+from config.access.authentication import actor_of
+from config.access.scopes import Scope
+from config.api.base_view import ApiView
+from config.api.openapi import PAGE_PARAMETERS
+from config.common.web.pagination import paginate_presented
 from processes.coordination.api import shapes
 from processes.coordination.models import AppEvent
 from processes.coordination.reasons import say
@@ -42,7 +42,7 @@ class EventsView(ApiView):
         def present(part: Sequence[AppEvent]) -> list[Any]:
             return [present_event(view, at=at) for view in view_events(part)]
 
-        found = present_page(request, rows, order=["-id"], present=present)
+        found = paginate_presented(request, rows, order=["-id"], present=present)
         return Response({"results": found.results, "next": found.next})
 
 

@@ -8,12 +8,12 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.common.pages import page
-from config.records.authentication import actor_of
-from config.records.frame import ApiView
-from config.records.permissions import require_scope
-from config.records.schema import PAGE_PARAMETERS
-from config.records.scopes import Scope
+from config.access.authentication import actor_of
+from config.access.permissions import require_scope
+from config.access.scopes import Scope
+from config.api.base_view import ApiView
+from config.api.openapi import PAGE_PARAMETERS
+from config.common.web.pagination import paginate
 from processes.coordination.api import shapes
 from processes.coordination.entities import Entity, Op
 from processes.coordination.errors import RowNotFound
@@ -53,7 +53,7 @@ class WriterRowsView(EntityView):
     def get(self, request: Request, path: str) -> Response:
         """List the Writer's rows of an entity."""
         entity = self.entity(request, path)
-        found = page(request, writer_rows(entity), order=["id"])
+        found = paginate(request, writer_rows(entity), order=["id"])
         return Response({"results": present(entity, found.results), "next": found.next})
 
     @extend_schema(
@@ -123,7 +123,7 @@ class ReaderRowsView(EntityView):
     def get(self, request: Request, path: str) -> Response:
         """List a reader's rows of an entity, from its own database."""
         entity, alias = self.entity(request, path), _alias(request)
-        found = page(request, reader_rows(entity, alias=alias), order=["id"])
+        found = paginate(request, reader_rows(entity, alias=alias), order=["id"])
         return Response({"results": present(entity, found.results, alias=alias), "next": found.next})
 
 

@@ -18,13 +18,19 @@ from pika.adapters.blocking_connection import BlockingChannel, BlockingConnectio
 from pika.exceptions import AMQPError
 from pika.spec import BasicProperties
 
+from config.audit.log import NewLogEntry, write_log_entries
 from config.common.text import clean_error
 from config.engines.amqp import connect
 from config.engines.amqp_messages import REJECTED, AmqpMessage, read_message
 from config.engines.publisher import NotPublished, NotRouted, Publisher, Sent
 from config.records.models import LogEntry
-from config.records.services.log import Entry, write_entries
-from notifications.services.poison import finish, is_hopeless, park, put_down, take_up
+from notifications.services.poison import (
+    clear_counts,
+    count_attempts,
+    exceeds_limit,
+    park_message,
+    uncount_attempts,
+)
 from processes.coordination.messages import (
     COORDINATOR,
     WRITER,
@@ -99,9 +105,9 @@ class AmqpBus:
     def _take_redelivered(self, channel: BlockingChannel) -> "_Taken":
         """Take one envelope alone; the count of its tries is written before it is read."""
         envelope = self._arrived.popleft()
-        failures = take_up([envelope])[envelope.digest]
-        if is_hopeless(failures):
-            park(envelope, failures)
+        failures = count_attempts([envelope])[envelope.digest]
+        if exceeds_limit(failures):
+            park_message(envelope, failures)
             return _Taken(self, channel, envelope.tag, [])
         return _Taken(self, channel, envelope.tag, _read(envelope), (envelope,))
 
@@ -157,7 +163,7 @@ class _Taken:
 
     def done(self) -> None:
         if self.counted:
-            finish(self.counted)
+            clear_counts(self.counted)
         if self.tag:
             self.channel.basic_ack(self.tag, multiple=True)
 
@@ -165,7 +171,7 @@ class _Taken:
         """Close the line: the broker gives whatever is not acknowledged to the next who asks."""
         self.bus.close()
         if self.counted:
-            put_down(self.counted)
+            uncount_attempts(self.counted)
 
 
 def _send(queue: str, body: bytes) -> Sent:
@@ -202,5 +208,7 @@ def _read(envelope: AmqpMessage) -> list[Message]:
         log.error("coordination.unreadable", error=cause, size=len(envelope.body))
         REJECTED.labels(envelope.queue).inc()
         told = {"queue": envelope.queue, "cause": cause}
-        write_entries([Entry(LogEntry.Level.WARNING, LogEntry.Kind.REFUSED, UNREADABLE, told, envelope.queue)])
+        write_log_entries(
+            [NewLogEntry(LogEntry.Level.WARNING, LogEntry.Kind.REFUSED, UNREADABLE, told, envelope.queue)]
+        )
         return []

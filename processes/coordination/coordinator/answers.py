@@ -14,9 +14,9 @@ from django.db.models import Case, F, Q, When
 from django.db.models.lookups import Exact
 from django.utils.translation import gettext_noop
 
-from config.common.sql import among, among_numbers
+from config.common.database.sql import in_array, in_number_array
 from notifications.models import Alert
-from notifications.services.alerts import heal, raise_alert
+from notifications.services.alerts import close_alert, raise_alert
 from processes.coordination.coordinator.letters import everything_for
 from processes.coordination.coordinator.line import hold_rows, release
 from processes.coordination.coordinator.standings import Standings, Verdict
@@ -107,7 +107,7 @@ def _keep_progress(messages: Iterable[Message], standings: Standings, at: dateti
         values |= {"progress": row.progress, "verdict": row.verdict, "answered_at": at}
     _write_progress(heard)
     for role, reasons in refusals.items():
-        rows = WriterEventReader.objects.filter(name=role, writer_event__in=among_numbers(reasons))
+        rows = WriterEventReader.objects.filter(name=role, writer_event__in=in_number_array(reasons))
         rows.update(reason=each_its_own_text(reasons, by="writer_event_id"))
 
 
@@ -116,7 +116,7 @@ def _write_progress(heard: Mapping[tuple[int, str], dict[str, Any]]) -> None:
     for (event, role), values in heard.items():
         alike[role, tuple(values.items())].append(event)
     for (role, items), events in alike.items():
-        rows = WriterEventReader.objects.filter(name=role, writer_event__in=among_numbers(events))
+        rows = WriterEventReader.objects.filter(name=role, writer_event__in=in_number_array(events))
         rows.update(**dict(items))
 
 
@@ -136,8 +136,8 @@ def _keep_payloads(messages: Iterable[Message], standings: Standings) -> None:
             events.append(message.event)
             ids += message.ids
     for mark, (events, ids) in marks.items():
-        rows = WriterEventPayload.objects.filter(writer_event__in=among_numbers(events))
-        mark.write(rows if mark.is_whole else rows.filter(pk__in=among_numbers(ids)))
+        rows = WriterEventPayload.objects.filter(writer_event__in=in_number_array(events))
+        mark.write(rows if mark.is_whole else rows.filter(pk__in=in_number_array(ids)))
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ def _decide_anew(messages: Iterable[Message], standings: Standings) -> None:
 def _hear_of_silent(roles: Collection[str]) -> None:
     """A reader that staff were told is silent has answered."""
     for life in RoleLife.objects.filter(name__in=[subject_of_reader(role) for role in roles], is_silent=True):
-        heal(SILENT, life.name, gettext_noop("It answers again."))
+        close_alert(SILENT, life.name, gettext_noop("It answers again."))
         RoleLife.objects.filter(pk=life.pk).update(is_silent=False)
 
 
@@ -248,7 +248,7 @@ def _move(messages: Iterable[Message], standings: Standings, at: datetime) -> No
 
 def _heal_waiting(events: list[int]) -> None:
     for event in open_waits(events):
-        heal(WAITS, subject_of(event))
+        close_alert(WAITS, subject_of(event))
 
 
 def open_waits(events: Collection[int]) -> list[int]:
@@ -256,6 +256,6 @@ def open_waits(events: Collection[int]) -> list[int]:
     by_subject = {subject_of(event): event for event in events}
     if not by_subject:
         return []
-    waiting = Alert.objects.filter(kind=WAITS, subject__in=among(list(by_subject)))
+    waiting = Alert.objects.filter(kind=WAITS, subject__in=in_array(list(by_subject)))
     subjects = waiting.exclude(status=Alert.Status.RESOLVED).values_list("subject", flat=True)
     return [by_subject[subject] for subject in subjects]

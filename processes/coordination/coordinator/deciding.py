@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db.models import F
 from django.utils.translation import gettext_noop
 
-from config.common.sql import among_numbers
+from config.common.database.sql import in_number_array
 from notifications.services.alerts import raise_alert
 from processes.coordination.coordinator.answers import SILENT, let_wait, open_waits, tell_of_waiting
 from processes.coordination.coordinator.standings import Verdict
@@ -68,7 +68,7 @@ def meet_deadlines(state: CoordinatorState, *, at: datetime) -> None:
 
 def ask_again(events: Collection[int], *, at: datetime) -> list[int]:
     """Let the readers that refuse events judge them once more; return those that are to be told so."""
-    refusing = WriterEventReader.objects.filter(writer_event__in=among_numbers(events), verdict=Verdict.REFUSED)
+    refusing = WriterEventReader.objects.filter(writer_event__in=in_number_array(events), verdict=Verdict.REFUSED)
     asked = sorted(set(refusing.values_list("writer_event_id", flat=True)))
     refusing.update(progress=Progress.PREPARING, verdict=Verdict.WAITING)
     those(WriterEvent.objects.all(), asked).update(
@@ -93,7 +93,7 @@ def _verdicts(events: list[int]) -> dict[int, set[str]]:
     """Return of each event what the readers that count have said."""
     verdicts: dict[int, set[str]] = {event: set() for event in events}
     if events:
-        rows = WriterEventReader.objects.filter(writer_event__in=among_numbers(events), name__in=reader_names())
+        rows = WriterEventReader.objects.filter(writer_event__in=in_number_array(events), name__in=reader_names())
         for event, verdict in rows.values_list("writer_event_id", "verdict"):
             verdicts[event].add(verdict)
     return verdicts

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from config.common.sql import among_numbers
+from config.common.database.sql import in_number_array
 from processes.coordination.headers import header_of
 from processes.coordination.messages import WRITER, Letter, Message, Payload, Told, pages, queue_of_reader
 from processes.coordination.models import Progress, WriterEvent, WriterEventPayload, WriterEventReader
@@ -57,7 +57,7 @@ def _letters_to_readers(events: Sequence[WriterEvent], *, again: bool) -> list[L
         return []
     readers: defaultdict[int, list[tuple[str, int, int]]] = defaultdict(list)
     rows = WriterEventReader.objects.filter(
-        writer_event__in=among_numbers([event.pk for event in events]), name__in=reader_names()
+        writer_event__in=in_number_array([event.pk for event in events]), name__in=reader_names()
     )
     for pk, name, bit, progress in rows.values_list("writer_event_id", "name", "bit", "progress"):
         readers[pk].append((name, bit, progress))
@@ -85,7 +85,7 @@ def _payload_letters(by_bit: dict[tuple[str, int], list[WriterEvent]]) -> Iterab
 
 def _pages_of(events: Sequence[WriterEvent], *, bit: int) -> Iterable[tuple[WriterEvent, list[Payload]]]:
     """Return the payloads that a reader does not have yet, in pages; those of all with a bit of nobody."""
-    rows = WriterEventPayload.objects.filter(writer_event__in=among_numbers([event.pk for event in events]))
+    rows = WriterEventPayload.objects.filter(writer_event__in=in_number_array([event.pk for event in events]))
     found: defaultdict[int, list[Payload]] = defaultdict(list)
     for pk, event_id, content, prepared_by in rows.order_by("pk").values_list(
         "pk", "writer_event_id", "content", "prepared_by"

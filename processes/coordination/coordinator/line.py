@@ -9,7 +9,7 @@ from collections.abc import Collection
 
 from django.db.models import Min
 
-from config.common.sql import among, among_numbers
+from config.common.database.sql import in_array, in_number_array
 from processes.coordination.inserting import insert_rows
 from processes.coordination.models import HeldRow, WriterEvent
 from processes.coordination.steps import those
@@ -31,7 +31,7 @@ def find_held(keys: Collection[str]) -> dict[str, int]:
     """Return of rows that are kept the position of the first that keeps them."""
     if not keys or not HeldRow.objects.exists():
         return {}
-    rows = HeldRow.objects.filter(key__in=among(sorted(keys))).order_by()
+    rows = HeldRow.objects.filter(key__in=in_array(sorted(keys))).order_by()
     return dict(rows.values_list("key").annotate(first=Min("position")))
 
 
@@ -46,11 +46,11 @@ def release(ended: Collection[int]) -> None:
     """Give up the rows of events that have ended; whoever stood behind one of those comes back into the line."""
     if not ended or not HeldRow.objects.exists():
         return
-    HeldRow.objects.filter(writer_event__in=among_numbers(ended)).delete()
+    HeldRow.objects.filter(writer_event__in=in_number_array(ended)).delete()
     touched = those(WriterEvent.objects.all(), ended).order_by().values_list("touched", flat=True)
     keys = {key for each in touched for key in each}
-    behind = HeldRow.objects.filter(key__in=among(sorted(keys)), writer_event__is_behind=True)
+    behind = HeldRow.objects.filter(key__in=in_array(sorted(keys)), writer_event__is_behind=True)
     back = sorted(set(behind.order_by().values_list("writer_event_id", flat=True)))
     if back:
-        HeldRow.objects.filter(writer_event__in=among_numbers(back)).delete()
+        HeldRow.objects.filter(writer_event__in=in_number_array(back)).delete()
         those(WriterEvent.objects.all(), back).update(is_behind=False)

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import structlog
 
-from config.common.sql import among_numbers
+from config.common.database.sql import in_number_array
 from processes.coordination.content import Unreadable, read_touched
 from processes.coordination.entities import Key
 from processes.coordination.headers import columns_of_headers
@@ -79,7 +79,7 @@ def _read_kept(events: list[int]) -> dict[int, dict[int, str]]:
     """Return all payloads that are kept of events of which some came before, or are still to come."""
     kept: dict[int, dict[int, str]] = {event: {} for event in events}
     if events:
-        rows = WriterEventPayload.objects.filter(writer_event__in=among_numbers(events))
+        rows = WriterEventPayload.objects.filter(writer_event__in=in_number_array(events))
         for event, pk, content in rows.values_list("writer_event_id", "pk", "content"):
             kept[event][pk] = content
     return kept

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from django.db.models import F
 from django.db.models.lookups import Exact
 
-from config.common.sql import among_numbers
+from config.common.database.sql import in_number_array
 from processes.coordination.models import Progress, WriterEvent, WriterEventPayload, WriterEventReader
 from processes.coordination.routing import reader_names
 from processes.coordination.statuses import EventStatus
@@ -41,7 +41,7 @@ class Standings:
         rows = those(WriterEvent.objects.all(), events).order_by()
         self.statuses = {pk: EventStatus(status) for pk, status in rows.values_list("pk", "app_event_status_id")}
         self.readers: defaultdict[int, dict[str, Standing]] = defaultdict(dict)
-        of_readers = WriterEventReader.objects.filter(writer_event__in=among_numbers(events))
+        of_readers = WriterEventReader.objects.filter(writer_event__in=in_number_array(events))
         columns = of_readers.values_list("writer_event_id", "name", "bit", "progress", "verdict")
         for pk, name, bit, progress, verdict in columns:
             self.readers[pk][name] = Standing(bit, progress, verdict)
@@ -82,7 +82,7 @@ class Standings:
                 waiting[self.mask(pk)].append(pk)
         found: set[int] = set()
         for mask, events in waiting.items():
-            rows = WriterEventPayload.objects.filter(writer_event__in=among_numbers(events))
+            rows = WriterEventPayload.objects.filter(writer_event__in=in_number_array(events))
             lacking = rows.exclude(Exact(F("prepared_by").bitand(mask), mask))
             found.update(lacking.values_list("writer_event_id", flat=True))
         return found

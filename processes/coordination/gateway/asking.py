@@ -8,8 +8,7 @@ from django.utils.translation import gettext
 from rest_framework import serializers
 
 from config.common.errors import Invalid
-from config.common.fields import BoundedListField
-from config.common.serializers import StrictSerializer
+from config.common.web.serializers import BoundedListField, StrictSerializer
 from processes.coordination.entities import (
     BY_PATH,
     CLIENT,

@@ -5,7 +5,7 @@ import time
 
 from django.conf import settings
 
-from config.common.limits import Busy
+from config.common.web.limits import Busy
 from processes.coordination.errors import EventCanceled, EventNotFound, NotYetHere
 from processes.coordination.models import AppEvent
 from processes.coordination.reader.models import AppEvent as ReaderEvent

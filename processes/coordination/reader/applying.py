@@ -11,7 +11,7 @@ import structlog
 from django.db import connections, transaction
 from django.utils.translation import gettext_noop
 
-from config.common.sql import among_numbers
+from config.common.database.sql import in_number_array
 from processes.coordination.content import RowChange, fold
 from processes.coordination.database_errors import Trouble, classify, say_error
 from processes.coordination.entities import ENTITIES, IN_ORDER, Entity, Key
@@ -112,7 +112,7 @@ def read_commits(*events: int, alias: str) -> list[RowChange]:
     """Return what the commit rows of events make of the tables; of a row that several change, the last."""
     changes: list[RowChange] = []
     for entity in ENTITIES:
-        rows = COMMITS[entity.name].objects.using(alias).filter(app_event_id__in=among_numbers(events, alias=alias))
+        rows = COMMITS[entity.name].objects.using(alias).filter(app_event_id__in=in_number_array(events, alias=alias))
         names = [column.name for column in entity.columns]
         columns = rows.order_by("number").values_list("entity_id", *(column.attribute for column in entity.columns))
         for pk, *values in columns:

@@ -8,7 +8,7 @@ import structlog
 from django.db import transaction
 from django.db.models import Count, QuerySet
 
-from config.common.sql import among_numbers
+from config.common.database.sql import in_number_array
 from processes.coordination.bus import Bus
 from processes.coordination.content import RowChange, Unreadable, fold, read_content
 from processes.coordination.database_errors import Trouble, classify, say_error
@@ -210,7 +210,7 @@ class Reader(Role):
 
     def _whole(self, ids: list[int]) -> list[int]:
         """Return the events whose payloads are all here."""
-        payloads = self.payloads.filter(app_event_id__in=among_numbers(ids, alias=self.alias))
+        payloads = self.payloads.filter(app_event_id__in=in_number_array(ids, alias=self.alias))
         counts = dict(payloads.values("app_event_id").annotate(count=Count("pk")).values_list("app_event_id", "count"))
         found = those(self.events, ids).values_list("pk", "payload_count", "app_event_status_id")
         # Of an event that came by a cancellation alone there is nothing to be whole.
@@ -230,7 +230,7 @@ class Reader(Role):
 
     def _process(self, events: list[int], at: datetime) -> None:
         """Steps 28 and 31: make commit and rollback rows of the payloads, and judge whether they could be applied."""
-        rows = self.payloads.filter(app_event_id__in=among_numbers(events, alias=self.alias))
+        rows = self.payloads.filter(app_event_id__in=in_number_array(events, alias=self.alias))
         sets, reasons = _read_sets(events, rows.order_by("pk").values_list("app_event_id", "content"))
         reasons |= self._setbacks.given_up(sets)
         reasons |= judge({event: sets[event] for event in sets if event not in reasons}, alias=self.alias)

@@ -13,10 +13,10 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext
 
+from config.common.background.ring import ring
 from config.common.correlation import correlation_id
+from config.common.database.sql import in_number_array
 from config.common.errors import Invalid
-from config.common.ring import ring
-from config.common.sql import among_numbers
 from processes.coordination.content import RowChange
 from processes.coordination.entities import Entity, Op, Values, type_number
 from processes.coordination.inserting import insert_rows
@@ -170,5 +170,5 @@ def store_rows(entity: Entity, rows: dict[Any, Values], last_events: dict[Any, i
 def delete_rows(entity: Entity, ids: Sequence[Any]) -> None:
     if ids:
         # Not `delete()`: it would look for what refers to the rows, which has been judged, one table at a time.
-        rows = TABLES[entity.name].objects.filter(pk__in=among_numbers(ids))
+        rows = TABLES[entity.name].objects.filter(pk__in=in_number_array(ids))
         rows._raw_delete(rows.db)

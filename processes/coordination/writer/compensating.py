@@ -13,9 +13,9 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext_noop
 
-from config.common.wording import text_within
-from notifications.services.alerts import heal, raise_alert
-from notifications.services.events import Fact, record_events
+from config.common.text_templates import nested_text
+from notifications.services.alerts import close_alert, raise_alert
+from notifications.services.events import NewEvent, record_events
 from processes.coordination.content import Unreadable, read_touched
 from processes.coordination.database_errors import Trouble, classify, say_error
 from processes.coordination.entities import BY_NAME, Entity, Key, Values, type_names
@@ -76,7 +76,7 @@ def cancel(event: AppEvent, *, reason: str, at: datetime) -> bool:
             {"event": event.pk, "reason": read(obstacle)},
         )
     else:
-        heal(ALERT, subject_of(event.pk))
+        close_alert(ALERT, subject_of(event.pk))
     verb = "compensation_failed" if obstacle else "canceled"
     record_events([_fact(event, verb, {"reason": in_english(obstacle or reason)}, at)])
     return not obstacle
@@ -107,9 +107,9 @@ def tell_committed(events: Iterable[AppEvent], *, at: datetime) -> None:
     record_events(_fact(event, "committed", {}, at) for event in events)
 
 
-def _fact(event: AppEvent, verb: str, payload: dict[str, Any], at: datetime) -> Fact:
+def _fact(event: AppEvent, verb: str, payload: dict[str, Any], at: datetime) -> NewEvent:
     told = {"event": event.pk, "type": TYPES[event.app_event_type_id], **payload}
-    return Fact(f"coordination.{verb}", subject_of(event.pk), at, told, correlation_id=event.correlation_id)
+    return NewEvent(f"coordination.{verb}", subject_of(event.pk), at, told, correlation_id=event.correlation_id)
 
 
 def _compensate(event: AppEvent) -> str:
@@ -166,4 +166,4 @@ def _check_tree(entity: Entity, rows: dict[Any, Values | None]) -> None:
     for pk, values in rows.items():
         fault = tree.fault(pk, None, values)
         if fault:
-            raise Obstacle(IN_THE_WAY, entity=entity.name, id=pk, rule=text_within(fault, {}))
+            raise Obstacle(IN_THE_WAY, entity=entity.name, id=pk, rule=nested_text(fault, {}))

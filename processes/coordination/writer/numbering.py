@@ -6,7 +6,7 @@ before it. Ids themselves have gaps, and a later one may be committed first.
 
 from django.db import connection, transaction
 
-from config.common.sql import load
+from config.common.database.sql import load_sql
 from processes.coordination.models import AppEvent, WriterState
 
 BATCH = 1000
@@ -21,7 +21,7 @@ def number_once() -> bool:
         # The lock comes first: what is read behind it includes all that was committed before it was held.
         state = WriterState.objects.select_for_update().get(pk=1)
         with connection.cursor() as cursor:
-            cursor.execute(load("processes.coordination", "number"), [state.position, BATCH])
+            cursor.execute(load_sql("processes.coordination", "number"), [state.position, BATCH])
             state.position += cursor.rowcount
         state.save(update_fields=["position"])
     return True

@@ -13,9 +13,9 @@ from datetime import datetime
 from django.db import transaction
 from django.utils import timezone
 
-from config.common.ring import ring
+from config.audit.changes import Change, Values
+from config.common.background.ring import ring
 from config.records.models import ChangeRecord
-from config.records.services.changes import Change, Values
 from processes.coordination.content import RowChange
 from processes.coordination.entities import CLIENT, SENSOR, SENSOR_LINK, Entity, Op, type_number
 from processes.coordination.models import AppEvent

@@ -6,10 +6,10 @@ from enum import StrEnum
 from django.db import transaction
 from django.utils.translation import gettext_noop
 
-from config.common.ring import ring
-from config.common.wording import on_one_line
-from notifications.services.alerts import heal
-from notifications.services.events import Fact, record_events
+from config.common.background.ring import ring
+from config.common.text_templates import on_one_line
+from notifications.services.alerts import close_alert
+from notifications.services.events import NewEvent, record_events
 from processes.coordination.content import RowChange
 from processes.coordination.entities import BY_NAME, Entity
 from processes.coordination.errors import EventNotFound, NotFailed, StillFailing
@@ -43,7 +43,7 @@ def resolve(event_id: int, *, action: Action, reason: str, actor: str, at: datet
         else:
             cancel_blocked(event, at=at)
         told = {"event": event.pk, "action": action.value, "by": actor, "reason": reason}
-        record_events([Fact("coordination.resolved", subject_of(event.pk), at, told, event.correlation_id)])
+        record_events([NewEvent("coordination.resolved", subject_of(event.pk), at, told, event.correlation_id)])
 
 
 def _hold(event_id: int) -> AppEvent:
@@ -62,7 +62,7 @@ def _accept(event: AppEvent, *, at: datetime) -> None:
     AppEvent.objects.filter(pk=event.pk).update(
         app_event_status_id=EventStatus.CANCELED.value, ended_at=at, reason=event.cancel_reason or event.reason
     )
-    heal(ALERT, subject_of(event.pk), gettext_noop("The Writer's values were accepted."))
+    close_alert(ALERT, subject_of(event.pk), gettext_noop("The Writer's values were accepted."))
     left = [change for name in TABLES for change in _left(BY_NAME[name], event.pk)]
     if not left:
         return

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
-from config.common.sql import among_numbers
+from config.common.database.sql import in_number_array
 from processes.coordination.bus import Bus
 from processes.coordination.headers import header_of
 from processes.coordination.messages import COORDINATOR, WRITER, Letter, Message, Payload, Told, pages
@@ -84,7 +84,7 @@ class Writer(Role):
         under_way = set(saved).difference(ended)
         ids = [pk for message in messages if message.event in under_way for pk in message.ids]
         if ids:
-            _mark_saved(AppEventPayload.objects.filter(pk__in=among_numbers(ids)))
+            _mark_saved(AppEventPayload.objects.filter(pk__in=in_number_array(ids)))
         return []
 
     def _step_34_7(self, messages: list[Message], at: datetime) -> list[Letter]:
@@ -118,7 +118,7 @@ def _payload_letters(events: list[int]) -> list[Letter]:
     """Return the payloads of the events page by page; the last page says that it is the last."""
     if not events:
         return []
-    rows = AppEventPayload.objects.filter(app_event_id__in=among_numbers(events)).order_by("pk")
+    rows = AppEventPayload.objects.filter(app_event_id__in=in_number_array(events)).order_by("pk")
     found: dict[int, list[Payload]] = {event: [] for event in events}
     for pk, event, content in rows.values_list("pk", "app_event_id", "content"):
         found[event].append(Payload(pk, content))
@@ -133,7 +133,7 @@ def _payload_letters(events: list[int]) -> list[Letter]:
 def _mark_saved_of(events: list[int]) -> None:
     """Whatever was lost of step 10: the Coordinator has all payloads of an event that has come so far."""
     if events:
-        _mark_saved(AppEventPayload.objects.filter(app_event_id__in=among_numbers(events)))
+        _mark_saved(AppEventPayload.objects.filter(app_event_id__in=in_number_array(events)))
 
 
 def _mark_saved(payloads: "QuerySet[AppEventPayload]") -> None:

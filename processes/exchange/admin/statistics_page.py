@@ -13,7 +13,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from config.records.admin.theme import ModelAdmin
+from config.admin_base.theme import ModelAdmin
 from messaging.admin.words import say_duration
 from processes.exchange.admin.chart import BarChart, draw_bars
 from processes.exchange.models import ExchangeProcess

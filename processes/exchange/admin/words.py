@@ -8,7 +8,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import pgettext
 
-from config.records.admin.pages import badge
+from config.admin_base.pages import badge
 from messaging.admin.words import say_duration
 from processes.exchange.models import ExchangeProcess, ProcessMessage
 

@@ -14,14 +14,14 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.common.moments import cut_to_milliseconds
-from config.common.pages import present_page
-from config.common.streaming import stream
-from config.records.authentication import Principal, principal_of
-from config.records.frame import ApiView
+from config.access.authentication import Principal, principal_of
+from config.access.scopes import Scope
+from config.api.base_view import ApiView
+from config.api.openapi import PAGE_PARAMETERS
+from config.common.times import truncate_to_milliseconds
+from config.common.web.pagination import paginate_presented
+from config.common.web.streaming import stream
 from config.records.models import AccessKey
-from config.records.schema import PAGE_PARAMETERS
-from config.records.scopes import Scope
 from messaging.files.envelope import VERSION
 from messaging.models import ExchangeDatabase
 from messaging.protocol import Body, read_body
@@ -64,7 +64,7 @@ class ProcessesView(ApiView):
         """List processes, newest first: a database's own, or with `operations` all."""
         database = _own_database(request)
         rows = ExchangeProcess.objects.all() if database is None else ExchangeProcess.objects.filter(database=database)
-        found = present_page(request, rows, order=["-started_at"], present=present_processes)
+        found = paginate_presented(request, rows, order=["-started_at"], present=present_processes)
         return Response({"results": found.results, "next": found.next})
 
     @extend_schema(
@@ -238,4 +238,4 @@ def _outcome(is_ok: bool) -> Response:
 
 
 def _now() -> datetime:
-    return cut_to_milliseconds(timezone.now())
+    return truncate_to_milliseconds(timezone.now())

@@ -13,8 +13,8 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext
 
+from config.common.database.sequences import advance_sequences
 from config.common.files import move_durably
-from config.common.sequences import skip_given_numbers
 from messaging.files.names import name_of
 from messaging.files.places import path_of
 from messaging.files.placing import FileForeign, FileMissing, is_file
@@ -50,7 +50,7 @@ def reindex(*, after_restore: bool = False, progress: Callable[[int], None] = la
     """
     if after_restore:
         recognise_restored()
-        skip_given_numbers(at=timezone.now())
+        advance_sequences(at=timezone.now())
         take_back_lost_replies()
     check_volume()
     walk = _Walk(after_restore=after_restore)

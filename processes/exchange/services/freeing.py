@@ -9,7 +9,7 @@ from django.utils.translation import gettext_noop
 from messaging.models import Message
 from messaging.naming import subject_of
 from messaging.services.set_aside import SETBACKS
-from notifications.services.alerts import heal, raise_alert
+from notifications.services.alerts import close_alert, raise_alert
 from processes.exchange.models import ExchangeProcess, ProcessMessage
 
 Folder, Status, Result = Message.Folder, Message.Status, ProcessMessage.Result
@@ -98,7 +98,7 @@ def _one_more(column: str, most: int) -> Case:
 def heal_setbacks(messages: QuerySet[Message]) -> None:
     """The ERP has processed these messages after all: nobody need look after them."""
     for message in messages.filter(setbacks__gte=PATIENCE):
-        heal(SETBACKS, subject_of(message), gettext_noop("the message is processed"))
+        close_alert(SETBACKS, subject_of(message), gettext_noop("the message is processed"))
 
 
 def said_of(process: ExchangeProcess, column: str) -> Any:

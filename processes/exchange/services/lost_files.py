@@ -11,10 +11,10 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext, gettext_noop
 
+from config.audit.changes import record_change
+from config.audit.log import NewLogEntry, write_log_entries
 from config.common.errors import VolumeAway
 from config.records.models import ChangeRecord, LogEntry
-from config.records.services.changes import record_change
-from config.records.services.log import Entry, write_entries
 from messaging.files.placing import FileForeign, FileMissing, find_files
 from messaging.models import Message
 from messaging.naming import subject_of
@@ -100,8 +100,8 @@ def _record(process: ExchangeProcess, lost: list[Message], *, reason: str, actor
         messages=", ".join(names[:MOST_NAMED]) + ("…" if len(names) > MOST_NAMED else ""),
         **said,
     )
-    write_entries(
-        Entry(
+    write_log_entries(
+        NewLogEntry(
             LogEntry.Level.WARNING,
             LogEntry.Kind.FILE,
             LOST,

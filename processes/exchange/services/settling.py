@@ -8,8 +8,8 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext_noop
 
+from config.common.background.ring import ring
 from config.common.errors import ApplicationError, VolumeAway
-from config.common.ring import ring
 from config.records.models import LogEntry
 from messaging.files.placing import FileForeign, withdraw
 from messaging.files.writing import drop_drafts

@@ -13,8 +13,8 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext, gettext_noop
 
 from config.common.correlation import correlation_id
+from config.common.database.sql import in_array
 from config.common.errors import Invalid
-from config.common.sql import among
 from messaging.models import Device, ExchangeDatabase, Message, Subsystem
 from messaging.protocol import Body, Id, megabytes
 from messaging.services.checking import keep_readable
@@ -79,9 +79,9 @@ def start_process(*, database: ExchangeDatabase, wanted: Start, at: datetime) ->
 def _check_parties(database: ExchangeDatabase, lane: Collection[str], senders: Collection[str]) -> None:
     enterprise = database.enterprise_id
     faults = {}
-    if lane and Subsystem.objects.filter(enterprise=enterprise, pk__in=among(lane)).count() != len(lane):
+    if lane and Subsystem.objects.filter(enterprise=enterprise, pk__in=in_array(lane)).count() != len(lane):
         faults["subsystems"] = [gettext("Must be subsystems of your enterprise.")]
-    if senders and Device.objects.filter(subsystem__enterprise=enterprise, pk__in=among(senders)).count() != len(
+    if senders and Device.objects.filter(subsystem__enterprise=enterprise, pk__in=in_array(senders)).count() != len(
         senders
     ):
         faults["senders"] = [gettext("Must be devices of your enterprise.")]

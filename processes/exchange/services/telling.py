@@ -5,10 +5,10 @@ from typing import Any
 
 from django.utils.translation import gettext_noop
 
+from config.audit.log import write_log_entry
 from config.records.models import LogEntry
-from config.records.services.log import write_entry
-from notifications.services.alerts import heal, raise_alert
-from notifications.services.events import Fact, record_event
+from notifications.services.alerts import close_alert, raise_alert
+from notifications.services.events import NewEvent, record_event
 from processes.exchange.models import ExchangeProcess
 
 PREFIX = "process/"
@@ -24,13 +24,13 @@ def subject_of(process: ExchangeProcess) -> str:
 def log(process: ExchangeProcess, template: str, *, level: str = LogEntry.Level.INFO, **data: Any) -> None:
     """Write a line of the process's log; `template` may name `%(database)s` and what `data` holds."""
     values = {"database": process.database_id, **data}
-    write_entry(level=level, kind="exchange", subject=subject_of(process), template=template, data=values)
+    write_log_entry(level=level, kind="exchange", subject=subject_of(process), template=template, data=values)
 
 
 def tell(process: ExchangeProcess, verb: str, *, at: datetime, **payload: Any) -> None:
     """Write the event `exchange.<verb>`."""
     facts = {"process": str(process.pk), "database": process.database_id, "status": process.status, **payload}
-    record_event(Fact(f"exchange.{verb}", subject_of(process), at, facts))
+    record_event(NewEvent(f"exchange.{verb}", subject_of(process), at, facts))
 
 
 def alert(kind: str, process: ExchangeProcess, title: str, **detail: Any) -> None:
@@ -42,7 +42,7 @@ def alert(kind: str, process: ExchangeProcess, title: str, **detail: Any) -> Non
 def heal_alerts(process: ExchangeProcess) -> None:
     """Close what was raised about this process: it has been settled."""
     for kind in (IN_DOUBT, FAILED):
-        heal(kind, subject_of(process), gettext_noop("the process is settled"))
+        close_alert(kind, subject_of(process), gettext_noop("the process is settled"))
 
 
 def tell_contradiction(process: ExchangeProcess, *, call: str) -> None:

@@ -10,13 +10,13 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from config.records.admin.pages import Question, actor_of
-from config.records.admin.theme import ModelAdmin
+from config.admin_base.pages import Question, actor_of
+from config.admin_base.theme import ModelAdmin
 from processes.workflows.admin.asking import Asked, Done, ask
 from processes.workflows.admin.forms import RetryForm, SeenForm, VariablesForm
 from processes.workflows.admin.instance_page import all_variables
 from processes.workflows.admin.values import changed, show_values, text_of
-from processes.workflows.engine import showing
+from processes.workflows.engine import state_queries
 from processes.workflows.models import WorkflowEffect, WorkflowIncident, WorkflowInstance
 from processes.workflows.selectors import get_head
 from processes.workflows.services.calls import command_instance
@@ -46,7 +46,7 @@ def command_view(
 
 def variables_view(model_admin: Admin, request: HttpRequest, instance: WorkflowInstance) -> HttpResponse:
     head = get_head(instance.pk)
-    current = showing.variables(head.state or {})
+    current = state_queries.get_variables(head.state or {})
     question = Question(
         title=gettext("Change the variables"),
         text=gettext("That is a version of its own. Conditions that wait for such values look at them at once."),
@@ -77,7 +77,7 @@ def retry_view(
     model_admin: Admin, request: HttpRequest, instance: WorkflowInstance, incident: WorkflowIncident
 ) -> HttpResponse:
     head = get_head(instance.pk)
-    current = _given(incident, showing.variables(head.state or {}))
+    current = _given(incident, state_queries.get_variables(head.state or {}))
     question = Question(
         title=gettext("Try it again?"),
         text=incident.reason,

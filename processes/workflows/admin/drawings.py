@@ -14,8 +14,8 @@ from django.urls import reverse
 from processes.workflows.admin.words import say_kind
 from processes.workflows.diagrams import say_state
 from processes.workflows.engine.definition import Node
-from processes.workflows.engine.diagram import Marks, draw, find_shown_state
-from processes.workflows.engine.running import State
+from processes.workflows.engine.diagram import Marks, draw_diagram, find_shown_state
+from processes.workflows.engine.runner import InstanceState
 from processes.workflows.models import WorkflowRevision
 from processes.workflows.services.library import compiled
 
@@ -54,7 +54,7 @@ def draw_revision(revision: WorkflowRevision) -> Drawing:
 
 
 def draw_state(
-    instance_id: UUID, version: int, state: State | None, *, own: Called, incidents: Iterable[str] = ()
+    instance_id: UUID, version: int, state: InstanceState | None, *, own: Called, incidents: Iterable[str] = ()
 ) -> list[Drawing]:
     """Draw an instance: its own definition first, then those that it is inside of by call activities."""
     shown = shown_definitions(state, own)
@@ -66,17 +66,17 @@ def draw_state(
     ]
 
 
-def shown_definitions(state: State | None, own: Called) -> list[Called]:
+def shown_definitions(state: InstanceState | None, own: Called) -> list[Called]:
     return [own, *(each for each in definitions_of(state or {}) if each != own)][:MOST_DRAWINGS]
 
 
-def definitions_of(state: State) -> list[Called]:
+def definitions_of(state: InstanceState) -> list[Called]:
     """Name the definitions that run in a state, the first called first."""
     found = [scope["definition"] for scope in state.get("scopes", {}).values() if "definition" in scope]
     return list(dict.fromkeys((key, revision) for key, revision in found))
 
 
-def marks_of(state: State, called: Called, incidents: Iterable[str] = ()) -> Marks:
+def marks_of(state: InstanceState, called: Called, incidents: Iterable[str] = ()) -> Marks:
     """Mark what is active in one of the definitions of a state: another may have elements of the same ids."""
     tokens = Counter(
         token["element"]
@@ -121,7 +121,7 @@ def has_diagram(key: str, digest: str) -> bool:
     """Say whether there is something to draw in a file, which never changes."""
     rows = WorkflowRevision.objects.filter(definition=key, digest=digest)
     source = rows.values_list("source", flat=True).first()
-    return source is not None and draw(bytes(source)) is not None
+    return source is not None and draw_diagram(bytes(source)) is not None
 
 
 def _digests(called: Iterable[Called]) -> dict[Called, str]:
@@ -130,7 +130,7 @@ def _digests(called: Iterable[Called]) -> dict[Called, str]:
     return {(key, revision): digest for key, revision, digest in rows}
 
 
-def _items_of(state: State, called: Called) -> dict[str, Counter[str]]:
+def _items_of(state: InstanceState, called: Called) -> dict[str, Counter[str]]:
     """Count the plan items of one of the definitions by their states."""
     found: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for item in state.get("items", {}).values():
@@ -139,7 +139,7 @@ def _items_of(state: State, called: Called) -> dict[str, Counter[str]]:
     return dict(found)
 
 
-def _definition_of(state: State, scope: str) -> Called | None:
+def _definition_of(state: InstanceState, scope: str) -> Called | None:
     record = state["scopes"][scope]
     while "definition" not in record and record["parent"] is not None:
         record = state["scopes"][record["parent"]]

@@ -13,8 +13,8 @@ from processes.workflows.admin.plan_card import PlanCard, build_plan_card
 from processes.workflows.admin.values import ShownValues, show_values
 from processes.workflows.admin.version_tree import draw_tree
 from processes.workflows.admin.words import say_cause, say_moment, say_waited_for, status_badge
-from processes.workflows.engine import comparing, showing
-from processes.workflows.engine.running import State
+from processes.workflows.engine import difference, state_queries
+from processes.workflows.engine.runner import InstanceState
 from processes.workflows.models import WorkflowIncident, WorkflowInstance, WorkflowVersion, WorkItem
 from processes.workflows.selectors import get_head, open_incidents, versions_of
 from processes.workflows.services.heads import Head
@@ -80,7 +80,7 @@ class InstancePage:
 
 def build_instance_page(request: HttpRequest, instance: WorkflowInstance, *, may_act: bool) -> InstancePage:
     head = get_head(instance.pk)
-    state: State = head.state or {}
+    state: InstanceState = head.state or {}
     own = (head.definition, head.revision)
     incidents = open_incidents([head.id]).get(head.id, [])[:MOST_OPEN] if head.open_incidents else []
     names = name_elements(definitions_of(state) or [own])
@@ -104,9 +104,9 @@ def build_instance_page(request: HttpRequest, instance: WorkflowInstance, *, may
     )
 
 
-def all_variables(state: State) -> dict[str, object]:
+def all_variables(state: InstanceState) -> dict[str, object]:
     """Return the variables of the process by name, those of scopes inside it by the way to them."""
-    return dict(comparing.compare({}, state)["variables"]["added"])
+    return dict(difference.compare_states({}, state)["variables"]["added"])
 
 
 def _tasks(head: Head) -> list[OpenTask]:
@@ -114,16 +114,16 @@ def _tasks(head: Head) -> list[OpenTask]:
     return [OpenTask(item, item.kind in FORMS) for item in rows]
 
 
-def _timers(state: State, names: Mapping[str, str]) -> list[Waiting]:
+def _timers(state: InstanceState, names: Mapping[str, str]) -> list[Waiting]:
     """List the timers, that which is due next first."""
-    found = [(datetime.fromisoformat(timer["due"]), timer) for timer in showing.timers(state)]
+    found = [(datetime.fromisoformat(timer["due"]), timer) for timer in state_queries.list_timers(state)]
     return [
         Waiting(timer["element"], names.get(timer["element"], ""), say_waited_for(timer["kind"]), say_moment(due))
         for due, timer in sorted(found, key=lambda pair: pair[0])[:MOST_OPEN]
     ]
 
 
-def _events(state: State, names: Mapping[str, str]) -> list[Waiting]:
+def _events(state: InstanceState, names: Mapping[str, str]) -> list[Waiting]:
     return [
         Waiting(each["element"], names.get(each["element"], ""), say_waited_for(each["kind"]), each["name"])
         for each in list(state.get("subscriptions", {}).values())[:MOST_OPEN]

@@ -10,10 +10,10 @@ from django.urls import reverse
 from processes.workflows.admin.item_words import COMMANDS
 from processes.workflows.admin.words import say_kind
 from processes.workflows.diagrams import say_state
-from processes.workflows.engine import showing
-from processes.workflows.engine.cases.offering import offer
-from processes.workflows.engine.definition import Definition, Kind, Node
-from processes.workflows.engine.execution.records import ItemRecord, State, number
+from processes.workflows.engine import state_queries
+from processes.workflows.engine.cases.offering import list_allowed_commands
+from processes.workflows.engine.definition import Definition, Node, NodeKind
+from processes.workflows.engine.execution.records import InstanceState, ItemRecord, sequence_number
 from processes.workflows.models import WorkItem
 from processes.workflows.services.heads import Head
 from processes.workflows.services.library import library_of
@@ -59,19 +59,19 @@ def build_plan_card(head: Head, *, may_act: bool) -> PlanCard | None:
         return None
     rows = list(_in_tree(state))
     shown = rows[:MOST_ITEMS]
-    offered = offer(library_of(None), state) if may_act else {}
+    offered = list_allowed_commands(library_of(None), state) if may_act else {}
     forms = _find_forms(head, state, [key for key, _ in shown if "complete_item" in offered.get(key, ())])
     items = [_item(head, state, key, depth, offered.get(key, ()), forms) for key, depth in shown]
     return PlanCard(items, more=len(rows) - len(shown))
 
 
-def name_item(state: State, record: ItemRecord) -> str:
+def name_item(state: InstanceState, record: ItemRecord) -> str:
     """Give what people call an item."""
     node = _node_of(state, record)
     return " ".join(node.name.split()) or node.id
 
 
-def _in_tree(state: State) -> Iterator[tuple[str, int]]:
+def _in_tree(state: InstanceState) -> Iterator[tuple[str, int]]:
     """Give the items with their depths: each before what is in it, in the order of the file, the oldest first."""
     below: defaultdict[str | None, list[str]] = defaultdict(list)
     for key in sorted(state["items"], key=lambda key: _place_of(state, key)):
@@ -83,11 +83,11 @@ def _in_tree(state: State) -> Iterator[tuple[str, int]]:
         waiting += [(child, depth + 1) for child in reversed(below[key])]
 
 
-def _place_of(state: State, key: str) -> tuple[int, int]:
-    return _node_of(state, state["items"][key]).line, number(key)
+def _place_of(state: InstanceState, key: str) -> tuple[int, int]:
+    return _node_of(state, state["items"][key]).line, sequence_number(key)
 
 
-def _find_parent(state: State, key: str) -> str | None:
+def _find_parent(state: InstanceState, key: str) -> str | None:
     """Find the item around an item: its stage, or the task that runs its case, also by way of a process."""
     owner = state["scopes"][state["items"][key]["scope"]]["token"]
     while owner is not None and owner not in state["items"]:
@@ -95,7 +95,7 @@ def _find_parent(state: State, key: str) -> str | None:
     return owner
 
 
-def _find_forms(head: Head, state: State, keys: Collection[str]) -> dict[str, str]:
+def _find_forms(head: Head, state: InstanceState, keys: Collection[str]) -> dict[str, str]:
     """Find the pages of the tasks that have something to be filled in, by the item of each."""
     owners = {
         local: task["token"]
@@ -111,11 +111,13 @@ def _find_forms(head: Head, state: State, keys: Collection[str]) -> dict[str, st
     }
 
 
-def _item(head: Head, state: State, key: str, depth: int, commands: Collection[str], forms: dict[str, str]) -> PlanItem:
+def _item(
+    head: Head, state: InstanceState, key: str, depth: int, commands: Collection[str], forms: dict[str, str]
+) -> PlanItem:
     record = state["items"][key]
     definition, node = _definition_of(state, record), _node_of(state, record)
     assert definition.plan is not None
-    if depth == 0 and node.kind is Kind.CASE_PLAN and state["kind"] == "cmmn":
+    if depth == 0 and node.kind is NodeKind.CASE_PLAN and state["kind"] == "cmmn":
         # The whole case is suspended and terminated by the buttons of its instance.
         commands = [name for name in commands if name == "complete_item"]
     return PlanItem(
@@ -139,9 +141,9 @@ def _offer(head: Head, key: str, name: str, forms: dict[str, str]) -> Offer:
     return Offer(str(wording.label), address, wording.is_frequent, is_link=form is not None or wording.asks)
 
 
-def _definition_of(state: State, record: ItemRecord) -> Definition:
-    return showing.definition_of(state, library_of(None), record["scope"])
+def _definition_of(state: InstanceState, record: ItemRecord) -> Definition:
+    return state_queries.get_definition(state, library_of(None), record["scope"])
 
 
-def _node_of(state: State, record: ItemRecord) -> Node:
+def _node_of(state: InstanceState, record: ItemRecord) -> Node:
     return _definition_of(state, record).nodes[record["element"]]

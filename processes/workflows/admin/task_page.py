@@ -11,15 +11,15 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
 
+from config.admin_base.pages import actor_of
 from config.common.errors import ApplicationError
-from config.records.admin.pages import actor_of
 from processes.workflows.admin.access import WorkflowAdmin
 from processes.workflows.admin.drawings import Drawing, draw_state
 from processes.workflows.admin.instance_page import FORMS
 from processes.workflows.admin.task_form import TaskForm
 from processes.workflows.admin.values import ShownValues, show_values
 from processes.workflows.admin.words import refusal, status_badge
-from processes.workflows.engine import showing
+from processes.workflows.engine import state_queries
 from processes.workflows.engine.definition import FormField
 from processes.workflows.engine.execution.records import TaskRecord
 from processes.workflows.models import WorkflowIncident, WorkflowVersion, WorkItem
@@ -75,13 +75,13 @@ def _get(model_admin: WorkflowAdmin[WorkItem], request: HttpRequest, object_id: 
 
 def _form(head: Head, record: TaskRecord, data: Any = None) -> TaskForm:
     assert head.state is not None
-    known = showing.visible_variables(head.state, record["scope"])
+    known = state_queries.get_visible_variables(head.state, record["scope"])
     return TaskForm(_fields(head, record), known, data)
 
 
 def _fields(head: Head, record: TaskRecord) -> Sequence[FormField]:
     assert head.state is not None
-    return showing.node_of(head.state, library_of(None), record["scope"], record["element"]).form
+    return state_queries.get_node(head.state, library_of(None), record["scope"], record["element"]).form
 
 
 def _complete(request: HttpRequest, item: WorkItem, form: TaskForm) -> HttpResponse | None:
@@ -110,7 +110,7 @@ def _show(
     form: TaskForm | None,
 ) -> HttpResponse:
     is_open = item.status == WorkItem.Status.OPEN
-    visible = showing.visible_variables(head.state, record["scope"]) if head.state and record else {}
+    visible = state_queries.get_visible_variables(head.state, record["scope"]) if head.state and record else {}
     page = TaskPage(
         item=item,
         head=head,

@@ -14,10 +14,10 @@ from django.utils.timezone import localtime
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
+from config.admin_base.pages import badge
 from config.common.errors import ApplicationError
-from config.common.moments import format_moment
-from config.records.admin.pages import badge
-from processes.workflows.engine.definition import Kind, TimerKind, Trigger
+from config.common.times import format_time
+from processes.workflows.engine.definition import NodeKind, TimerKind, Trigger
 from processes.workflows.errors import NotPossible, VersionConflict
 from processes.workflows.models.instance import Status
 
@@ -30,33 +30,33 @@ COLOURS = {
     Status.CLOSED: "default",
 }
 KINDS: dict[str, Promise] = {
-    Kind.START: _("start event"),
-    Kind.END: _("end event"),
-    Kind.CATCH: _("catching event"),
-    Kind.THROW: _("throwing event"),
-    Kind.BOUNDARY: _("boundary event"),
-    Kind.TASK: _("task"),
-    Kind.USER_TASK: _("user task"),
-    Kind.MANUAL_TASK: _("manual task"),
-    Kind.SERVICE_TASK: _("service task"),
-    Kind.SCRIPT_TASK: _("script task"),
-    Kind.SEND_TASK: _("send task"),
-    Kind.RECEIVE_TASK: _("receive task"),
-    Kind.EXCLUSIVE: _("exclusive gateway"),
-    Kind.PARALLEL: _("parallel gateway"),
-    Kind.INCLUSIVE: _("inclusive gateway"),
-    Kind.EVENT_BASED: _("event-based gateway"),
-    Kind.SUB_PROCESS: _("sub-process"),
-    Kind.EVENT_SUB_PROCESS: _("event sub-process"),
-    Kind.CALL_ACTIVITY: _("call activity"),
-    Kind.CASE_PLAN: _("case plan"),
-    Kind.STAGE: _("stage"),
-    Kind.HUMAN_TASK: _("human task"),
-    Kind.PROCESS_TASK: _("process task"),
-    Kind.CASE_TASK: _("case task"),
-    Kind.MILESTONE: _("milestone"),
-    Kind.TIMER_LISTENER: _("timer event listener"),
-    Kind.USER_LISTENER: _("user event listener"),
+    NodeKind.START: _("start event"),
+    NodeKind.END: _("end event"),
+    NodeKind.CATCH: _("catching event"),
+    NodeKind.THROW: _("throwing event"),
+    NodeKind.BOUNDARY: _("boundary event"),
+    NodeKind.TASK: _("task"),
+    NodeKind.USER_TASK: _("user task"),
+    NodeKind.MANUAL_TASK: _("manual task"),
+    NodeKind.SERVICE_TASK: _("service task"),
+    NodeKind.SCRIPT_TASK: _("script task"),
+    NodeKind.SEND_TASK: _("send task"),
+    NodeKind.RECEIVE_TASK: _("receive task"),
+    NodeKind.EXCLUSIVE: _("exclusive gateway"),
+    NodeKind.PARALLEL: _("parallel gateway"),
+    NodeKind.INCLUSIVE: _("inclusive gateway"),
+    NodeKind.EVENT_BASED: _("event-based gateway"),
+    NodeKind.SUB_PROCESS: _("sub-process"),
+    NodeKind.EVENT_SUB_PROCESS: _("event sub-process"),
+    NodeKind.CALL_ACTIVITY: _("call activity"),
+    NodeKind.CASE_PLAN: _("case plan"),
+    NodeKind.STAGE: _("stage"),
+    NodeKind.HUMAN_TASK: _("human task"),
+    NodeKind.PROCESS_TASK: _("process task"),
+    NodeKind.CASE_TASK: _("case task"),
+    NodeKind.MILESTONE: _("milestone"),
+    NodeKind.TIMER_LISTENER: _("timer event listener"),
+    NodeKind.USER_LISTENER: _("user event listener"),
 }
 WAITED_FOR: dict[str, Promise] = {
     TimerKind.DATE: pgettext_lazy("timer", "at a time"),
@@ -130,7 +130,7 @@ def say_moment(moment: datetime) -> SafeString:
         local = localtime(moment)
         text = f"{date_format(local, 'DATE_FORMAT')} {date_format(local, 'H:i:s')}"
     except OverflowError:  # a timer may be set to the last hour of the year 9999, which is over elsewhere
-        text = format_moment(moment)
+        text = format_time(moment)
     return format_html('<span class="pst-nowrap">{}</span>', text)
 
 

@@ -7,11 +7,11 @@ process itself, a sub-process, an event sub-process.
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from processes.workflows.engine.case_plan import CasePlan
 from processes.workflows.engine.expressions import Expression
-from processes.workflows.engine.plan import Plan
 
 
-class Kind(StrEnum):
+class NodeKind(StrEnum):
     START = "start"
     END = "end"
     CATCH = "catch"
@@ -42,9 +42,9 @@ class Kind(StrEnum):
     USER_LISTENER = "user_event_listener"
 
 
-LISTENERS = frozenset({Kind.TIMER_LISTENER, Kind.USER_LISTENER})
-CASE_ACTIVITIES = frozenset({Kind.STAGE, Kind.HUMAN_TASK, Kind.PROCESS_TASK, Kind.CASE_TASK})
-CASE_KINDS = frozenset({Kind.CASE_PLAN, Kind.MILESTONE, *CASE_ACTIVITIES, *LISTENERS})
+LISTENERS = frozenset({NodeKind.TIMER_LISTENER, NodeKind.USER_LISTENER})
+CASE_ACTIVITIES = frozenset({NodeKind.STAGE, NodeKind.HUMAN_TASK, NodeKind.PROCESS_TASK, NodeKind.CASE_TASK})
+CASE_KINDS = frozenset({NodeKind.CASE_PLAN, NodeKind.MILESTONE, *CASE_ACTIVITIES, *LISTENERS})
 """The kinds of CMMN."""
 
 
@@ -66,7 +66,7 @@ class TimerKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Timer:
+class TimerDefinition:
     """When it fires: a literal of ISO 8601, or an expression that gives one (a number is seconds)."""
 
     kind: TimerKind
@@ -81,7 +81,7 @@ class BpmnEvent:
     trigger: Trigger
     name: str = ""
     """The message's or signal's name, the error's code; the activity of a compensation. Empty: any."""
-    timer: Timer | None = None
+    timer: TimerDefinition | None = None
     condition: Expression | None = None
     """What a conditional event waits for."""
     correlation: Expression | None = None
@@ -141,7 +141,7 @@ class Flow:
 @dataclass(frozen=True, slots=True)
 class Node:
     id: str
-    kind: Kind
+    kind: NodeKind
     scope: str
     """The id of the scope it lies in."""
     name: str = ""
@@ -171,7 +171,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class ScopeDefinition:
     """The process, a sub-process or an event sub-process: what lies directly in it, in the order of the file."""
 
     id: str
@@ -187,7 +187,7 @@ class Definition:
     name: str
     kind: str
     """`bpmn` or `cmmn`."""
-    scopes: dict[str, Scope]
+    scopes: dict[str, ScopeDefinition]
     nodes: dict[str, Node]
     flows: dict[str, Flow]
     boundaries: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -196,7 +196,7 @@ class Definition:
     """Start events by scope."""
     event_sub_processes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Event sub-processes by the scope they lie in."""
-    plan: Plan | None = None
+    plan: CasePlan | None = None
     """Of a case; its nodes are its plan items, its scopes the case, its plan model and its stages."""
     upstream: dict[tuple[str, frozenset[str]], tuple[frozenset[str], frozenset[str]]] = field(
         default_factory=dict, compare=False, repr=False

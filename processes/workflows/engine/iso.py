@@ -59,7 +59,7 @@ def parse_duration(text: str) -> Duration:
     return Duration(months=int(years or 0) * 12 + int(months or 0), rest=rest)
 
 
-def parse_moment(text: str) -> datetime:
+def parse_datetime(text: str) -> datetime:
     """Read a date with or without a time, in UTC when it names no zone."""
     if _MOMENT.fullmatch(text.strip()) is None:
         raise NotIso(_MOMENT_EXPECTED)
@@ -82,7 +82,7 @@ def parse_cycle(text: str) -> Cycle:
     duration = parse_duration(interval)
     if duration.is_shorter_than_a_second:
         raise NotIso("A cycle's interval is at least one second.")
-    return Cycle(count, duration, interval, start=parse_moment(start) if start else None)
+    return Cycle(count, duration, interval, start=parse_datetime(start) if start else None)
 
 
 _WHOLE = r"(\d{1,5})"

@@ -16,7 +16,7 @@ class Problem:
     message: str
 
 
-class NotExecutable(Exception):
+class InvalidDefinition(Exception):
     """The file cannot be run; `problems` says why, everything at once."""
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
@@ -41,7 +41,7 @@ class Problems:
     def stop(self, element: str, line: int, message: str) -> NoReturn:
         """End the reading here: whatever follows would take too long."""
         self.found = [*self.found[: MOST_PROBLEMS - 1], Problem(element[:200], line, message)]
-        raise NotExecutable(self.in_order())
+        raise InvalidDefinition(self.in_order())
 
     def tells_of(self, element: str) -> bool:
         """Tell whether something is known to be wrong with an element already."""
@@ -50,7 +50,7 @@ class Problems:
     def raise_if_any(self) -> None:
         """Raise what was found, in the order of the file."""
         if self.found:
-            raise NotExecutable(self.in_order())
+            raise InvalidDefinition(self.in_order())
 
     def in_order(self) -> tuple[Problem, ...]:
         return tuple(sorted(self.found, key=lambda problem: problem.line))

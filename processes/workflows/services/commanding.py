@@ -13,8 +13,9 @@ from uuid import UUID
 from django.db import transaction
 
 from processes.workflows import errors
-from processes.workflows.engine.execution.failures import Failed, NotPossible
-from processes.workflows.engine.running import Outcome, State, run
+from processes.workflows.engine.execution.errors import CommandFailed, CommandRejected
+from processes.workflows.engine.runner import CommandOutcome, InstanceState
+from processes.workflows.engine.runner import run_command as run
 from processes.workflows.naming import epoch_of, is_of_time
 from processes.workflows.services.heads import Head, read_head
 from processes.workflows.services.holding import hold_work, let_go
@@ -55,7 +56,7 @@ def _follow_up(instance_id: UUID, order: Order) -> Head | None:
         return None
     try:
         head = _run_and_write(recent, order)
-    except (NotPossible, Failed):
+    except (CommandRejected, CommandFailed):
         return None
     if head is not None:
         remember_head(head)
@@ -72,9 +73,9 @@ def _attempt(head: Head, order: Order) -> Head | None:
         raise errors.Abandoned
     try:
         return _run_and_write(head, order)
-    except NotPossible as refusal:
+    except CommandRejected as refusal:
         raise errors.NotPossible(reason=refusal.reason) from refusal
-    except Failed as failure:
+    except CommandFailed as failure:
         return open_incident(head, order, element=failure.element, reason=failure.reason)
 
 
@@ -91,7 +92,7 @@ def _run_and_write(head: Head, order: Order) -> Head | None:
     return None if status is None else after(head, step, outcome.state, status)
 
 
-def run_command(head: Head, order: Order) -> Outcome:
+def run_command(head: Head, order: Order) -> CommandOutcome:
     """Let the engine run a command, after the variables that are to be set first."""
     library, state = library_of(head.enterprise), head.state
     command: dict[str, Any] = dict(order.command)
@@ -103,21 +104,27 @@ def run_command(head: Head, order: Order) -> Outcome:
             first = run(library, state, {"command": "set_variables", "variables": dict(order.variables)}, order.at)
             state, effects = first.state, first.effects
         outcome = run(library, state, command, order.at)
-        return Outcome(outcome.state, (*effects, *outcome.effects)) if effects else outcome
+        return CommandOutcome(outcome.state, (*effects, *outcome.effects)) if effects else outcome
     except UnknownDefinition as error:
-        raise Failed("", f"There is no definition {error} to be called.") from error
+        raise CommandFailed("", f"There is no definition {error} to be called.") from error
 
 
-def _begin(head: Head, command: dict[str, Any], order: Order) -> Outcome:
+def _begin(head: Head, command: dict[str, Any], order: Order) -> CommandOutcome:
     """Start, or end, an instance whose start has failed."""
     if command["command"] == "start":
         command["variables"] = {**command["variables"], **order.variables}
         return run(library_of(head.enterprise), None, command, order.at)
     if command["command"] == "terminate":
         kind = library_of(head.enterprise)(head.definition, head.revision)[0].kind
-        state: State = {"kind": kind, "epoch": head.epoch, "next": 1, "status": "terminated", "record": head.record}
-        return Outcome(state, ())
-    raise NotPossible("The instance has not started: retry its incident, or terminate it.")
+        state: InstanceState = {
+            "kind": kind,
+            "epoch": head.epoch,
+            "next": 1,
+            "status": "terminated",
+            "record": head.record,
+        }
+        return CommandOutcome(state, ())
+    raise CommandRejected("The instance has not started: retry its incident, or terminate it.")
 
 
 def _write(head: Head, order: Order, step: Step, state: Mapping[str, Any]) -> str | None:
@@ -137,7 +144,7 @@ def _write(head: Head, order: Order, step: Step, state: Mapping[str, Any]) -> st
         return status
 
 
-def after(head: Head, step: Step, state: State, status: str) -> Head:
+def after(head: Head, step: Step, state: InstanceState, status: str) -> Head:
     """Return the instance as it is after a step."""
     return Head(
         id=head.id,

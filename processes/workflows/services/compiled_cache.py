@@ -7,7 +7,7 @@ from collections import OrderedDict
 from types import CellType, FunctionType
 from typing import Any
 
-from processes.workflows.engine.definition import Definition, Kind
+from processes.workflows.engine.definition import Definition, NodeKind
 from processes.workflows.engine.execution.limits import MAX_UPSTREAM
 
 COMPILED_BYTES = 67_108_864
@@ -67,5 +67,5 @@ def weigh_definition(definition: Definition) -> int:
             rest.extend(each.__closure__ or ())
         elif isinstance(each, _HOLDERS) or type(each).__module__.startswith(_ENGINE):
             rest.extend(gc.get_referents(each))
-    has_joins = any(node.kind is Kind.INCLUSIVE for node in definition.nodes.values())
+    has_joins = any(node.kind is NodeKind.INCLUSIVE for node in definition.nodes.values())
     return size + has_joins * MAX_UPSTREAM * UPSTREAM_BYTES

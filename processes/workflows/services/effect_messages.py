@@ -13,8 +13,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from config.common.correlation import correlation_id
+from config.common.database.leases import LeaseLost
 from config.common.errors import ApplicationError
-from config.common.leases import LeaseLost
 from messaging.files.envelope import fingerprint, size_of
 from messaging.files.writing import drop_drafts, name_drafts, write_drafts
 from messaging.models import Device, ExchangeDatabase, Message

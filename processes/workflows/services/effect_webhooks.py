@@ -7,10 +7,10 @@ from typing import Any
 
 from django.db import transaction
 
-from config.common.moments import format_moment
 from config.common.text import is_storable
+from config.common.times import format_time
 from notifications.models import Delivery
-from notifications.services.deliveries import Owed, owe
+from notifications.services.deliveries import NewDelivery, enqueue_deliveries
 from processes.workflows.models import WorkflowEffect, WorkflowInstance
 from processes.workflows.naming import subject_of
 from processes.workflows.services.refusals import EffectRefused, mark_left
@@ -33,11 +33,11 @@ def leave_webhook(effect: WorkflowEffect, instance: WorkflowInstance, inputs: di
         "record": instance.record,
         "element": effect.element,
         "payload": inputs.get("payload", rest),
-        "at": format_moment(effect.at),
+        "at": format_time(effect.at),
     }
     with transaction.atomic():
         mark_left(effect)
-        owe([Owed(endpoint_id, TYPE, Delivery.Family.LIST, subject_of(instance.pk), body)])
+        enqueue_deliveries([NewDelivery(endpoint_id, TYPE, Delivery.Family.LIST, subject_of(instance.pk), body)])
 
 
 def _endpoint(client: Any) -> int:

@@ -6,10 +6,10 @@ from typing import TypeAlias
 from django.utils import timezone
 
 from config.common.correlation import correlated
-from config.common.sql import among
+from config.common.database.sql import in_array
 from notifications.followers import Following
 from notifications.models import Event
-from processes.workflows.engine.execution.failures import Failed
+from processes.workflows.engine.execution.errors import CommandFailed
 from processes.workflows.models import EventElement
 from processes.workflows.services.arrivals import ACTOR, Arrival, Delivered, deliver, read_arrival
 from processes.workflows.services.event_starts import start_by_event
@@ -40,7 +40,7 @@ def take_events(events: Sequence[Event]) -> None:
 
 
 def _elements(names: Iterable[str]) -> Elements:
-    rows = EventElement.objects.filter(name__in=among(sorted(names))).select_related("revision__definition")
+    rows = EventElement.objects.filter(name__in=in_array(sorted(names))).select_related("revision__definition")
     found: Elements = {}
     for element in rows.defer("revision__source").order_by("pk"):
         found.setdefault(element.name, []).append(element)
@@ -74,7 +74,7 @@ def _bring(arrival: Arrival, waiting: Waiting) -> None:
     try:
         if not is_wanted(arrival, waiting):
             return
-    except Failed as failure:
+    except CommandFailed as failure:
         head = find_head(waiting.instance_id)
         if head is not None:
             open_incident(head, order, element=failure.element, reason=failure.reason)

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import msgspec
 
-from processes.workflows.engine.showing import visible_variables
+from processes.workflows.engine.state_queries import get_visible_variables
 from processes.workflows.models import WorkflowInstance, WorkItem
 from processes.workflows.selectors import heads_of
 from processes.workflows.services.heads import Head
@@ -29,4 +29,4 @@ def inputs_of(items: Sequence[WorkItem]) -> dict[int, dict[str, Any]]:
 def _visible(item: WorkItem, head: Head) -> dict[str, Any]:
     state = head.state
     task = (state or {}).get("tasks", {}).get(item.local)
-    return visible_variables(state, task["scope"]) if state is not None and task is not None else {}
+    return get_visible_variables(state, task["scope"]) if state is not None and task is not None else {}

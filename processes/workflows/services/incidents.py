@@ -12,7 +12,7 @@ from django.utils.translation import gettext_noop
 
 from config.common.correlation import correlation_id
 from config.common.text import clean_text
-from notifications.services.alerts import heal, raise_alert
+from notifications.services.alerts import close_alert, raise_alert
 from processes.workflows.models import WorkflowIncident, WorkflowInstance, WorkflowTimer, WorkflowVersion, WorkItem
 from processes.workflows.models.instance import ENDED, Status
 from processes.workflows.naming import subject_of
@@ -102,7 +102,7 @@ def resolve_incidents(instance_id: UUID, those: Q, *, note: str, actor: str, at:
         if not instance.open_incidents:
             versions = WorkflowVersion.objects.filter(instance=instance, number=instance.head)
             instance.status = versions.values_list("status", flat=True).get()
-            heal(ALERT, subject_of(instance_id), note or gettext_noop("the workflow goes on"))
+            close_alert(ALERT, subject_of(instance_id), note or gettext_noop("the workflow goes on"))
         instance.save(update_fields=["open_incidents", "status"])
     return instance.status
 

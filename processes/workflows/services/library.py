@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from processes.workflows.engine.definition import Definition
-from processes.workflows.engine.problems import NotExecutable
-from processes.workflows.engine.reading import read_definition
+from processes.workflows.engine.parser import parse_definition
+from processes.workflows.engine.problems import InvalidDefinition
 from processes.workflows.models import WorkflowDefinition, WorkflowRevision
 from processes.workflows.services.compiled_cache import CompiledCache
 
@@ -51,6 +51,6 @@ def _compile(key: str, revision: int) -> Definition:
     if source is None:
         raise UnknownDefinition(f"{key} {revision}")
     try:
-        return read_definition(bytes(source))
-    except NotExecutable as error:  # it could be run when it was published
+        return parse_definition(bytes(source))
+    except InvalidDefinition as error:  # it could be run when it was published
         raise UnknownDefinition(f"{key} {revision}, as it is not executable any more: {error}") from error

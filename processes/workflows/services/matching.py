@@ -7,10 +7,10 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
-from config.common.sql import among
-from processes.workflows.engine import showing
+from config.common.database.sql import in_array
+from processes.workflows.engine import state_queries
 from processes.workflows.engine.definition import BpmnEvent
-from processes.workflows.engine.execution.failures import Failed
+from processes.workflows.engine.execution.errors import CommandFailed
 from processes.workflows.engine.expressions import Expression, ExpressionFailed
 from processes.workflows.models import EventElement, WorkflowSubscription
 from processes.workflows.services.arrivals import LONGEST_RECORD, Arrival
@@ -61,7 +61,7 @@ def is_wanted(arrival: Arrival, waiting: Waiting) -> bool:
     subscription = section((head and head.state) or {}, "subscriptions").get(waiting.local)
     if head is None or head.state is None or subscription is None:
         return False
-    names = {**showing.visible_variables(head.state, subscription["scope"]), **arrival.names}
+    names = {**state_queries.get_visible_variables(head.state, subscription["scope"]), **arrival.names}
     if waiting.asks_each and event.correlation is not None:
         value = evaluate(event.correlation, names, waiting.element)
         if not (value if isinstance(value, bool) else text_of(value) == head.record):
@@ -73,7 +73,7 @@ def event_of(definition: str, revision: int, element: str) -> BpmnEvent:
     try:
         event = compiled(definition, revision).nodes[element].event
     except UnknownDefinition as error:
-        raise Failed(element, f"There is no definition {error}.") from error
+        raise CommandFailed(element, f"There is no definition {error}.") from error
     assert event is not None, "only elements with an event wait for one"
     return event
 
@@ -82,7 +82,7 @@ def evaluate(expression: Expression, names: Mapping[str, Any], element: str) -> 
     try:
         return expression.evaluate(names)
     except ExpressionFailed as failure:
-        raise Failed(element, failure.reason) from failure
+        raise CommandFailed(element, failure.reason) from failure
 
 
 def text_of(value: Any) -> str:
@@ -114,7 +114,7 @@ def _by_correlation(
         if value is None or isinstance(value, bool):
             yield from (_waiting(row, asks_each=True) for row in there.iterator())
         else:
-            yield from (_waiting(row) for row in there.filter(record__in=among([text_of(value)])))
+            yield from (_waiting(row) for row in there.filter(record__in=in_array([text_of(value)])))
 
 
 def _value(definition: str, revision: int, element: str, arrival: Arrival) -> Any:
@@ -122,7 +122,7 @@ def _value(definition: str, revision: int, element: str, arrival: Arrival) -> An
     try:
         correlation = event_of(definition, revision, element).correlation
         return None if correlation is None else correlation.evaluate(arrival.names)
-    except (Failed, ExpressionFailed):
+    except (CommandFailed, ExpressionFailed):
         return None
 
 

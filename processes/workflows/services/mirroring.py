@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from processes.workflows.engine.running import State
+from processes.workflows.engine.runner import InstanceState
 from processes.workflows.models import WorkItem
 from processes.workflows.services.steps import ClosedItem, Mirror, NewItem, NewSubscription, SetTimer
 from processes.workflows.services.stillness import is_held, is_still
@@ -16,7 +16,9 @@ TAKEN = {WorkItem.Kind.EXTERNAL, WorkItem.Kind.JOB}
 _OUTSIDE = ("message", "signal")
 
 
-def mirror(before: State | None, after: State, *, done: Collection[str] = (), is_return: bool = False) -> Mirror:
+def mirror(
+    before: InstanceState | None, after: InstanceState, *, done: Collection[str] = (), is_return: bool = False
+) -> Mirror:
     """Compare two states; `done` names the tasks that were completed, the others that are gone were cancelled."""
     old, new = before or {}, after
     gone = WorkItem.Status.ABANDONED if is_return else WorkItem.Status.CANCELLED
@@ -45,7 +47,7 @@ def section(state: Mapping[str, Any], name: str) -> dict[str, dict[str, Any]]:
     return found
 
 
-def definition_of(state: State, scope_id: str) -> tuple[str, int]:
+def definition_of(state: InstanceState, scope_id: str) -> tuple[str, int]:
     """Find whose element lies in a scope: the definition of the nearest scope outward that has one."""
     scopes = section(state, "scopes")
     scope = scopes[scope_id]
@@ -55,17 +57,17 @@ def definition_of(state: State, scope_id: str) -> tuple[str, int]:
     return key, revision
 
 
-def _fresh(old: State, new: State, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _fresh(old: InstanceState, new: InstanceState, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
     was = section(old, name)
     return ((local, each) for local, each in section(new, name).items() if local not in was)
 
 
-def _gone(old: State, new: State, name: str) -> list[str]:
+def _gone(old: InstanceState, new: InstanceState, name: str) -> list[str]:
     still = section(new, name)
     return [local for local in section(old, name) if local not in still]
 
 
-def _held(old: State, new: State) -> Iterator[str]:
+def _held(old: InstanceState, new: InstanceState) -> Iterator[str]:
     """Name the work that workers take which has come to stand still, or may go on, with an item around it.
 
     With the whole instance all of it does, and is held by one statement.
@@ -79,7 +81,7 @@ def _held(old: State, new: State) -> Iterator[str]:
             yield local
 
 
-def _timers(old: State, new: State) -> Iterator[SetTimer]:
+def _timers(old: InstanceState, new: InstanceState) -> Iterator[SetTimer]:
     """Timers that are new, or are due at another time than before; all of them when they are held or let go."""
     held, were = is_held(new), section(old, "timers")
     everything = held != is_held(old)
@@ -89,13 +91,13 @@ def _timers(old: State, new: State) -> Iterator[SetTimer]:
             yield SetTimer(local=local, element=timer["element"][:200], due_at=due_at)
 
 
-def _subscriptions(old: State, new: State) -> Iterator[NewSubscription]:
+def _subscriptions(old: InstanceState, new: InstanceState) -> Iterator[NewSubscription]:
     for local, each in _fresh(old, new, "subscriptions"):
         if each["kind"] in _OUTSIDE:
             yield _subscription(local, each, new)
 
 
-def _item(local: str, task: dict[str, Any], state: State) -> NewItem:
+def _item(local: str, task: dict[str, Any], state: InstanceState) -> NewItem:
     since = datetime.fromisoformat(task["since"])
     is_taken = task["kind"] in TAKEN
     return NewItem(
@@ -110,7 +112,7 @@ def _item(local: str, task: dict[str, Any], state: State) -> NewItem:
     )
 
 
-def _subscription(local: str, each: dict[str, Any], state: State) -> NewSubscription:
+def _subscription(local: str, each: dict[str, Any], state: InstanceState) -> NewSubscription:
     key, revision = definition_of(state, each["scope"])
     return NewSubscription(
         local=local,

@@ -10,7 +10,7 @@ import msgspec
 from config.common.correlation import correlation_id
 from config.common.ids import new_id
 from config.common.text import is_storable
-from processes.workflows.engine.running import Failed, State
+from processes.workflows.engine.runner import CommandFailed, InstanceState
 from processes.workflows.models.instance import ENDED
 from processes.workflows.models.outside import WorkflowEffect
 from processes.workflows.naming import subject_of
@@ -45,7 +45,7 @@ class Order:
     """To be set before the command is run."""
 
 
-def plan_step(head: Head, order: Order, state: State, effects: Iterable[Mapping[str, Any]]) -> Step:
+def plan_step(head: Head, order: Order, state: InstanceState, effects: Iterable[Mapping[str, Any]]) -> Step:
     gone = mirror(head.state, state, done=_done(order.command, head.state))
     return make_step(head, order, state, effects, mirrored=gone)
 
@@ -53,7 +53,7 @@ def plan_step(head: Head, order: Order, state: State, effects: Iterable[Mapping[
 def make_step(
     head: Head,
     order: Order,
-    state: State,
+    state: InstanceState,
     effects: Iterable[Mapping[str, Any]] = (),
     *,
     mirrored: Any = None,
@@ -89,7 +89,7 @@ def make_step(
     )
 
 
-def describe(command: Mapping[str, Any], state: State | None) -> str:
+def describe(command: Mapping[str, Any], state: InstanceState | None) -> str:
     """Say what caused a version: the command, and the element it was about."""
     name = str(command["command"])
     parts = (("task", "tasks"), ("item", "items"), ("timer", "timers"), ("subscription", "subscriptions"))
@@ -100,7 +100,7 @@ def describe(command: Mapping[str, Any], state: State | None) -> str:
     return f"{name} {command['name']}" if "name" in command else name
 
 
-def _done(command: Mapping[str, Any], state: State | None) -> Collection[str]:
+def _done(command: Mapping[str, Any], state: InstanceState | None) -> Collection[str]:
     """Name the tasks that this command completes, if they are gone after it."""
     if command["command"] in ("complete_task", "complete_job"):
         return {str(command["task"])}
@@ -138,7 +138,7 @@ def _event(effect: Mapping[str, Any], head: Head) -> NewEvent:
         record = ""  # a signal is for everybody
     type_ = _type(name, effect["element"])
     if not is_storable([payload, record]):
-        raise Failed(effect["element"], "No database keeps the character NUL.")
+        raise CommandFailed(effect["element"], "No database keeps the character NUL.")
     told = {
         "record": str(record)[:200],
         "payload": payload,
@@ -157,5 +157,5 @@ def _type(name: Any, element: str) -> str:
     text = str(name)
     text = text if text.startswith(OWN) else f"{OWN}{text}"
     if len(text) > LONGEST_TYPE or not is_storable(text):
-        raise Failed(element, f"The type of an event has at most {LONGEST_TYPE} characters.")
+        raise CommandFailed(element, f"The type of an event has at most {LONGEST_TYPE} characters.")
     return text

@@ -8,18 +8,18 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext
 
+from config.audit.changes import record_change
 from config.common.errors import Invalid
 from config.records.models import ChangeRecord
-from config.records.services.changes import record_change
 from messaging.models import Enterprise
 from processes.workflows.engine import problems
-from processes.workflows.engine.definition import Definition, Kind, Node, Trigger
-from processes.workflows.engine.reading import read_definition
+from processes.workflows.engine.definition import Definition, Node, NodeKind, Trigger
+from processes.workflows.engine.parser import parse_definition
 from processes.workflows.errors import KeyTaken, NotExecutable
 from processes.workflows.models import EventElement, WorkflowDefinition, WorkflowRevision
 from processes.workflows.services.start_timers import renew_start_timers
 
-CATCHING = {Kind.START, Kind.CATCH, Kind.BOUNDARY, Kind.RECEIVE_TASK}
+CATCHING = {NodeKind.START, NodeKind.CATCH, NodeKind.BOUNDARY, NodeKind.RECEIVE_TASK}
 KIND = "workflow"
 
 
@@ -51,8 +51,8 @@ def publish_definition(*, source: bytes, enterprise: str | None, actor: str, at:
 
 def _read(source: bytes) -> Definition:
     try:
-        return read_definition(source)
-    except problems.NotExecutable as error:
+        return parse_definition(source)
+    except problems.InvalidDefinition as error:
         told = [{"element": each.element, "line": each.line, "message": each.message} for each in error.problems]
         raise NotExecutable(problems=told) from error
 
@@ -94,7 +94,7 @@ def _event_elements(revision: WorkflowRevision, definition: Definition) -> Itera
                 revision=revision,
                 element=node.id,
                 name=node.event.name[:200],
-                is_start=node.kind == Kind.START and definition.scopes[node.scope].parent is None,
+                is_start=node.kind == NodeKind.START and definition.scopes[node.scope].parent is None,
                 has_correlation=node.event.correlation is not None,
             )
 

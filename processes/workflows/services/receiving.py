@@ -9,7 +9,7 @@ from django.utils.translation import gettext
 from config.common.errors import Invalid
 from config.common.ids import new_id
 from config.common.text import is_storable
-from notifications.services.events import Fact, record_event
+from notifications.services.events import NewEvent, record_event
 from processes.workflows.models import ReceivedEvent
 from processes.workflows.services.planning import LONGEST_TYPE, OWN
 
@@ -29,7 +29,7 @@ def receive_event(
     try:
         with transaction.atomic():
             ReceivedEvent.objects.create(source=source[:160], event_id=event_id)
-            record_event(Fact(type, subject[:120], at, told))
+            record_event(NewEvent(type, subject[:120], at, told))
     except IntegrityError:
         if not ReceivedEvent.objects.filter(source=source[:160], event_id=event_id).exists():
             raise

@@ -7,11 +7,18 @@ import structlog
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from config.common.leases import LeaseLost, claim, finish
-from config.common.ring import ring
-from processes.workflows.engine.definition import Definition, Kind, Node, Timer, TimerKind, Trigger
+from config.common.background.ring import ring
+from config.common.database.leases import LeaseLost, claim, finish
+from processes.workflows.engine.definition import (
+    Definition,
+    Node,
+    NodeKind,
+    TimerDefinition,
+    TimerKind,
+    Trigger,
+)
 from processes.workflows.engine.expressions import ExpressionFailed
-from processes.workflows.engine.iso import NotIso, parse_cycle, parse_duration, parse_moment
+from processes.workflows.engine.iso import NotIso, parse_cycle, parse_datetime, parse_duration
 from processes.workflows.models import WorkflowInstance, WorkflowRevision, WorkflowStartTimer
 from processes.workflows.services.starting import Beginning, start_instance
 from processes.workflows.services.works import STARTS
@@ -40,7 +47,7 @@ def start_due_once() -> bool:
 
 def _timers(revision: WorkflowRevision, definition: Definition, *, at: datetime) -> Iterator[WorkflowStartTimer]:
     for node in definition.nodes.values():
-        if node.kind == Kind.START and definition.scopes[node.scope].parent is None:
+        if node.kind == NodeKind.START and definition.scopes[node.scope].parent is None:
             timer = _timer(revision, node, at=at)
             if timer is not None:
                 yield timer
@@ -65,7 +72,7 @@ def _timer(revision: WorkflowRevision, node: Node, *, at: datetime) -> WorkflowS
     )
 
 
-def _first(timer: Timer, at: datetime) -> tuple[datetime, int | None, str]:
+def _first(timer: TimerDefinition, at: datetime) -> tuple[datetime, int | None, str]:
     """Read when a timer fires first, how often then, and in which rhythm."""
     value = timer.literal if timer.expression is None else timer.expression.evaluate({})
     # A number is seconds, as everywhere.
@@ -73,7 +80,7 @@ def _first(timer: Timer, at: datetime) -> tuple[datetime, int | None, str]:
     if not isinstance(text, str):
         raise NotIso("The timer says no time.")
     if timer.kind == TimerKind.DATE:
-        return parse_moment(text), 1, ""
+        return parse_datetime(text), 1, ""
     if timer.kind == TimerKind.DURATION:
         return parse_duration(text).after(at), 1, ""
     cycle = parse_cycle(text)

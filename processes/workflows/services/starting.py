@@ -9,10 +9,10 @@ from django.db import transaction
 from django.utils.translation import gettext
 
 from config.common.correlation import correlation_id
+from config.common.database.sql import fetch_row
 from config.common.errors import Invalid
-from config.common.sql import fetch_row
 from processes.workflows import errors
-from processes.workflows.engine.execution.failures import Failed, NotPossible
+from processes.workflows.engine.execution.errors import CommandFailed, CommandRejected
 from processes.workflows.models import WorkflowDefinition
 from processes.workflows.models.instance import Status
 from processes.workflows.naming import new_instance_id
@@ -57,13 +57,13 @@ def start_instance(wanted: Beginning, *, actor: str, at: datetime) -> Head:
     head = _created(wanted, at=at)
     order = Order(_command(head, wanted), actor=actor, at=at, cause=wanted.cause, position=wanted.position)
     if wanted.refusal:
-        return _keep_failed(head, order, wanted, Failed(wanted.start or "", wanted.refusal))
+        return _keep_failed(head, order, wanted, CommandFailed(wanted.start or "", wanted.refusal))
     try:
         outcome = run_command(head, order)
         step = plan_step(head, order, outcome.state, outcome.effects)
-    except NotPossible as refusal:
+    except CommandRejected as refusal:
         raise errors.NotPossible(reason=refusal.reason) from refusal
-    except Failed as failure:
+    except CommandFailed as failure:
         return _keep_failed(head, order, wanted, failure)
     status = write_step(replace(step, beginning=_beginning(wanted)))
     assert status is not None
@@ -113,7 +113,7 @@ def _beginning(wanted: Beginning) -> NewInstance:
     return {"definition": wanted.definition, "start_key": wanted.start_key}
 
 
-def _keep_failed(head: Head, order: Order, wanted: Beginning, failure: Failed) -> Head:
+def _keep_failed(head: Head, order: Order, wanted: Beginning, failure: CommandFailed) -> Head:
     created = Step(
         instance_id=head.id,
         head=0,

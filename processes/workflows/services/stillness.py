@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from processes.workflows.engine.stillness import SUSPENDED, lies_still
+from processes.workflows.engine.suspension import SUSPENDED, is_suspended
 
 
 def is_held(state: Mapping[str, Any]) -> bool:
@@ -19,4 +19,4 @@ def is_still(state: Mapping[str, Any], owner: str | None) -> bool:
     """Tell whether what belongs to a token or an item may not go on."""
     if is_held(state):
         return True
-    return lies_still(state.get("items", {}), state.get("tokens", {}), state.get("scopes", {}), owner)
+    return is_suspended(state.get("items", {}), state.get("tokens", {}), state.get("scopes", {}), owner)

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import msgspec
 
-from processes.workflows.engine.running import State
+from processes.workflows.engine.runner import InstanceState
 from processes.workflows.services.kept_variables import Kept, KeptVariables
 
 SMALL = 512
@@ -37,7 +37,7 @@ class Stored:
     """By digest."""
 
 
-def split(state: State) -> Stored:
+def split(state: InstanceState) -> Stored:
     """Take a state apart."""
     text = _encode(state)
     if len(text) <= WHOLE and b'"$' not in text:
@@ -47,12 +47,12 @@ def split(state: State) -> Stored:
     return Stored(_encode(skeleton).decode(), bodies)
 
 
-def join(skeleton: str, bodies: Mapping[str, str]) -> State:
+def join(skeleton: str, bodies: Mapping[str, str]) -> InstanceState:
     """Put a state together again."""
     state = msgspec.json.decode(skeleton)
     if '"$' in skeleton:
         state = _grow(state, bodies)
-    return cast(State, state)
+    return cast(InstanceState, state)
 
 
 def _shrink(value: Any, bodies: dict[str, str], depth: int) -> Any:

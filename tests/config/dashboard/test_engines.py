@@ -6,7 +6,7 @@ from django.db import connection
 from config.dashboard import engines
 from config.dashboard.engines import EngineTile, engine_tiles, profile
 from config.runtime.storage import CANNOT_WRITE, FAILED, LITTLE_ROOM, LOW, Finding
-from notifications.services.alerts import heal, raise_alert
+from notifications.services.alerts import close_alert, raise_alert
 
 
 def states(**given: str) -> Callable[[], dict[str, str]]:
@@ -42,7 +42,7 @@ class TestEngineTiles:
         raise_alert(FAILED, "disk/n1", CANNOT_WRITE, full)
         assert (disk().state, disk().words) == ("down", "Cannot be written")
         assert disk().detail == "The disk of /data on n1 cannot be written: No space left on device (errno 28)"
-        heal(FAILED, "disk/n1")
+        close_alert(FAILED, "disk/n1")
         assert disk().words == "Little room"
         seen.clear()
         assert (disk().state, disk().words) == ("ok", "Works")

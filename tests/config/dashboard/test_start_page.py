@@ -6,12 +6,12 @@ import pytest
 from django.contrib.auth.models import Group, User
 from django.test import Client, RequestFactory
 
+from config.access.keys import create_key
+from config.audit.changes import record_change
 from config.dashboard.start_page import ROWS, StartPage, build
 from config.records.models import AccessKey, ChangeRecord
-from config.records.services.changes import record_change
-from config.records.services.keys import create_key
 from notifications.models import Endpoint, EventHour, Follower, Incident
-from notifications.services.alerts import acknowledge, raise_alert
+from notifications.services.alerts import acknowledge_alert, raise_alert
 from tests.sensors.registry import make_client, make_delivery
 
 AT = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
@@ -76,7 +76,7 @@ class TestBuild:
 
     def test_shows_the_alerts_that_nobody_has_taken_on(self, admin: User) -> None:
         ids = [raise_alert("k", subject, "A thing happened") for subject in ("a", "b")]
-        acknowledge(ids[0], "staff:olga")
+        acknowledge_alert(ids[0], "staff:olga")
         assert [alert.pk for alert in page_of(admin).alerts or []] == ids[1:]
         assert "A thing happened" in signed_in(admin).get("/admin/").content.decode()
 

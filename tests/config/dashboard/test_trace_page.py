@@ -3,8 +3,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from config.common.correlation import correlated
-from tests.notifications.facts import tell
-from tests.notifications.sending.owing import make_endpoint, owe_state
+from tests.notifications.recorded_events import record_numbered_events
+from tests.notifications.sending.deliveries import enqueue_state, make_endpoint
 from tests.staff import signed_in
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
@@ -20,20 +20,20 @@ def shown(browser: Client, asked: str = CHAIN) -> str:
 class TestTracePage:
     def test_shows_each_step_with_the_way_to_its_page(self) -> None:
         with correlated(CHAIN):
-            event, delivery = tell(1)[0], owe_state(make_endpoint())
+            event, delivery = record_numbered_events(1)[0], enqueue_state(make_endpoint())
         page = shown(signed_in("viewer"))
         assert f'href="/admin/notifications/event/{event.pk}/change/"' in page
         assert f'href="/admin/notifications/delivery/{delivery.pk}/change/"' in page
 
     def test_an_event_leads_to_it(self) -> None:
         with correlated(CHAIN):
-            event = tell(1)[0]
+            event = record_numbered_events(1)[0]
         page = signed_in("viewer").get(f"/admin/notifications/event/{event.pk}/change/").content.decode()
         assert f'href="{PAGE}?id={CHAIN}"' in page
 
     def test_who_may_see_no_events_sees_none(self) -> None:
         with correlated(CHAIN):
-            tell(1)
+            record_numbered_events(1)
         browser = Client()
         browser.force_login(User.objects.create_user("ivan", is_staff=True))
         assert "test.happened" not in shown(browser)

@@ -5,7 +5,7 @@ from django.db.models import F
 
 from config.runtime.outages import Outages
 from notifications.models import Alert
-from tests.notifications.alerts import climb, reach_everybody, told, two_rungs
+from tests.notifications.alerts import escalate, list_messages, reach_everybody, two_rungs
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
@@ -38,13 +38,13 @@ class TestLookOnce:
         node.look_for(10)
         alert = Alert.objects.get()
         assert (alert.subject, alert.words) == ("engine/amqp", "RabbitMQ has not answered for half a minute")
-        climb()
+        escalate()
         reach_everybody()
         node.states["amqp"] = "ok"
         node.look_for(5)
         alert.refresh_from_db()
         assert (alert.status, alert.resolution) == ("resolved", "it answers again")
-        assert [type for type, _ in told()] == ["alert.raised", "alert.closed"]
+        assert [type for type, _ in list_messages()] == ["alert.raised", "alert.closed"]
 
     def test_a_blink_is_no_alert(self, node: Node) -> None:
         for state in ("down", "ok", "down", "ok"):

@@ -12,23 +12,23 @@ from typing import Any
 
 import pytest
 
-from config.common import ring as ringing
-from config.common.daemon import Daemon
-from config.common.ring import answer_rings
-from config.common.work import Work
+from config.audit import refusals
+from config.common.background import ring as ringing
+from config.common.background.daemon import Daemon
+from config.common.background.ring import set_local_wake
+from config.common.background.work import BackgroundWork
 from config.engines import publisher as publishing
 from config.engines.publisher import NotRouted, Publisher
-from config.records import refusals
 from notifications.models import Attempt, Delivery, RepeatSession
 from notifications.sending import sender as sending
 from notifications.sending.claims import Claimer
 from notifications.sending.sender import Sender
 from notifications.sessions import handlers, repeater
-from notifications.sessions.remembering import remember
+from notifications.sessions.enqueue import enqueue_session
 from notifications.sessions.repeater import Repeater
 from tests.conftest import ServerAddresses
 from tests.faults.wait import wait_until
-from tests.notifications.sending.owing import make_endpoint, owe_state
+from tests.notifications.sending.deliveries import enqueue_state, make_endpoint
 from tests.notifications.sessions.themes import theme
 from tests.webhook_receiver import Receiver, run_receiver
 
@@ -92,11 +92,11 @@ def daemon(stage: Stage) -> Callable[[], bool]:
 
 def ring(stage: Stage) -> Callable[[], bool]:
     woken: list[str] = []
-    answer_rings(woken.append)
-    stage.ends.callback(lambda: answer_rings(lambda name: None))
+    set_local_wake(woken.append)
+    stage.ends.callback(lambda: set_local_wake(lambda name: None))
     bell = ringing._Bell()
     stage.break_once(ringing._Bell, "_take")
-    bell.leave(Work(name="test", run_once=lambda: False))
+    bell.leave(BackgroundWork(name="test", run_once=lambda: False))
     return lambda: "test" in woken
 
 
@@ -107,7 +107,7 @@ def refused_calls(stage: Stage) -> Callable[[], bool]:
     stage.patch.setattr(refusals, "write_entries", written.extend)
     stage.patch.setattr(refusals, "_refusals", refusals._Refusals())
     stage.break_once(refusals._Refusals, "_try_to_flush")
-    refusals.note_refused_early("POST", "/api/v1/signals/", 413, "code")
+    refusals.record_early_refusal("POST", "/api/v1/signals/", 413, "code")
     return lambda: len(written) == 1
 
 
@@ -122,7 +122,7 @@ def publisher(stage: Stage) -> Callable[[], bool]:
 
 def _sent_once(stage: Stage) -> Callable[[], bool]:
     receiver, own = stage.receiver(), Sender(slots=5)
-    rows = [owe_state(make_endpoint(receiver.url("/200/a")), f"thing/{number}") for number in range(3)]
+    rows = [enqueue_state(make_endpoint(receiver.url("/200/a")), f"thing/{number}") for number in range(3)]
     stage.ends.callback(own.stop, 15)
     own.poke()
 
@@ -155,7 +155,7 @@ def _repeated(stage: Stage) -> Callable[[], bool]:
     own = Repeater(workers=1)
     stage.ends.callback(own.stop, 5)
     theme()
-    remember(theme=7, records=[1], delay=0)
+    enqueue_session(theme=7, records=[1], delay=0)
     own.run_once()
     return lambda: not RepeatSession.objects.exists()
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from config.common.correlation import correlated
 from config.common.errors import Invalid
-from config.common.moments import format_moment
+from config.common.times import format_time
 from messaging.files import places
 from messaging.models import Message
 from messaging.services.values import AHEAD, read_created_at
@@ -145,12 +145,12 @@ class TestCreatedAt:
         assert scene.start()["messages"][0]["created_at"] == answer["accepted_at"]
 
     def test_may_be_a_little_ahead(self, scene: Scene) -> None:
-        assert scene.send("m1", created_at=format_moment(timezone.now() + timedelta(seconds=295)))[0] == 201
+        assert scene.send("m1", created_at=format_time(timezone.now() + timedelta(seconds=295)))[0] == 201
 
     @pytest.mark.parametrize(
         "given",
         [
-            pytest.param(format_moment(timezone.now() + timedelta(days=1)), id="tomorrow"),
+            pytest.param(format_time(timezone.now() + timedelta(days=1)), id="tomorrow"),
             "2019-12-31T23:59:59.999Z",
             "2026-01-31T23:59:59",
             "2026-02-30T00:00:00Z",
@@ -171,7 +171,7 @@ class TestCreatedAt:
             read_created_at((at + AHEAD + timedelta(milliseconds=1)).isoformat(), at=at)
 
     def test_more_than_five_minutes_ahead_is_refused(self, scene: Scene) -> None:
-        ahead = format_moment(timezone.now() + timedelta(seconds=302))
+        ahead = format_time(timezone.now() + timedelta(seconds=302))
         assert refused(scene.send("m1", created_at=ahead)) == (400, "invalid", ["created_at"])
 
 

@@ -5,8 +5,8 @@ from django.test import Client
 from django.utils import timezone
 
 from notifications.models import Alert, Delivery, Rung
-from notifications.services.alerts import acknowledge, heal, mute, resolve
-from tests.notifications.alerts import climb, raised, two_rungs
+from notifications.services.alerts import acknowledge_alert, close_alert, mute_alert, resolve_alert
+from tests.notifications.alerts import escalate, make_alert, two_rungs
 from tests.staff import signed_in
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
@@ -26,11 +26,11 @@ def listed(client: Client, **query: str) -> list[str]:
 class TestInbox:
     @pytest.fixture(autouse=True)
     def _three(self) -> None:
-        acknowledge(raised(subject="taken").pk, "staff:ivan")
-        raised(subject="waiting")
-        acknowledge(raised(subject="taken later").pk, "staff:ivan")
-        raised(subject="waiting later")
-        resolve(raised(subject="done").pk, "staff:ivan")
+        acknowledge_alert(make_alert(subject="taken").pk, "staff:ivan")
+        make_alert(subject="waiting")
+        acknowledge_alert(make_alert(subject="taken later").pk, "staff:ivan")
+        make_alert(subject="waiting later")
+        resolve_alert(make_alert(subject="done").pk, "staff:ivan")
 
     def test_what_nobody_has_taken_on_stands_first(self, operator: Client) -> None:
         assert listed(operator) == ["waiting later", "waiting", "taken later", "taken"]
@@ -64,7 +64,7 @@ class TestInbox:
     def test_costs_the_same_for_many(self, operator: Client, django_assert_max_num_queries: Any) -> None:
         operator.get(LIST)
         for number in range(20):
-            raised(subject=f"s{number}")
+            make_alert(subject=f"s{number}")
         with django_assert_max_num_queries(12):
             operator.get(LIST)
 
@@ -72,18 +72,18 @@ class TestInbox:
 class TestEmptyInbox:
     def test_tells_what_is_left_out_from_what_is_not_there(self, operator: Client) -> None:
         assert "Nothing here yet." in operator.get(LIST).content.decode()
-        resolve(raised().pk, "staff:ivan")
+        resolve_alert(make_alert().pk, "staff:ivan")
         assert "Nothing matches." in operator.get(LIST).content.decode()
 
 
 class TestPage:
     def test_tells_what_happened_and_who_was_told(self, operator: Client) -> None:
         two_rungs()
-        alert = raised(error="<script>alert(1)</script>")
-        climb()
+        alert = make_alert(error="<script>alert(1)</script>")
+        escalate()
         Delivery.objects.update(status="dead", due_at=None, reason="550 no such mailbox", attempts_made=10)
-        acknowledge(alert.pk, "staff:ivan")
-        heal("engine.down", "engine/redis", "it answers again")
+        acknowledge_alert(alert.pk, "staff:ivan")
+        close_alert("engine.down", "engine/redis", "it answers again")
         page = operator.get(f"{LIST}{alert.pk}/change/").content.decode()
         for part in ("ops@example.org", "550 no such mailbox", "attempts: 10", "staff:ivan", "it answers again"):
             assert part in page
@@ -95,7 +95,7 @@ class TestPage:
 
 class TestActions:
     def test_acknowledge(self, operator: Client) -> None:
-        alert = raised()
+        alert = make_alert()
         assert "Acknowledge this alert?" in operator.get(f"{LIST}{alert.pk}/acknowledge/").content.decode()
         operator.post(f"{LIST}{alert.pk}/acknowledge/")
         alert.refresh_from_db()
@@ -103,28 +103,28 @@ class TestActions:
 
     @pytest.mark.parametrize("note", ["", "restarted it"])
     def test_resolve_with_or_without_a_note(self, operator: Client, note: str) -> None:
-        alert = raised()
+        alert = make_alert()
         operator.post(f"{LIST}{alert.pk}/resolve/", {"note": note})
         alert.refresh_from_db()
         assert (alert.status, alert.resolved_by, alert.resolution) == ("resolved", "staff:olga", note)
 
     def test_mute(self, operator: Client) -> None:
-        alert = raised()
+        alert = make_alert()
         operator.post(f"{LIST}{alert.pk}/mute/", {"seconds": "3600"})
         alert.refresh_from_db()
         assert 3500 < (alert.muted_until - timezone.now()).total_seconds() <= 3600
         assert "muted until" in operator.get(f"{LIST}{alert.pk}/change/").content.decode()
 
     def test_mute_for_a_time_that_is_not_offered(self, operator: Client) -> None:
-        alert = raised()
+        alert = make_alert()
         operator.post(f"{LIST}{alert.pk}/mute/", {"seconds": "99999999999"})
         alert.refresh_from_db()
         assert alert.muted_until is None
 
     def test_what_is_resolved_offers_nothing(self, operator: Client) -> None:
-        alert = raised()
-        mute(alert.pk, "staff:ivan", 60)
-        resolve(alert.pk, "staff:ivan")
+        alert = make_alert()
+        mute_alert(alert.pk, "staff:ivan", 60)
+        resolve_alert(alert.pk, "staff:ivan")
         page = operator.get(f"{LIST}{alert.pk}/change/").content.decode()
         assert f"{LIST}{alert.pk}/resolve/" not in page
         assert operator.post(f"{LIST}{alert.pk}/acknowledge/").status_code == 403

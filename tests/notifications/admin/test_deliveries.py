@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from config.records.models import ChangeRecord
 from notifications.models import Attempt, Delivery, Endpoint, ListedSubject
-from notifications.services.resending import STEP
+from notifications.services.resend import STEP
 from tests.sensors.registry import make_client, make_delivery
 from tests.staff import signed_in
 

@@ -1,7 +1,7 @@
 import pytest
 
 from notifications.models import Follower
-from tests.notifications.facts import tell
+from tests.notifications.recorded_events import record_numbered_events
 from tests.staff import signed_in
 
 LIST = "/admin/notifications/follower/"
@@ -11,7 +11,7 @@ LIST = "/admin/notifications/follower/"
 @pytest.mark.django_db
 class TestList:
     def test_shows_how_far_each_is_behind(self) -> None:
-        tell(5)
+        record_numbered_events(5)
         Follower.objects.create(name="late", position=2)
         Follower.objects.create(name="early", position=5)
         rows = signed_in("viewer").get(LIST).context["cl"].result_list
@@ -21,7 +21,7 @@ class TestList:
         ("position", "failures", "state"), [(1, 0, "up to date"), (0, 0, "reading"), (0, 3, "failing")]
     )
     def test_tells_the_state_in_a_word(self, position: int, failures: int, state: str) -> None:
-        tell(1)
+        record_numbered_events(1)
         Follower.objects.create(name="late", position=position, failures=failures)
         assert state in signed_in("viewer").get(LIST).content.decode()
 

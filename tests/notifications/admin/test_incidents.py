@@ -6,7 +6,7 @@ from django.test import Client
 from notifications.followers import Following
 from notifications.models import Event, Follower, Incident
 from notifications.services.relay import event_as_json
-from tests.notifications.facts import tell
+from tests.notifications.recorded_events import record_numbered_events
 from tests.staff import signed_in
 
 LIST = "/admin/notifications/incident/"
@@ -19,7 +19,7 @@ def operator(db: None) -> Client:
 
 @pytest.fixture
 def incident(db: None) -> Incident:
-    event = tell(1)[0]
+    event = record_numbered_events(1)[0]
     stored = Event.objects.get(pk=event.pk)
     return Incident.objects.create(
         follower=Follower.objects.create(name="listener", position=1),

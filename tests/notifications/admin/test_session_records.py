@@ -6,10 +6,10 @@ from django.test import Client
 from config.records.models import ChangeRecord
 from notifications.models import RepeatSession
 from notifications.sessions.claims import claim_due
+from notifications.sessions.enqueue import enqueue_session
 from notifications.sessions.lifecycle import append_records, create_session, delete_session
 from notifications.sessions.presentation import present_with_timelines
 from notifications.sessions.records import read_records
-from notifications.sessions.remembering import remember
 from tests.notifications.sessions.themes import theme
 from tests.staff import signed_in
 
@@ -32,7 +32,7 @@ def records_of(session_id: int) -> list[Any]:
 class TestEditRecords:
     def test_shows_them_laid_out_and_takes_what_was_typed(self, operator: Client) -> None:
         theme()
-        session_id = remember(theme=7, records=[{"order": 1, "name": "é\u202e"}], delay=3600)
+        session_id = enqueue_session(theme=7, records=[{"order": 1, "name": "é\u202e"}], delay=3600)
         due_at = RepeatSession.objects.get().due_at
         form = operator.get(address(session_id)).context["form"]
         shown = form["records"].value()
@@ -46,7 +46,7 @@ class TestEditRecords:
 
     def test_is_told_in_the_timeline_and_in_the_change_log(self, operator: Client) -> None:
         theme()
-        session_id = remember(theme=7, records=[1], delay=3600)
+        session_id = enqueue_session(theme=7, records=[1], delay=3600)
         operator.post(address(session_id), {"change": "1", "records": "[1, 2]"})
         [shown] = present_with_timelines([RepeatSession.objects.get()])
         assert shown["timeline"][-1]["what"] == "rewritten: 2"
@@ -55,7 +55,7 @@ class TestEditRecords:
 
     def test_a_stale_one_is_kept_beside_what_is_there_now(self, operator: Client) -> None:
         theme()
-        session_id = remember(theme=7, records=["old"], delay=3600)
+        session_id = enqueue_session(theme=7, records=["old"], delay=3600)
         append_records(session_id=session_id, change=1, records=["theirs"])
         typed = {"change": "1", "records": '["mine"]'}
         page = operator.post(address(session_id), typed)
@@ -70,7 +70,7 @@ class TestEditRecords:
 
     def test_one_that_a_worker_has_taken_stays_with_it(self, operator: Client) -> None:
         theme()
-        session_id = remember(theme=7, records=["old"], delay=0)
+        session_id = enqueue_session(theme=7, records=["old"], delay=0)
         [claim] = claim_due(1)
         page = operator.post(address(session_id), {"change": "1", "records": '["mine"]'})
         newest = page.context["form"]["change"].value()
@@ -82,7 +82,7 @@ class TestEditRecords:
 
     def test_of_one_that_is_gone_the_text_is_still_there(self, operator: Client) -> None:
         theme()
-        session_id = remember(theme=7, records=["old"], delay=3600)
+        session_id = enqueue_session(theme=7, records=["old"], delay=3600)
         delete_session(session_id=session_id)
         page = operator.post(address(session_id), {"change": "1", "records": '["mine"]'})
         assert "There is no such session" in page.content.decode()
@@ -102,7 +102,7 @@ class TestEditRecords:
     )
     def test_the_rules_are_those_of_rest(self, operator: Client, typed: str, rule: str) -> None:
         theme(length_limit=50)
-        session_id = remember(theme=7, records=["old"], delay=3600)
+        session_id = enqueue_session(theme=7, records=["old"], delay=3600)
         page = operator.post(address(session_id), {"change": "1", "records": typed})
         [told] = page.context["form"].errors["records"]
         assert rule in told
@@ -110,7 +110,7 @@ class TestEditRecords:
 
     def test_says_where_the_fault_is(self, operator: Client) -> None:
         theme()
-        session_id = remember(theme=7, records=["old"], delay=3600)
+        session_id = enqueue_session(theme=7, records=["old"], delay=3600)
         page = operator.post(address(session_id), {"change": "1", "records": "[1,\n 2,\n x]"})
         assert "Line 3, column 2" in page.context["form"].errors["records"][0]
 
@@ -124,5 +124,5 @@ class TestEditRecords:
 
     def test_what_is_too_long_for_a_page_is_not_offered(self, operator: Client) -> None:
         theme(length_limit=1_000_000)
-        session_id = remember(theme=7, records=["x" * 140_000], delay=3600)
+        session_id = enqueue_session(theme=7, records=["x" * 140_000], delay=3600)
         assert operator.get(address(session_id)).status_code == 403

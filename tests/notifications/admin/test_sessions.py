@@ -11,10 +11,10 @@ from config.records.models import ChangeRecord
 from notifications.models import Alert, RepeatSession
 from notifications.sessions import staff
 from notifications.sessions.claims import claim_due
+from notifications.sessions.enqueue import enqueue_session, enqueue_sessions
 from notifications.sessions.lifecycle import create_session, save_session
-from notifications.sessions.operating import shift_sessions
 from notifications.sessions.operations import Append, Finish
-from notifications.sessions.remembering import remember, remember_many
+from notifications.sessions.operator_actions import shift_sessions
 from tests.notifications.sessions.themes import Scripted, pass_time, repeat_due, theme
 from tests.staff import signed_in
 
@@ -40,7 +40,7 @@ def address(session_id: int, page: str = "change") -> str:
 
 def exhausted(number: int = 7) -> int:
     """Leave a session that has failed as often as its theme allows."""
-    session_id = remember(theme=number, records=[1], delay=0)
+    session_id = enqueue_session(theme=number, records=[1], delay=0)
     RepeatSession.objects.filter(pk=session_id).update(repeats=9)
     repeat_due()
     return session_id
@@ -62,7 +62,7 @@ def due_in(session_id: int) -> float:
 class TestList:
     def test_says_which_how_it_fares_and_when_it_is_next(self, operator: Client) -> None:
         theme(url="https://partner.example/repeat")
-        session_id = remember(theme=7, records=[{"order": 1}], delay=3 * HOUR + 60)
+        session_id = enqueue_session(theme=7, records=[{"order": 1}], delay=3 * HOUR + 60)
         page = operator.get(LIST).content.decode()
         assert f'>{session_id}<div class="pst-quiet">theme 7 · partner.example</div>' in page
         for part in ("saved", "in 3\xa0hours", "0 of 10", "1 · 13\xa0bytes"):
@@ -80,7 +80,7 @@ class TestList:
     )
     def test_says_what_it_waits_for(self, operator: Client, values: dict[str, Any], words: str) -> None:
         theme()
-        remember(theme=7, records=[], delay=90)
+        enqueue_session(theme=7, records=[], delay=90)
         seconds = values.get("due_at", 90)
         due_at = None if seconds is None else timezone.now() + timedelta(seconds=seconds)
         RepeatSession.objects.update(**{**values, "due_at": due_at})
@@ -90,7 +90,7 @@ class TestList:
     def test_any_time_that_a_caller_may_name_can_be_shown(self, operator: Client, year: int, settings: Any) -> None:
         settings.TIME_ZONE = "Asia/Kamchatka" if year == 9999 else "America/Lima"
         theme()
-        session_id = remember(theme=7, records=[])
+        session_id = enqueue_session(theme=7, records=[])
         end = datetime.max if year == 9999 else datetime.min
         save_session(session_id=session_id, change=1, repeat_at=end.replace(microsecond=0, tzinfo=UTC))
         assert operator.get(LIST).status_code == 200
@@ -101,8 +101,8 @@ class TestList:
         theme(8)
         handle(Scripted(Finish()))
         spent = exhausted()
-        later, soon, day = (remember(theme=7, records=[], delay=delay) for delay in (2 * DAY, 60, 2 * HOUR))
-        overdue, active = remember(theme=8, records=[], delay=-600), create_session(theme=8, records=[])
+        later, soon, day = (enqueue_session(theme=7, records=[], delay=delay) for delay in (2 * DAY, 60, 2 * HOUR))
+        overdue, active = enqueue_session(theme=8, records=[], delay=-600), create_session(theme=8, records=[])
         assert listed(operator) == [active, overdue, day, soon, later, spent]
         assert listed(operator, status="exhausted") == [spent]
         assert listed(operator, status="saved") == [overdue, soon, day, later]
@@ -116,12 +116,12 @@ class TestList:
     @pytest.mark.parametrize("wrong", [{"theme": "x"}, {"theme": "9" * 10}, {"theme": "٣"}])
     def test_a_theme_that_cannot_be_has_none(self, operator: Client, wrong: dict[str, str]) -> None:
         theme()
-        remember(theme=7, records=[])
+        enqueue_session(theme=7, records=[])
         assert listed(operator, **wrong) == []
 
     def test_finds_by_number_theme_and_chain(self, operator: Client) -> None:
         theme()
-        first, second = remember_many(theme=7, sessions=[[1], [2]])
+        first, second = enqueue_sessions(theme=7, sessions=[[1], [2]])
         RepeatSession.objects.filter(pk=second).update(correlation_id="the-chain")
         assert [listed(operator, q=text) for text in (str(first), f"7/{first}", f"session/{first}")] == [[first]] * 3
         assert listed(operator, q="theme/7") == [second, first]
@@ -133,8 +133,8 @@ class TestList:
         theme(8)
 
         def queries_of(count: int) -> int:
-            remember_many(theme=7, sessions=[[1]] * count)
-            remember_many(theme=8, sessions=[[1]] * count)
+            enqueue_sessions(theme=7, sessions=[[1]] * count)
+            enqueue_sessions(theme=8, sessions=[[1]] * count)
             with django_assert_num_queries(QUERIES):
                 return len(listed(operator))
 
@@ -153,7 +153,7 @@ class TestLoad:
         handle(Scripted(Finish()))
         exhausted()
         for delay in (-60, 60, 120, 20 * 60, 5.9 * HOUR, 7 * HOUR):
-            remember(theme=7, records=[], delay=delay)
+            enqueue_session(theme=7, records=[], delay=delay)
         create_session(theme=7, records=[])
         load = operator.get(LIST).context["load"]
         assert (load.overdue, load.soon, load.later, load.exhausted) == ("1", "4", "1", "1")
@@ -165,7 +165,7 @@ class TestLoad:
 
     def test_says_in_words_what_it_draws(self, operator: Client) -> None:
         theme()
-        remember_many(theme=7, sessions=[[1], [2]], delay=60)
+        enqueue_sessions(theme=7, sessions=[[1], [2]], delay=60)
         page = operator.get(LIST)
         bar = page.context["load"].bars[0]
         assert f'aria-label="Sessions due in the next hours. The most: 2, {bar.period}."' in page.content.decode()
@@ -178,7 +178,7 @@ class TestLoad:
         for module in ("sessions.load", "admin.session_chart"):
             monkeypatch.setattr(f"notifications.{module}.MOST_COUNTED", 3)
         theme()
-        remember_many(theme=7, sessions=[[1]] * 5, delay=60)
+        enqueue_sessions(theme=7, sessions=[[1]] * 5, delay=60)
         load = operator.get(LIST).context["load"]
         assert (load.highest, load.soon) == ("3+", "3+")
 
@@ -186,7 +186,7 @@ class TestLoad:
 class TestRepeatMany:
     def test_asks_first_and_then_lets_them_be_due(self, operator: Client) -> None:
         theme()
-        ids = remember_many(theme=7, sessions=[[1], [2]], delay=HOUR)
+        ids = enqueue_sessions(theme=7, sessions=[[1], [2]], delay=HOUR)
         asked = operator.post(LIST, many("repeat_chosen", ids)).content.decode()
         assert "Repeat these sessions now?" in asked
         assert "2 sessions:" in asked
@@ -197,7 +197,7 @@ class TestRepeatMany:
 
     def test_one_that_a_worker_has_meanwhile_is_left_out(self, operator: Client) -> None:
         theme()
-        ids = remember_many(theme=7, sessions=[[1], [2]], delay=0)
+        ids = enqueue_sessions(theme=7, sessions=[[1], [2]], delay=0)
         [claim] = claim_due(1)
         page = operator.post(LIST, confirmed("repeat_chosen", ids), follow=True).content.decode()
         assert "1 session is due now." in page
@@ -207,8 +207,8 @@ class TestRepeatMany:
     def test_all_of_a_list_without_naming_them(self, operator: Client) -> None:
         theme()
         theme(8)
-        ids = remember_many(theme=7, sessions=[[1]] * 60, delay=HOUR)
-        remember(theme=8, records=[])
+        ids = enqueue_sessions(theme=7, sessions=[[1]] * 60, delay=HOUR)
+        enqueue_session(theme=8, records=[])
         chosen = many("repeat_chosen", ids[:1], select_across="1")
         asked = operator.post(f"{LIST}?theme=7", chosen)
         assert asked.context["count"] == 60
@@ -221,7 +221,7 @@ class TestRepeatMany:
     ) -> None:
         monkeypatch.setattr("notifications.admin.sessions.MOST_DELETED_AT_ONCE", 1)
         theme()
-        ids = remember_many(theme=7, sessions=[[1], [2]])
+        ids = enqueue_sessions(theme=7, sessions=[[1], [2]])
         page = operator.post(LIST, many("delete_chosen", ids), follow=True).content.decode()
         assert "At most 1 sessions at once" in page
         assert RepeatSession.objects.count() == 2
@@ -238,7 +238,10 @@ class TestShiftMany:
 
     def test_moves_each_from_where_it_stands(self, operator: Client) -> None:
         theme()
-        one, two = remember(theme=7, records=[], delay=HOUR), remember(theme=7, records=[], delay=2 * HOUR)
+        one, two = (
+            enqueue_session(theme=7, records=[], delay=HOUR),
+            enqueue_session(theme=7, records=[], delay=2 * HOUR),
+        )
         sent = confirmed("shift_chosen", [one, two], **self.answers())
         page = operator.post(LIST, sent, follow=True).content.decode()
         assert "2 sessions have been moved." in page
@@ -246,13 +249,13 @@ class TestShiftMany:
 
     def test_earlier_too(self, operator: Client) -> None:
         theme()
-        session_id = remember(theme=7, records=[], delay=3 * HOUR)
+        session_id = enqueue_session(theme=7, records=[], delay=3 * HOUR)
         operator.post(LIST, confirmed("shift_chosen", [session_id], **self.answers(direction="-1", unit="60")))
         assert due_in(session_id) == 150
 
     def test_a_form_that_is_sent_twice_moves_once(self, operator: Client) -> None:
         theme()
-        session_id = remember(theme=7, records=[], delay=HOUR)
+        session_id = enqueue_session(theme=7, records=[], delay=HOUR)
         sent = confirmed("shift_chosen", [session_id], **self.answers())
         operator.post(LIST, sent)
         assert "moved once, not twice" in operator.post(LIST, sent, follow=True).content.decode()
@@ -263,7 +266,7 @@ class TestShiftMany:
     ) -> None:
         theme()
         monkeypatch.setattr(staff, "BATCH", 2)
-        ids = remember_many(theme=7, sessions=[[1]] * 5, delay=HOUR)
+        ids = enqueue_sessions(theme=7, sessions=[[1]] * 5, delay=HOUR)
         sent = confirmed("shift_chosen", ids, **self.answers())
         with monkeypatch.context() as patch:
             patch.setattr(staff, "shift_sessions", _dying_after(1))
@@ -275,7 +278,7 @@ class TestShiftMany:
 
     def test_one_that_started_meanwhile_is_left_alone(self, operator: Client) -> None:
         theme()
-        session_id = remember(theme=7, records=[], delay=0)
+        session_id = enqueue_session(theme=7, records=[], delay=0)
         asked = operator.post(LIST, many("shift_chosen", [session_id]))
         [claim] = claim_due(1)
         numbers = asked.context["form"]["numbers"].value()
@@ -287,7 +290,7 @@ class TestShiftMany:
     @pytest.mark.parametrize("wrong", [{"amount": "0"}, {"amount": "x"}, {"amount": "400", "unit": "86400"}])
     def test_a_wrong_delay_is_told_at_its_field(self, operator: Client, wrong: dict[str, str]) -> None:
         theme()
-        session_id = remember(theme=7, records=[], delay=HOUR)
+        session_id = enqueue_session(theme=7, records=[], delay=HOUR)
         page = operator.post(LIST, confirmed("shift_chosen", [session_id], **self.answers(**wrong)))
         assert "amount" in page.context["form"].errors
         assert page.context["count"] == 1
@@ -295,7 +298,7 @@ class TestShiftMany:
 
     def test_nothing_is_moved_to_where_no_time_is(self, operator: Client) -> None:
         theme()
-        session_id = remember(theme=7, records=[])
+        session_id = enqueue_session(theme=7, records=[])
         last = timezone.now().replace(year=9999)
         save_session(session_id=session_id, change=1, repeat_at=last)
         operator.post(LIST, confirmed("shift_chosen", [session_id], **self.answers(amount="366", unit="86400")))
@@ -315,7 +318,7 @@ class TestReviveAndDeleteMany:
 
     def test_deleted_ones_are_told_in_the_change_log(self, operator: Client) -> None:
         theme()
-        ids = remember_many(theme=7, sessions=[[1], [2], [3]])
+        ids = enqueue_sessions(theme=7, sessions=[[1], [2], [3]])
         page = operator.post(LIST, confirmed("delete_chosen", [*ids[:2], 99_999]), follow=True).content.decode()
         assert "2 sessions are deleted." in page
         assert "1 was left out" in page
@@ -327,7 +330,7 @@ class TestReviveAndDeleteMany:
 class TestPage:
     def test_tells_its_theme_records_and_what_happened(self, operator: Client, handle: Any) -> None:
         theme(length_limit=40)
-        session_id = remember(theme=7, records=[{"order": 1}], delay=0)
+        session_id = enqueue_session(theme=7, records=[{"order": 1}], delay=0)
         handle(Scripted(Append(["x" * 50]), Append([2]), Finish()))
         repeat_due()
         page = operator.get(address(session_id)).content.decode()
@@ -338,15 +341,15 @@ class TestPage:
 
     def test_hostile_records_are_text(self, operator: Client) -> None:
         theme()
-        session_id = remember(theme=7, records=["</pre><script>alert(1)</script>\u202e\u200b\U000e0041é"])
+        session_id = enqueue_session(theme=7, records=["</pre><script>alert(1)</script>\u202e\u200b\U000e0041é"])
         page = operator.get(address(session_id)).content.decode()
         assert "<script>alert" not in page
         assert "&lt;/pre&gt;&lt;script&gt;alert(1)&lt;/script&gt;\\u202e\\u200b\\udb40\\udc41é" in page
 
     def test_of_long_and_many_records_the_beginning(self, operator: Client) -> None:
         theme(length_limit=10_000_000)
-        long = remember(theme=7, records=["é" * 20_000])
-        deep = remember(theme=7, records=[_nested(150)] * 150)
+        long = enqueue_session(theme=7, records=["é" * 20_000])
+        deep = enqueue_session(theme=7, records=[_nested(150)] * 150)
         page = operator.get(address(long)).content.decode()
         assert "Only its beginning" in page
         assert page.count("é") < 16_500
@@ -369,7 +372,7 @@ class TestPage:
         theme()
         handle(Scripted(Finish()))
         assert offered(exhausted()) == {"revive", "records", "remove"}
-        assert offered(remember(theme=7, records=[])) == {"repeat", "shift", "records", "remove"}
+        assert offered(enqueue_session(theme=7, records=[])) == {"repeat", "shift", "records", "remove"}
         assert offered(create_session(theme=7, records=[])) == {"remove"}
 
     def test_one_that_is_gone_leads_back(self, operator: Client) -> None:
@@ -382,7 +385,7 @@ class TestPage:
 class TestButtons:
     def test_repeat_now(self, operator: Client) -> None:
         theme()
-        session_id = remember(theme=7, records=[], delay=HOUR)
+        session_id = enqueue_session(theme=7, records=[], delay=HOUR)
         assert "Repeat this session now?" in operator.get(address(session_id, "repeat")).content.decode()
         page = operator.post(address(session_id, "repeat"), follow=True).content.decode()
         assert "The session is due now." in page
@@ -391,7 +394,7 @@ class TestButtons:
 
     def test_shift_once_though_it_be_sent_twice(self, operator: Client) -> None:
         theme()
-        session_id = remember(theme=7, records=[], delay=HOUR)
+        session_id = enqueue_session(theme=7, records=[], delay=HOUR)
         sent = {"direction": "1", "amount": "1", "unit": "3600", "form_id": str(uuid4())}
         assert "has been moved" in operator.post(address(session_id, "shift"), sent, follow=True).content.decode()
         assert "not twice" in operator.post(address(session_id, "shift"), sent, follow=True).content.decode()
@@ -400,7 +403,7 @@ class TestButtons:
     @pytest.mark.parametrize("page", ["repeat", "shift", "revive"])
     def test_one_that_started_meanwhile_is_told_kindly(self, operator: Client, page: str) -> None:
         theme()
-        session_id = remember(theme=7, records=[], delay=0)
+        session_id = enqueue_session(theme=7, records=[], delay=0)
         pass_time(1)  # SQLite's clock has milliseconds, and may be a part of one behind
         [claim] = claim_due(1)
         sent = {"direction": "1", "amount": "1", "unit": "3600", "form_id": str(uuid4())}
@@ -417,7 +420,7 @@ class TestButtons:
 
     def test_delete_asks_and_returns_to_the_list(self, operator: Client) -> None:
         theme()
-        session_id = remember(theme=7, records=[])
+        session_id = enqueue_session(theme=7, records=[])
         assert "Delete this session?" in operator.get(address(session_id, "remove")).content.decode()
         page = operator.post(address(session_id, "remove"), follow=True)
         assert "The session is deleted." in page.content.decode()
@@ -431,7 +434,7 @@ class TestPermissions:
     def test_a_viewer_looks_and_acts_not(self) -> None:
         viewer = signed_in("viewer")
         theme()
-        session_id = remember(theme=7, records=["seen"], delay=HOUR)
+        session_id = enqueue_session(theme=7, records=["seen"], delay=HOUR)
         page = viewer.get(address(session_id)).content.decode()
         assert "seen" in page
         assert not any(address(session_id, each) in page for each in self.PAGES)
@@ -447,12 +450,12 @@ class TestPermissions:
         browser = Client()
         browser.force_login(person)
         theme()
-        session_id = remember(theme=7, records=[], delay=HOUR)
+        session_id = enqueue_session(theme=7, records=[], delay=HOUR)
         assert "due now" in browser.post(address(session_id, "repeat"), follow=True).content.decode()
 
     def test_who_may_nothing_sees_nothing(self) -> None:
         theme()
-        session_id = remember(theme=7, records=[])
+        session_id = enqueue_session(theme=7, records=[])
         browser = Client()
         browser.force_login(User.objects.create_user("ivan", is_staff=True))
         assert {browser.get(address(session_id, each)).status_code for each in ("change", *self.PAGES)} == {403}

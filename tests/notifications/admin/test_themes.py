@@ -9,9 +9,9 @@ from config.common.encryption import decrypt
 from config.records.models import ChangeRecord
 from notifications.models import Theme
 from notifications.models.session import OWN_THEMES_FROM
+from notifications.sessions.enqueue import enqueue_session, enqueue_sessions
 from notifications.sessions.lifecycle import create_session
 from notifications.sessions.operations import Finish
-from notifications.sessions.remembering import remember, remember_many
 from tests.notifications.sessions.themes import Scripted, repeat_due, theme
 from tests.staff import signed_in
 
@@ -39,9 +39,9 @@ class TestList:
         theme(delay=600, jitter=5, repeat_limit=1)
         theme(8, url="https://partner.example/repeat")
         handle(Scripted(Finish()))
-        remember(theme=7, records=[], delay=0)
+        enqueue_session(theme=7, records=[], delay=0)
         repeat_due()
-        remember_many(theme=7, sessions=[[1], [2]], delay=3600)
+        enqueue_sessions(theme=7, sessions=[[1], [2]], delay=3600)
         create_session(theme=8, records=[])
         page = operator.get(LIST).content.decode()
         for part in ("test", "https://partner.example/repeat", "10\xa0minutes, up to 5 s more", "1 repeat ·"):
@@ -59,7 +59,7 @@ class TestList:
         operator.get(LIST)
         for number in range(20):
             theme(number)
-            remember(theme=number, records=[])
+            enqueue_session(theme=number, records=[])
         with django_assert_max_num_queries(9):
             assert len(operator.get(LIST).context["cl"].result_list) == 20
 
@@ -149,7 +149,7 @@ class TestChange:
 
     def test_counts_its_sessions_and_leads_to_them(self, operator: Client) -> None:
         theme()
-        remember_many(theme=7, sessions=[[1], [2]], delay=3600)
+        enqueue_sessions(theme=7, sessions=[[1], [2]], delay=3600)
         counts = operator.get(page_of(7)).context["page"].counts
         assert [(each.name, each.number) for each in counts] == [("saved", "2"), ("active", "0"), ("exhausted", "0")]
         assert len(operator.get(counts[0].page).context["cl"].result_list) == 2
@@ -182,7 +182,7 @@ class TestBreaker:
     def test_list_and_page_say_what_waits_for_a_theme_that_does_not_answer(self, operator: Client) -> None:
         theme(opened_at="2026-01-01T00:00:00Z", failures=5)
         theme(8)
-        remember_many(theme=7, sessions=[[1], [2]], delay=3600)
+        enqueue_sessions(theme=7, sessions=[[1], [2]], delay=3600)
         for page in (LIST, page_of(7)):
             text = operator.get(page).content.decode()
             assert text.count("does not answer") == 1
@@ -204,7 +204,7 @@ class TestDelete:
         self, operator: Client, django_assert_max_num_queries: Any
     ) -> None:
         theme()
-        remember_many(theme=7, sessions=[[n] for n in range(100)], delay=3600)
+        enqueue_sessions(theme=7, sessions=[[n] for n in range(100)], delay=3600)
         with django_assert_max_num_queries(40):
             answer = operator.post(f"{LIST}7/delete/", {"post": "yes"}, follow=True)
         assert "sessions" in "".join(str(message) for message in answer.context["messages"])

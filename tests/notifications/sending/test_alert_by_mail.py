@@ -10,10 +10,10 @@ from django.db.models import F
 from notifications.models import Alert, Attempt, Delivery, Endpoint
 from notifications.sending.sender import Sender
 from notifications.services.alert_messages import APART, GATHER
-from notifications.services.alerts import acknowledge, heal
+from notifications.services.alerts import acknowledge_alert, close_alert
 from tests.faults.wait import wait_until
 from tests.mail_server import mail_server
-from tests.notifications.alerts import climb, lead, pass_time, raised
+from tests.notifications.alerts import escalate, make_alert, pass_time, set_ladder
 from tests.servers.private_server import find_free_port
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db(transaction=True)]
@@ -24,7 +24,7 @@ def port(settings: Any) -> int:
     """Where the mail server is to be; nobody listens there yet."""
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_PORT, settings.EMAIL_TIMEOUT = "127.0.0.1", find_free_port(), 5
-    lead((0, "email", "ops@example.org"), (600, "email", "chief@example.org"))
+    set_ladder((0, "email", "ops@example.org"), (600, "email", "chief@example.org"))
     return int(settings.EMAIL_PORT)
 
 
@@ -52,25 +52,25 @@ def attempt(sender: Sender, expected: int) -> None:
 def test_it_survives_an_hour_without_a_mail_server_and_climbs_until_somebody_acknowledges(
     port: int, sender: Sender
 ) -> None:
-    alert = raised()
-    climb()
+    alert = make_alert()
+    escalate()
     move_clock(GATHER)
     for quarter in range(1, 5):
         attempt(sender, quarter)
         move_clock(timedelta(minutes=15))
     assert not Delivery.objects.filter(status="delivered").exists()
     with mail_server(port) as server:
-        climb()
+        escalate()
         move_clock(APART)
         sender.poke()
         assert wait_until(lambda: len(server.inbox) == 2, 20)
         assert {to for to, _ in server.inbox} == {"ops@example.org", "chief@example.org"}
-        acknowledge(alert.pk, "ann")
+        acknowledge_alert(alert.pk, "ann")
         move_clock(timedelta(hours=1))
-        climb()
+        escalate()
         assert Delivery.objects.filter(type="alert.raised").count() == 2
 
-        heal("engine.down", "engine/redis")
+        close_alert("engine.down", "engine/redis")
         move_clock(APART)
         sender.poke()
         assert wait_until(lambda: len(server.inbox) == 4, 20)

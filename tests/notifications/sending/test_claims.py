@@ -7,9 +7,16 @@ from django.utils import timezone
 
 from notifications.models import Delivery, Endpoint
 from notifications.sending.claims import Claimer
-from notifications.sending.wanted import _judges
-from notifications.services.deliveries import Owed, owe
-from tests.notifications.sending.owing import SECRET, answer, claim, make_due, make_endpoint, owe_state
+from notifications.sending.relevance import _judges
+from notifications.services.deliveries import NewDelivery, enqueue_deliveries
+from tests.notifications.sending.deliveries import (
+    SECRET,
+    answer,
+    claim,
+    enqueue_state,
+    make_due,
+    make_endpoint,
+)
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
@@ -18,7 +25,7 @@ SOON = timedelta(seconds=20)
 
 class TestWhatIsClaimed:
     def test_a_claim_counts_the_attempt_before_it_is_made(self) -> None:
-        row = owe_state(make_endpoint())
+        row = enqueue_state(make_endpoint())
         claimed = claim()[0]
         kept = Delivery.objects.get(pk=row.pk)
         assert (kept.status, kept.attempts, kept.is_retry) == ("pending", 1, True)
@@ -29,29 +36,29 @@ class TestWhatIsClaimed:
         assert claimed.secrets() == [SECRET]
 
     def test_nothing_is_claimed_twice(self) -> None:
-        owe_state(make_endpoint())
+        enqueue_state(make_endpoint())
         assert len(claim()) == 1
         assert claim() == []
 
     def test_what_its_sender_left_is_due_again(self) -> None:
-        row = owe_state(make_endpoint())
+        row = enqueue_state(make_endpoint())
         first = claim()[0]
         make_due(row)
         assert [each.fence for each in claim()] == [first.fence + 1]
 
     def test_first_attempts_go_before_retries(self) -> None:
         endpoint = make_endpoint()
-        retry = owe_state(endpoint, "thing/old")
+        retry = enqueue_state(endpoint, "thing/old")
         answer(*claim(), status=500)
         make_due(retry)
-        first = owe_state(endpoint, "thing/new")
+        first = enqueue_state(endpoint, "thing/new")
         assert [each.id for each in claim(1)] == [first.pk]
         assert [each.id for each in claim(1)] == [retry.pk]
 
     def test_each_endpoint_has_its_turn(self) -> None:
         endpoints = [make_endpoint() for _ in range(3)]
         for number in range(12):
-            owe_state(endpoints[number % 3], f"thing/{number}")
+            enqueue_state(endpoints[number % 3], f"thing/{number}")
         claimer = Claimer()
         order = [claimer.claim(1)[0].endpoint_id for _ in range(6)]
         assert order == [each.pk for each in endpoints] * 2
@@ -59,7 +66,7 @@ class TestWhatIsClaimed:
     def test_an_old_secret_signs_until_its_time_is_over(self) -> None:
         endpoint = make_endpoint()
         Endpoint.objects.update(old_secret=endpoint.secret, old_secret_until=timezone.now() + SOON)
-        row = owe_state(endpoint)
+        row = enqueue_state(endpoint)
         assert claim()[0].secrets() == [SECRET, SECRET]
         Endpoint.objects.update(old_secret_until=timezone.now() - SOON)
         make_due(row)
@@ -78,7 +85,7 @@ class TestWhatWaits:
     )
     def test_endpoints_that_may_not_be_sent_to(self, fields: dict[str, Any]) -> None:
         endpoint = make_endpoint()
-        owe_state(endpoint)
+        enqueue_state(endpoint)
         Endpoint.objects.filter(pk=endpoint.pk).update(**fields)
         assert claim() == []
 
@@ -86,8 +93,8 @@ class TestWhatWaits:
         settings.DELIVERY_SLOTS_PER_CLIENT = 2
         slow, other = make_endpoint(), make_endpoint()
         for number in range(5):
-            owe_state(slow, f"thing/{number}")
-        owe_state(other)
+            enqueue_state(slow, f"thing/{number}")
+        enqueue_state(other)
         claimed = claim()
         assert [each.endpoint_id for each in claimed] == [slow.pk, slow.pk, other.pk]
         assert claim() == []
@@ -97,23 +104,23 @@ class TestWhatWaits:
     def test_an_open_breaker_lets_one_probe_through_that_costs_no_attempt(self) -> None:
         endpoint = make_endpoint(opened_at=timezone.now() - SOON, probe_at=timezone.now() - SOON)
         for number in range(3):
-            owe_state(endpoint, f"thing/{number}")
+            enqueue_state(endpoint, f"thing/{number}")
         probe = claim()
         assert [(each.is_probe, each.attempts) for each in probe] == [(True, 0)]
         assert claim() == []
 
     def test_what_staff_sent_again_passes_an_open_breaker(self) -> None:
         endpoint = make_endpoint(opened_at=timezone.now(), probe_at=timezone.now() + SOON)
-        owe_state(endpoint, "thing/1")
-        forced = owe_state(endpoint, "thing/2")
+        enqueue_state(endpoint, "thing/1")
+        forced = enqueue_state(endpoint, "thing/2")
         Delivery.objects.filter(pk=forced.pk).update(is_forced=True)
         assert [(each.id, each.is_probe) for each in claim()] == [(forced.pk, False)]
 
     def test_a_message_waits_for_an_older_one_that_is_under_way(self) -> None:
         endpoint = make_endpoint()
-        older = owe_state(endpoint, data=1)
+        older = enqueue_state(endpoint, data=1)
         under_way = claim()
-        newer = owe_state(endpoint, data=0)
+        newer = enqueue_state(endpoint, data=0)
         assert claim() == []
         answer(*under_way)
         assert [each.id for each in claim()] == [newer.pk]
@@ -122,11 +129,13 @@ class TestWhatWaits:
     def test_news_of_a_connection_waits_for_the_list_that_names_it(self) -> None:
         endpoint = make_endpoint()
         listed = ("thing/1", "thing/2")
-        owe([Owed(endpoint.pk, "things.lost", Delivery.Family.LIST, "", {"version": 1}, listed=listed)])
+        enqueue_deliveries(
+            [NewDelivery(endpoint.pk, "things.lost", Delivery.Family.LIST, "", {"version": 1}, listed=listed)]
+        )
         the_list = claim()
-        owe_state(endpoint, "thing/1", family=Delivery.Family.CONNECTION)
-        state = owe_state(endpoint, "thing/1", family=Delivery.Family.STATE)
-        other = owe_state(endpoint, "thing/3", family=Delivery.Family.CONNECTION)
+        enqueue_state(endpoint, "thing/1", family=Delivery.Family.CONNECTION)
+        state = enqueue_state(endpoint, "thing/1", family=Delivery.Family.STATE)
+        other = enqueue_state(endpoint, "thing/3", family=Delivery.Family.CONNECTION)
         assert {each.id for each in claim()} == {state.pk, other.pk}
         answer(*the_list)
         assert [each.subject for each in claim()] == ["thing/1"]
@@ -135,9 +144,9 @@ class TestWhatWaits:
 class TestWhatIsDropped:
     def test_what_a_newer_one_replaced_while_its_sender_died(self) -> None:
         endpoint = make_endpoint()
-        older = owe_state(endpoint, data=1)
+        older = enqueue_state(endpoint, data=1)
         claim()
-        newer = owe_state(endpoint, data=0)
+        newer = enqueue_state(endpoint, data=0)
         make_due(older)
         assert claim() == []
         older.refresh_from_db()
@@ -145,8 +154,8 @@ class TestWhatIsDropped:
         assert [each.id for each in claim()] == [newer.pk]
 
     def test_what_nobody_wants_any_more(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        row = owe_state(make_endpoint())
-        monkeypatch.setattr("notifications.sending.wanted._judges", [*_judges, lambda asked: {row.pk: "unlinked"}])
+        row = enqueue_state(make_endpoint())
+        monkeypatch.setattr("notifications.sending.relevance._judges", [*_judges, lambda asked: {row.pk: "unlinked"}])
         assert claim() == []
         row.refresh_from_db()
         assert (row.status, row.reason, row.due_at) == ("cancelled", "unlinked", None)

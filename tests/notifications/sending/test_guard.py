@@ -26,7 +26,7 @@ from notifications.sending.guard import (
     guarded_connector,
     guarded_sockets,
 )
-from notifications.sending.webhook import Answer, open_session, post
+from notifications.sending.webhook import Answer, open_http_session, post_webhook
 from tests.notifications.sending import hostile
 
 SECRET = "whsec_" + "QUJD" * 11
@@ -156,7 +156,7 @@ class Site:
     begun: list[str] = field(default_factory=list)
 
     async def send(self, session: Any, url: str) -> Answer:
-        return await post(session, url, "msg_1", b"{}", [SECRET], timeout_seconds=2)
+        return await post_webhook(session, url, "msg_1", b"{}", [SECRET], timeout_seconds=2)
 
 
 @pytest.fixture
@@ -244,7 +244,7 @@ class TestGuardedConnector:
 
     @pytest.mark.parametrize("host", hostile.HOSTS)
     async def test_as_a_literal(self, site: Site, host: str) -> None:
-        async with open_session([ip_network(RECEIVER)], resolver=Names()) as session:
+        async with open_http_session([ip_network(RECEIVER)], resolver=Names()) as session:
             answer = await site.send(session, f"http://{host}:{site.port}/")
         assert (answer.status, site.reached, site.begun) == (None, [], [])
         assert answer.error
@@ -252,7 +252,7 @@ class TestGuardedConnector:
     @pytest.mark.parametrize("host", hostile.HOSTS)
     async def test_by_a_name(self, site: Site, host: str) -> None:
         names = Names([host.strip("[]").replace("%25", "%")])
-        async with open_session([ip_network(RECEIVER)], resolver=names) as session:
+        async with open_http_session([ip_network(RECEIVER)], resolver=names) as session:
             answer = await site.send(session, f"http://hostile.example:{site.port}/")
         assert (answer.status, site.reached, site.begun) == (None, [], [])
         assert "is refused: it is" in answer.error or "metadata" in answer.error
@@ -260,7 +260,7 @@ class TestGuardedConnector:
     @pytest.mark.parametrize("host", hostile.HOSTS)
     async def test_by_a_redirect(self, site: Site, host: str) -> None:
         site.location = f"http://{host}:{site.port}/".encode("ascii", "backslashreplace").decode()
-        async with open_session([ip_network(RECEIVER)], resolver=Names()) as session:
+        async with open_http_session([ip_network(RECEIVER)], resolver=Names()) as session:
             answer = await site.send(session, f"http://{RECEIVER}:{site.port}/")
         assert (answer.status, site.reached, site.begun) == (302, [], [RECEIVER])
         assert not answer.ok
@@ -268,7 +268,7 @@ class TestGuardedConnector:
     @pytest.mark.parametrize("host", hostile.HOSTS)
     async def test_by_rebinding(self, site: Site, host: str) -> None:
         names = Names([RECEIVER], [_numeric_or_text(host)])
-        async with open_session([ip_network(RECEIVER)], resolver=names) as session:
+        async with open_http_session([ip_network(RECEIVER)], resolver=names) as session:
             first = await site.send(session, f"http://hostile.example:{site.port}/")
             cast(TCPConnector, session.connector).clear_dns_cache()
             second = await site.send(session, f"http://hostile.example:{site.port}/")
@@ -277,27 +277,27 @@ class TestGuardedConnector:
 
     @pytest.mark.parametrize("url", hostile.URLS)
     async def test_urls_that_deceive(self, site: Site, url: str) -> None:
-        async with open_session([ip_network("127.0.0.0/8")], resolver=Names()) as session:
+        async with open_http_session([ip_network("127.0.0.0/8")], resolver=Names()) as session:
             answer = await site.send(session, url.format(place=f"127.0.0.1:{site.port}"))
         assert (answer.status, site.reached, site.begun) == (None, [], [])
         assert "must be http or https" in answer.error
 
     async def test_of_several_addresses_only_the_good_one_is_tried(self, site: Site) -> None:
         names = Names(["127.0.0.1", "10.0.0.1", RECEIVER, "::1"])
-        async with open_session([ip_network(RECEIVER)], resolver=names) as session:
+        async with open_http_session([ip_network(RECEIVER)], resolver=names) as session:
             answer = await site.send(session, f"http://mixed.example:{site.port}/")
         assert (answer.status, site.reached, site.begun) == (200, [], [RECEIVER])
 
     async def test_a_good_address_that_fails_does_not_lead_to_a_bad_one(self, site: Site) -> None:
         names = Names(["127.0.0.78", "127.0.0.1", "10.0.0.1"])
-        async with open_session([ip_network("127.0.0.78")], resolver=names) as session:
+        async with open_http_session([ip_network("127.0.0.78")], resolver=names) as session:
             answer = await site.send(session, f"http://mixed.example:{site.port}/")
         assert (answer.status, site.reached) == (None, [])
         assert set(site.begun) == {"127.0.0.78"}
 
     async def test_the_environment_names_no_proxy(self, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{site.port}")
-        async with open_session([ip_network("127.0.0.0/8")], resolver=Names()) as session:
+        async with open_http_session([ip_network("127.0.0.0/8")], resolver=Names()) as session:
             answer = await site.send(session, f"http://{RECEIVER}:{site.port}/")
         assert (answer.status, site.reached) == (200, [])
 
@@ -305,7 +305,7 @@ class TestGuardedConnector:
         self, site: Site, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(guard, "check_address", lambda *args: None)
-        async with open_session([], resolver=Names()) as session:
+        async with open_http_session([], resolver=Names()) as session:
             for host in ("127.0.0.1", "127.0.0.2", "0x7f.1", "localhost"):
                 await site.send(session, f"http://{host}:{site.port}/")
         assert site.reached == ["127.0.0.1", "127.0.0.2", "127.0.0.1", "127.0.0.1"]

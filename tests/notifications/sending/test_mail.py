@@ -6,7 +6,7 @@ import pytest
 from django.core import mail as django_mail
 
 from notifications.sending import mail as module
-from notifications.sending.mail import mail, send_mail
+from notifications.sending.mail import send_mail, send_mail_blocking
 from tests.mail_server import MailServer, mail_server
 
 BODY = {
@@ -47,9 +47,9 @@ class TestSendMail:
 
     async def test_the_text_says_what_when_how_often_and_where(self, server: MailServer) -> None:
         await send_mail("ops@example.org", BODY)
-        text = server.inbox[0][1].get_content()
+        presentation = server.inbox[0][1].get_content()
         for part in ("error: <refused> & gone", "Since: 2026-01-31T10:00", "Times: 3", "/admin/notifications/alert/7/"):
-            assert part in text
+            assert part in presentation
 
     async def test_the_end_of_an_alert_is_said_with_its_note(self, server: MailServer) -> None:
         await send_mail("ops@example.org", BODY | {"type": "alert.closed", "note": "answers again"})
@@ -97,9 +97,9 @@ class TestSendMail:
     def test_speaks_the_language_of_the_installation(self, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         from django.utils import translation
 
-        from notifications.sending import text
+        from notifications.sending import presentation
 
         settings.LANGUAGE_CODE = "ru"
-        monkeypatch.setattr(text, "gettext", lambda words: f"{translation.get_language()}: {words}")
-        mail("ops@example.org", BODY | {"type": "alert.closed"})
+        monkeypatch.setattr(presentation, "gettext", lambda words: f"{translation.get_language()}: {words}")
+        send_mail_blocking("ops@example.org", BODY | {"type": "alert.closed"})
         assert django_mail.outbox[0].subject.startswith("[Postern] ru: Over")

@@ -7,16 +7,16 @@ import pytest
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from config.common.batches import DatabaseGone
+from config.common.database.batches import DatabaseUnavailable
 from notifications.models import Alert, Attempt, Delivery, Endpoint, Event
 from notifications.sending import outcomes as module
-from notifications.sending.outcomes import Outcome, record_ended
+from notifications.sending.outcomes import Outcome, drain_outcomes
 from notifications.sending.policy import BREAKER_FAILURES
 from notifications.sending.webhook import Answer
-from notifications.services.deliveries import Owed, owe
-from notifications.services.endpoints import return_once, welcome
-from notifications.services.resending import resend
-from tests.notifications.sending.owing import answer, claim, make_due, make_endpoint, owe_state
+from notifications.services.deliveries import NewDelivery, enqueue_deliveries
+from notifications.services.endpoints import requeue_missed_once, reset_breaker
+from notifications.services.resend import resend_delivery
+from tests.notifications.sending.deliveries import answer, claim, enqueue_state, make_due, make_endpoint
 from tests.sensors.registry import make_client
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
@@ -31,7 +31,7 @@ def fail_until_dead(row: Delivery, settings: Any) -> None:
 
 def open_breaker(endpoint: Endpoint) -> None:
     for number in range(BREAKER_FAILURES):
-        owe_state(endpoint, f"thing/{number}")
+        enqueue_state(endpoint, f"thing/{number}")
     answer(*claim(), status=500)
 
 
@@ -46,12 +46,12 @@ class TestABatch:
     @pytest.fixture
     def ended(self) -> list[Outcome]:
         for number in range(5):
-            owe_state(make_endpoint(), f"thing/{number}")
+            enqueue_state(make_endpoint(), f"thing/{number}")
         return [Outcome(each, timezone.now(), Answer(200, 5)) for each in claim()]
 
     def test_the_culprit_alone_is_recorded_in_words_of_ours(self, ended: list[Outcome]) -> None:
         bad = ended[2] = replace(ended[2], answer=Answer(500, 2**70, "odd"))
-        record_ended(ended)
+        drain_outcomes(ended)
         assert ended == []
         assert Delivery.objects.filter(status="delivered").count() == Attempt.objects.filter(status=200).count() == 4
         row = Delivery.objects.get(status="pending")
@@ -60,7 +60,7 @@ class TestABatch:
 
     def test_one_whose_attempt_cannot_be_kept_at_all_still_counts(self, ended: list[Outcome]) -> None:
         bad = ended[0] = replace(ended[0], answer=Answer(2**70, 5))
-        record_ended(ended)
+        drain_outcomes(ended)
         assert Delivery.objects.filter(status="delivered").count() == Attempt.objects.count() == 4
         row = Delivery.objects.get(pk=bad.claim.id)
         assert (row.status, row.under_way_until, row.due_at is not None and row.due_at > timezone.now()) == (
@@ -78,27 +78,27 @@ class TestABatch:
             if len(outcomes) > 2:
                 raise ValueError
             if outcomes[0].claim.id == ended[-1].claim.id or bad not in {each.claim.id for each in outcomes}:
-                raise DatabaseGone
+                raise DatabaseUnavailable
             real(outcomes)
 
         monkeypatch.setattr(module, "record_outcomes", record)
         left = list(ended)
-        with pytest.raises(DatabaseGone):
-            record_ended(left)
+        with pytest.raises(DatabaseUnavailable):
+            drain_outcomes(left)
         assert left == ended[2:]
         assert Attempt.objects.count() == 2
 
 
 class TestTheDelivery:
     def test_success_ends_it(self) -> None:
-        row = owe_state(make_endpoint())
+        row = enqueue_state(make_endpoint())
         answer(*claim(), status=204)
         row.refresh_from_db()
         assert (row.status, row.reason, row.due_at, row.under_way_until) == ("delivered", "", None, None)
 
     def test_failure_leaves_it_for_later_with_its_reason(self, settings: Any) -> None:
         settings.DELIVERY_BASE_SECONDS = 300
-        row = owe_state(make_endpoint())
+        row = enqueue_state(make_endpoint())
         answer(*claim(), status=500)
         row.refresh_from_db()
         assert (row.status, row.reason, row.attempts) == ("pending", "answered 500", 1)
@@ -106,7 +106,7 @@ class TestTheDelivery:
         assert timedelta(seconds=235) < row.due_at - timezone.now() < timedelta(seconds=365)
 
     def test_every_attempt_is_kept_and_told(self) -> None:
-        row = owe_state(make_endpoint())
+        row = enqueue_state(make_endpoint())
         answer(*claim(), status=None, error="timed out")
         make_due(row)
         answer(*claim(), status=200)
@@ -116,7 +116,7 @@ class TestTheDelivery:
         assert [event.payload["became"] for event in told] == ["pending", "delivered"]
 
     def test_a_sender_that_was_overtaken_writes_no_more_than_its_attempt(self) -> None:
-        row = owe_state(make_endpoint())
+        row = enqueue_state(make_endpoint())
         late = claim()
         make_due(row)
         newer = claim()
@@ -128,7 +128,7 @@ class TestTheDelivery:
         assert row.status == "delivered"
 
     def test_after_the_last_attempt_it_is_dead_and_staff_are_told(self, settings: Any) -> None:
-        row = owe_state(make_endpoint())
+        row = enqueue_state(make_endpoint())
         fail_until_dead(row, settings)
         alert = Alert.objects.get(kind="deliveries.dead")
         assert alert.subject == f"endpoint/{row.endpoint_id}"
@@ -136,9 +136,9 @@ class TestTheDelivery:
     @pytest.mark.parametrize(("status", "became"), [(200, "delivered"), (500, "superseded")])
     def test_one_that_was_replaced_under_way_is_delivered_or_superseded(self, status: int, became: str) -> None:
         endpoint = make_endpoint()
-        older = owe_state(endpoint, data=1)
+        older = enqueue_state(endpoint, data=1)
         under_way = claim()
-        newer = owe_state(endpoint, data=0)
+        newer = enqueue_state(endpoint, data=0)
         older.refresh_from_db()
         assert (older.status, older.superseded_by_id) == ("pending", newer.pk)
         answer(*under_way, status=status)
@@ -151,7 +151,7 @@ class TestTheBreaker:
     def test_opens_after_so_many_failures_in_a_row_and_closes_with_a_success(self) -> None:
         endpoint = make_endpoint()
         for number in range(BREAKER_FAILURES):
-            owe_state(endpoint, f"thing/{number}")
+            enqueue_state(endpoint, f"thing/{number}")
         answer(*claim(), status=500)
         endpoint.refresh_from_db()
         assert endpoint.opened_at is not None
@@ -170,7 +170,7 @@ class TestTheBreaker:
     def test_a_failed_probe_waits_for_longer_and_leaves_the_row_due(self) -> None:
         opened = timezone.now() - timedelta(minutes=10)
         endpoint = make_endpoint(opened_at=opened, probe_at=timezone.now() - timedelta(seconds=1), failures=9)
-        row = owe_state(endpoint)
+        row = enqueue_state(endpoint)
         answer(*claim(), status=503)
         endpoint.refresh_from_db()
         row.refresh_from_db()
@@ -183,7 +183,7 @@ class TestTheBreaker:
     def test_open_for_three_days_it_disables_the_endpoint_with_an_alert(self) -> None:
         opened = timezone.now() - timedelta(hours=73)
         endpoint = make_endpoint(opened_at=opened, probe_at=timezone.now() - timedelta(seconds=1), failures=99)
-        row = owe_state(endpoint)
+        row = enqueue_state(endpoint)
         answer(*claim(), status=500)
         endpoint.refresh_from_db()
         row.refresh_from_db()
@@ -216,7 +216,7 @@ class TestTheBreaker:
     def test_a_delivery_that_a_probe_delivered_tells_of_its_attempts(self) -> None:
         opened = timezone.now() - timedelta(minutes=10)
         endpoint = make_endpoint(opened_at=opened, probe_at=timezone.now() - timedelta(seconds=1), failures=9)
-        row = owe_state(endpoint)
+        row = enqueue_state(endpoint)
         probe(endpoint, status=500)
         probe(endpoint, status=200)
         row.refresh_from_db()
@@ -225,18 +225,18 @@ class TestTheBreaker:
         assert [event.payload["attempt"] for event in told] == [1, 2]
 
     def test_a_resend_begins_anew_and_forgets_no_attempt(self, settings: Any) -> None:
-        row = owe_state(make_endpoint())
+        row = enqueue_state(make_endpoint())
         fail_until_dead(row, settings)
-        resend(row.pk, "staff:olga")
+        resend_delivery(row.pk, "staff:olga")
         answer(*claim(), status=200)
         row.refresh_from_db()
         assert (row.status, row.attempts, row.attempts_made) == ("delivered", 1, 2)
 
     def test_one_that_asks_to_slow_down_is_left_alone_for_so_long(self) -> None:
         endpoint = make_endpoint()
-        owe_state(endpoint, "thing/1")
+        enqueue_state(endpoint, "thing/1")
         answer(*claim(), status=429, retry_after=120)
-        owe_state(endpoint, "thing/2")
+        enqueue_state(endpoint, "thing/2")
         endpoint.refresh_from_db()
         assert endpoint.not_before is not None
         assert timedelta(seconds=110) < endpoint.not_before - timezone.now() < timedelta(seconds=130)
@@ -246,9 +246,9 @@ class TestTheBreaker:
 class TestGone:
     def test_disables_the_endpoint_and_cancels_what_is_pending(self) -> None:
         endpoint = make_endpoint()
-        first = owe_state(endpoint, "thing/1")
+        first = enqueue_state(endpoint, "thing/1")
         under_way = claim()
-        second = owe_state(endpoint, "thing/2")
+        second = enqueue_state(endpoint, "thing/2")
         answer(*under_way, status=410)
         endpoint.refresh_from_db()
         assert (endpoint.active, endpoint.off_reason) == (False, "410: the receiver is gone")
@@ -259,11 +259,11 @@ class TestGone:
 class TestComingBack:
     def test_a_success_after_failures_queues_the_newest_dead_again(self, settings: Any) -> None:
         endpoint = make_endpoint()
-        dead = owe_state(endpoint, "thing/1")
+        dead = enqueue_state(endpoint, "thing/1")
         fail_until_dead(dead, settings)
-        owe_state(endpoint, "thing/2")
+        enqueue_state(endpoint, "thing/2")
         answer(*claim(), status=200)
-        while return_once():
+        while requeue_missed_once():
             pass
         dead.refresh_from_db()
         assert (dead.status, dead.attempts, dead.is_retry) == ("pending", 0, True)
@@ -271,11 +271,11 @@ class TestComingBack:
 
     def test_a_dead_one_that_a_newer_followed_stays_dead(self, settings: Any) -> None:
         endpoint = make_endpoint()
-        dead = owe_state(endpoint, "thing/1")
+        dead = enqueue_state(endpoint, "thing/1")
         fail_until_dead(dead, settings)
-        newer = owe_state(endpoint, "thing/1")
+        newer = enqueue_state(endpoint, "thing/1")
         answer(*claim(), status=200)
-        while return_once():
+        while requeue_missed_once():
             pass
         dead.refresh_from_db()
         assert (dead.status, dead.is_final) == ("dead", True)
@@ -283,42 +283,44 @@ class TestComingBack:
 
     def test_a_dead_one_whose_connection_a_newer_list_told_stays_dead(self, settings: Any) -> None:
         endpoint = make_endpoint()
-        dead = owe_state(endpoint, "thing/1", family=Delivery.Family.CONNECTION)
+        dead = enqueue_state(endpoint, "thing/1", family=Delivery.Family.CONNECTION)
         fail_until_dead(dead, settings)
-        owe([Owed(endpoint.pk, "things.lost", Delivery.Family.LIST, "", {"version": 1}, listed=("thing/1",))])
+        enqueue_deliveries(
+            [NewDelivery(endpoint.pk, "things.lost", Delivery.Family.LIST, "", {"version": 1}, listed=("thing/1",))]
+        )
         answer(*claim(), status=200)
-        while return_once():
+        while requeue_missed_once():
             pass
         dead.refresh_from_db()
         assert (dead.status, dead.is_final) == ("dead", True)
 
     def test_what_was_withheld_for_good_does_not_come_back(self) -> None:
         endpoint = make_endpoint()
-        muted = owe_state(endpoint, withheld="the sensor is muted", for_good=True)
-        off = owe_state(endpoint, "thing/2", withheld="the client is inactive")
-        welcome(endpoint)
-        while return_once():
+        muted = enqueue_state(endpoint, withheld="the sensor is muted", for_good=True)
+        off = enqueue_state(endpoint, "thing/2", withheld="the client is inactive")
+        reset_breaker(endpoint)
+        while requeue_missed_once():
             pass
         statuses = dict(Delivery.objects.values_list("pk", "status"))
         assert statuses == {muted.pk: "cancelled", off.pk: "pending"}
 
     def test_nothing_is_queued_for_one_that_has_gone_again(self) -> None:
         endpoint = make_endpoint()
-        off = owe_state(endpoint, withheld="the client is inactive")
-        welcome(endpoint)
+        off = enqueue_state(endpoint, withheld="the client is inactive")
+        reset_breaker(endpoint)
         Endpoint.objects.update(active=False)
-        assert not return_once()
+        assert not requeue_missed_once()
         assert Delivery.objects.get(pk=off.pk).status == "cancelled"
 
     def test_once_all_is_queued_it_is_not_looked_at_again(self) -> None:
         endpoint = make_endpoint()
-        owe_state(endpoint, withheld="the client is inactive")
-        welcome(endpoint)
-        assert [return_once(), return_once()] == [True, False]
+        enqueue_state(endpoint, withheld="the client is inactive")
+        reset_breaker(endpoint)
+        assert [requeue_missed_once(), requeue_missed_once()] == [True, False]
 
     def test_the_alert_about_the_dead_heals(self, settings: Any) -> None:
         endpoint = make_endpoint()
-        fail_until_dead(owe_state(endpoint), settings)
-        owe_state(endpoint, "thing/2")
+        fail_until_dead(enqueue_state(endpoint), settings)
+        enqueue_state(endpoint, "thing/2")
         answer(*claim(), status=200)
         assert Alert.objects.get(kind="deliveries.dead").status == Alert.Status.RESOLVED

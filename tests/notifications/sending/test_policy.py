@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from notifications.sending.policy import Verdict, judge, next_probe, retry_delay, slow_down
+from notifications.sending.policy import Verdict, judge_answer, next_probe, pause_seconds, retry_delay
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def judged(status: int | None, error: str = "", retry_after: float | None = None, **given: Any) -> Verdict:
     values = {"attempts": 1, "limit": 10, "base": 300, "is_probe": False, "chance": 0.5, **given}
-    return judge(status, error, retry_after, **values)
+    return judge_answer(status, error, retry_after, **values)
 
 
 class TestJudge:
@@ -57,5 +57,5 @@ class TestNextProbe:
 
 class TestSlowDown:
     def test_is_for_those_who_ask(self) -> None:
-        assert [slow_down(status, None) for status in (429, 503, 500)] == [30, 30, 0]
-        assert slow_down(503, 7) == 7
+        assert [pause_seconds(status, None) for status in (429, 503, 500)] == [30, 30, 0]
+        assert pause_seconds(503, 7) == 7

@@ -7,17 +7,17 @@ import pytest
 from django.db import transaction
 from standardwebhooks.webhooks import Webhook
 
-from config.common import leases
+from config.common.database import leases
 from notifications.models import Attempt, Delivery
 from notifications.sending import sender as sending
 from notifications.sending import transport, webhook
 from notifications.sending.claims import LEASE, Claim, Claimer
 from notifications.sending.sender import Sender
-from notifications.services.deliveries import cancel
-from notifications.services.resending import resend
+from notifications.services.deliveries import cancel_deliveries
+from notifications.services.resend import resend_delivery
 from tests.faults.wait import wait_until
 from tests.mail_server import mail_server
-from tests.notifications.sending.owing import SECRET, make_due, make_endpoint, owe_state
+from tests.notifications.sending.deliveries import SECRET, enqueue_state, make_due, make_endpoint
 from tests.webhook_receiver import Receiver, run_receiver
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db(transaction=True)]
@@ -76,13 +76,13 @@ class TestAfterTheClaim:
         self, receiver: Receiver, sender: Sender, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         endpoint, another = make_endpoint(receiver.url("/200/a")), Sender(slots=5)
-        older = owe_state(endpoint, data=1)
+        older = enqueue_state(endpoint, data=1)
 
         def overtake() -> None:
             """What the end of the lease lets others do."""
             make_due(older)
             with transaction.atomic():
-                newer = owe_state(endpoint, data=2)
+                newer = enqueue_state(endpoint, data=2)
             another.poke()
             assert wait_until(lambda: status_of(newer) == "delivered", 10)
 
@@ -97,8 +97,8 @@ class TestAfterTheClaim:
     def test_a_claim_that_waited_and_is_not_ours_any_more_is_not_sent(
         self, receiver: Receiver, sender: Sender, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        row = owe_state(make_endpoint(receiver.url("/200/a")))
-        stopped = Stopped(monkeypatch, sending.DOUBT_SECONDS + 1, lambda: cancel([row.pk], "unlinked"))
+        row = enqueue_state(make_endpoint(receiver.url("/200/a")))
+        stopped = Stopped(monkeypatch, sending.DOUBT_SECONDS + 1, lambda: cancel_deliveries([row.pk], "unlinked"))
         sender.poke()
         assert wait_until(lambda: stopped.skipped, 15)
         sender.stop(grace=10)
@@ -107,7 +107,7 @@ class TestAfterTheClaim:
     def test_a_claim_that_waited_and_stands_is_sent(
         self, receiver: Receiver, sender: Sender, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        row = owe_state(make_endpoint(receiver.url("/200/a")))
+        row = enqueue_state(make_endpoint(receiver.url("/200/a")))
         Stopped(monkeypatch, sending.DOUBT_SECONDS + 1, lambda: None)
         sender.poke()
         assert wait_until(lambda: status_of(row) == "delivered", 15)
@@ -115,7 +115,7 @@ class TestAfterTheClaim:
 
 class TestSender:
     def test_delivers_a_signed_message(self, receiver: Receiver, sender: Sender) -> None:
-        row = owe_state(make_endpoint(receiver.url("/200/a")))
+        row = enqueue_state(make_endpoint(receiver.url("/200/a")))
         sender.poke()
         assert wait_until(lambda: status_of(row) == "delivered", 10)
         (call,) = receiver.calls
@@ -129,23 +129,23 @@ class TestSender:
     ) -> None:
         """A restored database counts its rows anew: the number of a row says nothing."""
         endpoint = make_endpoint(receiver.url("/500/a"))
-        row = owe_state(endpoint)
+        row = enqueue_state(endpoint)
         for calls in (1, 2):
             sender.poke()
             assert wait_until(lambda: Attempt.objects.filter(delivery=row).count() == calls, 10)  # noqa: B023
-            resend(row.pk, "staff")
+            resend_delivery(row.pk, "staff")
         receiver.status["/500/a"] = 200
         sender.poke()
         assert wait_until(lambda: status_of(row) == "delivered", 10)
         assert {call.id for call in receiver.calls} == {str(row.message_id)}
         Delivery.objects.all().delete()
-        copied = owe_state(endpoint, "thing/2")
+        copied = enqueue_state(endpoint, "thing/2")
         Delivery.objects.filter(pk=copied.pk).update(id=row.pk)
         sender.poke()
         assert wait_until(lambda: len({call.id for call in receiver.calls}) == 2, 10)
 
     def test_a_row_from_before_there_were_such_ids_keeps_its_number(self, receiver: Receiver, sender: Sender) -> None:
-        row = owe_state(make_endpoint(receiver.url("/200/a")))
+        row = enqueue_state(make_endpoint(receiver.url("/200/a")))
         Delivery.objects.update(message_id=None)
         sender.poke()
         assert wait_until(lambda: status_of(row) == "delivered", 10)
@@ -153,17 +153,17 @@ class TestSender:
 
     def test_goes_on_with_what_becomes_due_later(self, receiver: Receiver, sender: Sender) -> None:
         endpoint = make_endpoint(receiver.url("/200/a"))
-        first = owe_state(endpoint, "thing/1")
+        first = enqueue_state(endpoint, "thing/1")
         sender.poke()
         assert wait_until(lambda: status_of(first) == "delivered", 10)
-        second = owe_state(endpoint, "thing/2")
+        second = enqueue_state(endpoint, "thing/2")
         sender.poke()
         assert wait_until(lambda: status_of(second) == "delivered", 10)
 
     def test_one_poke_sends_all_that_is_due(self, receiver: Receiver, sender: Sender) -> None:
         endpoint = make_endpoint(receiver.url("/200/a"))
         for number in range(60):
-            owe_state(endpoint, f"thing/{number}")
+            enqueue_state(endpoint, f"thing/{number}")
         sender.poke()
         assert wait_until(lambda: Delivery.objects.filter(status="delivered").count() == 60, 20)
         assert len(receiver.calls) == 60
@@ -171,15 +171,15 @@ class TestSender:
     def test_a_receiver_that_hangs_holds_up_nobody_else(self, receiver: Receiver, sender: Sender) -> None:
         slow, quick = make_endpoint(receiver.url("/hang")), make_endpoint(receiver.url("/200/a"))
         for number in range(15):
-            owe_state(slow, f"thing/{number}")
-            owe_state(quick, f"thing/{number}")
+            enqueue_state(slow, f"thing/{number}")
+            enqueue_state(quick, f"thing/{number}")
         began = time.monotonic()
         sender.poke()
         assert wait_until(lambda: Delivery.objects.filter(endpoint=quick, status="delivered").count() == 15, 9)
         assert time.monotonic() - began < 9
 
     def test_a_failure_is_kept_for_later(self, receiver: Receiver, sender: Sender) -> None:
-        row = owe_state(make_endpoint(receiver.url("/500/a")))
+        row = enqueue_state(make_endpoint(receiver.url("/500/a")))
         sender.poke()
         assert wait_until(lambda: Attempt.objects.filter(delivery=row).exists(), 10)
         row.refresh_from_db()
@@ -193,9 +193,9 @@ class TestSender:
             settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
             settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", server.port
             server.refuses = "550 no \0 mailbox"
-            mail = owe_state(make_endpoint("mailto:ops@example.org"), family=Delivery.Family.ALERT)
+            mail = enqueue_state(make_endpoint("mailto:ops@example.org"), family=Delivery.Family.ALERT)
             Delivery.objects.filter(pk=mail.pk).update(body=alert)
-            hooks = [owe_state(make_endpoint(receiver.url(f"/200/{number}"))) for number in range(5)]
+            hooks = [enqueue_state(make_endpoint(receiver.url(f"/200/{number}"))) for number in range(5)]
             sender.poke()
             assert wait_until(lambda: Attempt.objects.count() == 6, 10)
         assert {status_of(row) for row in hooks} == {"delivered"}
@@ -204,7 +204,7 @@ class TestSender:
 
     def test_when_asked_to_stop_it_ends_what_is_under_way(self, receiver: Receiver) -> None:
         sender = Sender(slots=20)
-        row = owe_state(make_endpoint(receiver.url("/200/a")))
+        row = enqueue_state(make_endpoint(receiver.url("/200/a")))
         sender.poke()
         assert wait_until(lambda: bool(receiver.calls), 10)
         sender.stop(grace=10)

@@ -26,9 +26,9 @@ from notifications.sending.webhook import (
     RETRY_AFTER_SECONDS,
     TIMEOUT_SECONDS,
     Answer,
-    open_session,
+    open_http_session,
     parse_retry_after,
-    post,
+    post_webhook,
 )
 from tests.notifications.sending.hostile import Receiver, self_signed
 
@@ -47,12 +47,12 @@ async def receiver() -> AsyncIterator[Receiver]:
 
 @pytest.fixture
 async def session() -> AsyncIterator[aiohttp.ClientSession]:
-    async with open_session(LOOPBACK) as made:
+    async with open_http_session(LOOPBACK) as made:
         yield made
 
 
 async def _send(session: aiohttp.ClientSession, url: str, *, timeout_seconds: float = 5) -> Answer:
-    return await post(session, url, "msg_1", BODY, [SECRET, OLD_SECRET], timeout_seconds=timeout_seconds)
+    return await post_webhook(session, url, "msg_1", BODY, [SECRET, OLD_SECRET], timeout_seconds=timeout_seconds)
 
 
 class TestPost:
@@ -123,7 +123,7 @@ class TestPost:
 
     async def test_no_cookie_is_kept(self, receiver: Receiver) -> None:
         url = await receiver.open(receiver.answer(200, set_cookie="session=1; Path=/"))
-        async with open_session(LOOPBACK, resolver=_Names({"receiver.example": "127.0.0.1"})) as session:
+        async with open_http_session(LOOPBACK, resolver=_Names({"receiver.example": "127.0.0.1"})) as session:
             for _ in range(2):  # by a name: an address would have none kept in any case
                 await _send(session, url.replace("127.0.0.1", "receiver.example"))
         assert len(receiver.heads) == 2
@@ -156,7 +156,7 @@ class TestLease:
         clock[:] = readings
         url = await receiver.open(receiver.answer(200, b""))
         with pytest.raises(webhook.ClaimLapsed):
-            await post(session, url, "msg_1", BODY, [SECRET], until=100.0)
+            await post_webhook(session, url, "msg_1", BODY, [SECRET], until=100.0)
         assert receiver.heads == []
 
     async def test_a_call_ends_before_it_does(
@@ -167,7 +167,7 @@ class TestLease:
 
         clock[:] = [98.4]
         url = await receiver.open(hang)
-        answer = await post(session, url, "msg_1", BODY, [SECRET], until=100.0)
+        answer = await post_webhook(session, url, "msg_1", BODY, [SECRET], until=100.0)
         assert answer.error == "no whole answer within 1.5 s"
 
 
@@ -303,12 +303,12 @@ class TestPostToBadReceivers:
         assert answer.error.startswith("no connection (")
 
     async def test_a_name_that_does_not_exist(self) -> None:
-        async with open_session(LOOPBACK, resolver=_Names({})) as session:
+        async with open_http_session(LOOPBACK, resolver=_Names({})) as session:
             answer = await _send(session, "http://nowhere.example/")
         assert (answer.status, answer.error) == (None, "the name nowhere.example was not found (unknown)")
 
     async def test_a_refused_address_says_what_may_be_set(self) -> None:
-        async with open_session([]) as session:
+        async with open_http_session([]) as session:
             answer = await _send(session, "http://127.0.0.1:9/")
         assert answer.error.startswith("127.0.0.1 is refused: it is loopback (127.0.0.0/8); WEBHOOK_ALLOWED_NETWORKS")
 
@@ -354,7 +354,7 @@ class TestPostToBadReceivers:
 
     async def test_a_fault_of_ours_is_not_blamed_on_the_receiver(self, session: aiohttp.ClientSession) -> None:
         with pytest.raises(ValueError, match="webhook secret"):
-            await post(session, "http://127.0.0.1:9/", "msg_1", BODY, ["wrong"])
+            await post_webhook(session, "http://127.0.0.1:9/", "msg_1", BODY, ["wrong"])
 
     async def test_neither_secret_nor_body_is_told(
         self, session: aiohttp.ClientSession, receiver: Receiver, caplog: pytest.LogCaptureFixture

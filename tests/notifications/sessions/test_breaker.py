@@ -4,9 +4,9 @@ import pytest
 
 from notifications.models import Alert, RepeatSession, Theme
 from notifications.sending.policy import BREAKER_FAILURES
-from notifications.sessions.breaker import close_idle
+from notifications.sessions.breaker import close_idle_breaker
+from notifications.sessions.enqueue import enqueue_session
 from notifications.sessions.operations import Finish
-from notifications.sessions.remembering import remember
 from notifications.sessions.themes import delete_theme, update_theme
 from tests.notifications.sessions.themes import Register, Scripted, pass_time, repeat_due, theme
 
@@ -18,7 +18,7 @@ def failing(handle: Register) -> None:
     """Have a theme that has failed once less than opens its breaker."""
     handle(Scripted(*[OSError("no answer")] * 100))
     theme(repeat_limit=100, delay=10)
-    remember(theme=7, records=[], delay=0)
+    enqueue_session(theme=7, records=[], delay=0)
     repeat(BREAKER_FAILURES - 1)
 
 
@@ -63,10 +63,10 @@ class TestBreaker:
 
     def test_closes_when_nothing_waits_any_more(self) -> None:
         repeat(1)
-        close_idle(7)
+        close_idle_breaker(7)
         assert breaker()[1]
         RepeatSession.objects.all().delete()
-        close_idle(7)
+        close_idle_breaker(7)
         assert (breaker(), alerts(resolved_at=None)) == ((0, False), [])
 
     def test_another_address_begins_anew(self) -> None:

@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from notifications.errors import RepeatLimitReached, SessionTooLong, StaleChange
 from notifications.models import Alert, Event, RepeatSession, SessionRecord, SessionStep, Theme
 from notifications.sessions.claims import Claim, claim_due
+from notifications.sessions.enqueue import enqueue_session
 from notifications.sessions.handlers import register_handler
 from notifications.sessions.lifecycle import (
     append_records,
@@ -20,12 +21,11 @@ from notifications.sessions.lifecycle import (
     rewrite_records,
     save_session,
 )
-from notifications.sessions.operating import revive_sessions
 from notifications.sessions.operations import Append, Delete, Finish, Operation, Rewrite
+from notifications.sessions.operator_actions import revive_sessions
 from notifications.sessions.outcomes import settle_lapsed_once
 from notifications.sessions.records import read_records
-from notifications.sessions.remembering import remember
-from notifications.sessions.repeating import Repeat, settle_here
+from notifications.sessions.repeat import Repeat, settle_now
 from tests.notifications.sessions.model import Model, ModelSession, ThemeRules
 from tests.notifications.sessions.themes import Scripted, pass_time
 
@@ -74,9 +74,9 @@ class Contract(RuleBasedStateMachine):
     def remember(self, theme: ThemeRules, found: list[Any], delay: int | None) -> None:
         if not self.model.fits(theme, found):
             with pytest.raises(SessionTooLong):
-                remember(theme=theme.number, records=found, delay=delay)
+                enqueue_session(theme=theme.number, records=found, delay=delay)
             return
-        session_id = remember(theme=theme.number, records=found, delay=delay)
+        session_id = enqueue_session(theme=theme.number, records=found, delay=delay)
         self.model.begin(session_id, theme, found)
         self.model.save(self.model.sessions[session_id], theme.delay if delay is None else delay)
         self.model.sessions[session_id].change = 1
@@ -146,11 +146,11 @@ class Contract(RuleBasedStateMachine):
             self.run(claim, session, script)
             return
         before = list(RepeatSession.objects.order_by("pk").values())
-        Repeat(self.scripted(claim, script)).run(settle_here)
+        Repeat(self.scripted(claim, script)).run(settle_now)
         assert list(RepeatSession.objects.order_by("pk").values()) == before
 
     def run(self, claim: Claim, session: ModelSession, script: Script) -> None:
-        Repeat(self.scripted(claim, script)).run(settle_here)
+        Repeat(self.scripted(claim, script)).run(settle_now)
         for name, found in script:
             if name == "delete":
                 break

@@ -9,7 +9,7 @@ from notifications.followers import Following
 from notifications.models import Alert, Event, Follower, Incident, RepeatSession
 from notifications.services.incidents import dismiss_incident
 from notifications.services.relay import ATTEMPTS, relay_once
-from tests.notifications.facts import tell
+from tests.notifications.recorded_events import record_numbered_events
 from tests.notifications.sessions.themes import pass_time, repeat_due
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
@@ -28,7 +28,7 @@ def mood(following: Callable[..., Following]) -> list[str]:
         mood.extend(event.type for event in events)
 
     listener = following(handle)
-    tell(1)
+    record_numbered_events(1)
     for _ in range(ATTEMPTS):
         Follower.objects.update(due_at=Now())
         relay_once(listener)

@@ -9,17 +9,17 @@ import pytest
 from django.db import OperationalError
 from django.db.backends.utils import CursorWrapper
 
-from config.common import daemon as daemon_module
-from config.common.daemon import Daemon
-from config.common.ring import answer_rings
+from config.common.background import daemon as daemon_module
+from config.common.background.daemon import Daemon
+from config.common.background.ring import set_local_wake
 from notifications.models import RepeatSession
 from notifications.sessions import repeater as module
+from notifications.sessions.enqueue import enqueue_session, enqueue_sessions
 from notifications.sessions.handlers import SessionView
 from notifications.sessions.lifecycle import create_session, delete_session
 from notifications.sessions.operations import Append, Delete, Operation
 from notifications.sessions.order import SESSIONS
 from notifications.sessions.outcomes import record_outcomes
-from notifications.sessions.remembering import remember, remember_many
 from notifications.sessions.repeater import Repeater
 from tests.faults.wait import wait_until
 from tests.notifications.sessions.themes import Scripted, pass_time, theme
@@ -46,11 +46,11 @@ def run(repeater: Repeater) -> Iterator[Callable[[], Daemon]]:
         daemon = Daemon(repeater.run_once, 10, SESSIONS, repeater.rest)
         started.append(daemon)
         daemon.start()
-        answer_rings(lambda name: daemon.wake() if name == SESSIONS else None)
+        set_local_wake(lambda name: daemon.wake() if name == SESSIONS else None)
         return daemon
 
     yield start
-    answer_rings(lambda name: None)
+    set_local_wake(lambda name: None)
     for daemon in started:
         daemon.stop()
         repeater._is_stopping = True
@@ -80,7 +80,7 @@ class TestTurns:
     ) -> None:
         statements = count_statements(monkeypatch)
         theme()
-        remember_many(theme=7, sessions=[[n] for n in range(60)], delay=0)
+        enqueue_sessions(theme=7, sessions=[[n] for n in range(60)], delay=0)
         repeater._pace = 1e-4
         handle_by(lambda session: None)
         statements.clear()
@@ -94,7 +94,7 @@ class TestTurns:
     ) -> None:
         held = Held()
         theme()
-        ids = remember_many(theme=7, sessions=[[n] for n in range(9)], delay=0)
+        ids = enqueue_sessions(theme=7, sessions=[[n] for n in range(9)], delay=0)
         handle_by(held)
         repeater.run_once()
         assert all(held.began.acquire(timeout=5) for _ in range(4))
@@ -112,7 +112,7 @@ class TestTurns:
         monkeypatch.setattr(module, "LONGEST_WAIT", 0.2)
         held = Held()
         theme()
-        remember_many(theme=7, sessions=[[n] for n in range(20)], delay=0)
+        enqueue_sessions(theme=7, sessions=[[n] for n in range(20)], delay=0)
         handle_by(held)
         repeater._pace = 1e-4
         repeater.run_once()
@@ -135,13 +135,13 @@ class TestWaiting:
         handle_by(lambda session: began.setdefault(session.id, time.time()))
         run()
         time.sleep(0.3)
-        remember(theme=7, records=[], delay=50)
+        enqueue_session(theme=7, records=[], delay=50)
         rounds = [self.lateness(began) for _ in range(3)]
         assert min(map(max, rounds)) < 0.1, rounds
         assert min(map(min, rounds)) > -0.01, rounds
 
     def lateness(self, began: dict[int, float]) -> list[float]:
-        ids = [remember(theme=7, records=[n], delay=0.3 + n / 10) for n in range(3)]
+        ids = [enqueue_session(theme=7, records=[n], delay=0.3 + n / 10) for n in range(3)]
         due = {pk: RepeatSession.objects.get(pk=pk).due_at.timestamp() for pk in ids}
         assert wait_until(lambda: began.keys() >= due.keys(), 5)
         return [began[pk] - due[pk] for pk in ids]
@@ -149,18 +149,18 @@ class TestWaiting:
     def test_an_earlier_save_is_announced(self, run: Callable[[], Daemon], handle_by: Handle) -> None:
         began = threading.Event()
         theme()
-        remember(theme=7, records=[], delay=3600)
+        enqueue_session(theme=7, records=[], delay=3600)
         handle_by(lambda session: began.set())
         run()
         time.sleep(0.3)
-        remember(theme=7, records=[], delay=0)
+        enqueue_session(theme=7, records=[], delay=0)
         assert began.wait(0.5)
 
     def test_asks_nothing_while_nothing_is_due_but_looks_once_a_minute(
         self, run: Callable[[], Daemon], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         theme()
-        remember(theme=7, records=[], delay=3600)
+        enqueue_session(theme=7, records=[], delay=3600)
         create_session(theme=7, records=[])
         pass_time(-3000)
         statements = count_statements(monkeypatch)
@@ -180,9 +180,9 @@ class TestWaiting:
         time.sleep(0.2)
         woken: list[int] = []
         daemon.wake = lambda: woken.append(1)  # type: ignore[method-assign]
-        remember(theme=7, records=[], delay=61)
+        enqueue_session(theme=7, records=[], delay=61)
         assert woken == []
-        remember(theme=7, records=[], delay=59)
+        enqueue_session(theme=7, records=[], delay=59)
         assert woken == [1]
 
 
@@ -192,7 +192,7 @@ class TestSilence:
     ) -> None:
         held = Held()
         theme(timeout=0.2, delay=50)
-        session_id = remember(theme=7, records=[1], delay=0)
+        session_id = enqueue_session(theme=7, records=[1], delay=0)
         handle_by(held)
         repeater.run_once()
         assert wait_until(lambda: RepeatSession.objects.get().status == "saved", 5)
@@ -206,9 +206,9 @@ class TestSilence:
         held, quick = Held(), threading.Semaphore(0)
         theme(timeout=0.2, delay=50)
         handle_by(lambda session: held(session) if session.records else quick.release())
-        remember_many(theme=7, sessions=[[1]] * 8, delay=0)
+        enqueue_sessions(theme=7, sessions=[[1]] * 8, delay=0)
         assert wait_until(lambda: (repeater.run_once(), RepeatSession.objects.filter(repeats=1).count() == 8)[1], 10)
-        remember(theme=7, records=[], delay=0)
+        enqueue_session(theme=7, records=[], delay=0)
         repeater.run_once()
         assert quick.acquire(timeout=5)
         held.go_on.set()
@@ -218,7 +218,7 @@ class TestSilence:
             raise SystemExit
 
         theme(delay=50)
-        remember_many(theme=7, sessions=[[n] for n in range(8)], delay=0)
+        enqueue_sessions(theme=7, sessions=[[n] for n in range(8)], delay=0)
         handle_by(leave)
         assert wait_until(lambda: (repeater.run_once(), RepeatSession.objects.filter(repeats=1).count() == 8)[1], 10)
 
@@ -230,7 +230,7 @@ class TestSilence:
 
         slow = Slow(Append([2]), Append([3]), Append([4]), Delete())
         theme(timeout=0.2)
-        remember(theme=7, records=[1], delay=0)
+        enqueue_session(theme=7, records=[1], delay=0)
         handle(slow)
         repeater.run_once()
         assert wait_until(gone, 5)
@@ -241,7 +241,7 @@ class TestSilence:
         monkeypatch.setattr(module, "RENEW_SECONDS", 0.1)
         held = Held()
         theme()
-        remember(theme=7, records=[1], delay=0)
+        enqueue_session(theme=7, records=[1], delay=0)
         handle_by(held)
         repeater.run_once()
         assert held.began.acquire(timeout=5)
@@ -267,7 +267,7 @@ class TestSilence:
                 cancelled.set()
 
         theme()
-        session_id = remember(theme=7, records=[1], delay=0)
+        session_id = enqueue_session(theme=7, records=[1], delay=0)
         handle(Waiting())
         repeater.run_once()
         assert began.wait(5)
@@ -289,7 +289,7 @@ class TestKeeper:
         monkeypatch.setattr(module, "record_outcomes", record)
         theme()
         handle_by(lambda session: None)
-        remember_many(theme=7, sessions=[[1], ["bad"], [2], [3]], delay=0)
+        enqueue_sessions(theme=7, sessions=[[1], ["bad"], [2], [3]], delay=0)
         repeater.run_once()
         assert wait_until(lambda: RepeatSession.objects.count() == 1, 5)
 
@@ -307,7 +307,7 @@ class TestKeeper:
         monkeypatch.setattr(module, "RETRY_SECONDS", 0.05)
         theme()
         handle_by(lambda session: None)
-        remember(theme=7, records=[1], delay=0)
+        enqueue_session(theme=7, records=[1], delay=0)
         repeater.run_once()
         assert wait_until(gone, 5)
 
@@ -316,7 +316,7 @@ class TestStop:
     def test_saves_what_does_not_end_again_without_counting_it(self, repeater: Repeater, handle_by: Handle) -> None:
         held = Held()
         theme()
-        ids = remember_many(theme=7, sessions=[[n] for n in range(6)], delay=0)
+        ids = enqueue_sessions(theme=7, sessions=[[n] for n in range(6)], delay=0)
         places = list(RepeatSession.objects.order_by("id").values_list("due_at", "save_number"))
         handle_by(held)
         repeater._pace = 1e-4
@@ -344,7 +344,7 @@ class TestStop:
                 self.told.set()
 
         theme()
-        remember(theme=7, records=[1], delay=0)
+        enqueue_session(theme=7, records=[1], delay=0)
         handle(Obedient())
         repeater.run_once()
         began = time.monotonic()
@@ -361,7 +361,7 @@ class TestStop:
             time.sleep(0.3)
 
         theme()
-        remember(theme=7, records=[1], delay=0)
+        enqueue_session(theme=7, records=[1], delay=0)
         handle_by(work)
         repeater.run_once()
         assert began.wait(5)
@@ -375,7 +375,7 @@ class TestRace:
     ) -> None:
         seen: list[int] = []
         theme()
-        ids = remember_many(theme=7, sessions=[[n] for n in range(400)], delay=0)
+        ids = enqueue_sessions(theme=7, sessions=[[n] for n in range(400)], delay=0)
         handle_by(lambda session: seen.append(session.id))
 
         def repeat_all(_: int) -> None:

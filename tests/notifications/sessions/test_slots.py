@@ -8,8 +8,8 @@ import pytest
 from notifications.models import Alert, RepeatSession, SessionStep, Theme
 from notifications.sessions import repeater as module
 from notifications.sessions import slots
+from notifications.sessions.enqueue import enqueue_sessions
 from notifications.sessions.handlers import SessionView, register_handler
-from notifications.sessions.remembering import remember_many
 from notifications.sessions.repeater import Repeater
 from notifications.sessions.slots import MOST_SLOW, ThemeSlots
 from tests.faults.wait import wait_until
@@ -59,7 +59,7 @@ def hanging() -> Iterator[Hanging]:
     register_handler("healthy", Scripted())
     theme(HANGING, handler="hanging", timeout=60, delay=0)
     theme(HEALTHY, handler="healthy", timeout=60)
-    remember_many(theme=HANGING, sessions=[[n] for n in range(4 * WORKERS)], delay=0)
+    enqueue_sessions(theme=HANGING, sessions=[[n] for n in range(4 * WORKERS)], delay=0)
     pass_time(5)
     yield handler
     handler.go_on.set()
@@ -81,7 +81,7 @@ class TestHangingTheme:
     def test_a_healthy_theme_is_repeated_while_another_hangs(self, repeater: Repeater, hanging: Hanging) -> None:
         repeater.run_once()
         assert all(hanging.began.acquire(timeout=5) for _ in range(WORKERS))
-        remember_many(theme=HEALTHY, sessions=[[n] for n in range(20)], delay=0)
+        enqueue_sessions(theme=HEALTHY, sessions=[[n] for n in range(20)], delay=0)
         assert run_until(repeater, lambda: has_none(HEALTHY))
         assert hanging.under_way == hanging.most == WORKERS
 
@@ -96,7 +96,7 @@ class TestHangingTheme:
 
     def test_behind_an_open_breaker_it_has_one_slot(self, repeater: Repeater, hanging: Hanging) -> None:
         Theme.objects.filter(pk=HANGING).update(failures=5, opened_at="2026-01-01T00:00:00Z")
-        remember_many(theme=HEALTHY, sessions=[[n] for n in range(20)], delay=0)
+        enqueue_sessions(theme=HEALTHY, sessions=[[n] for n in range(20)], delay=0)
         assert run_until(repeater, lambda: has_none(HEALTHY) and hanging.under_way == 1)
         assert hanging.most == 1
         assert RepeatSession.objects.filter(theme=HANGING, status="active").count() == 1

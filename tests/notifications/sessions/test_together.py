@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import OperationalError
 
-from notifications.sessions.together import Together, _Asked
+from notifications.sessions.together import GroupCommit, _Asked
 from tests.faults.wait import wait_until
 
 
@@ -19,7 +19,7 @@ class Trips:
         self.made: list[list[int]] = []
         self.go_on = threading.Semaphore(0)
         self.failure: BaseException | None = None
-        self.together = Together(self.make)
+        self.together = GroupCommit(self.make)
         self.answers: dict[int, object] = {}
         self.threads: list[threading.Thread] = []
 

@@ -13,14 +13,14 @@ import pytest
 from django.utils import timezone
 from standardwebhooks import Webhook
 
-from config.common.leases import lease_clock
+from config.common.database.leases import lease_clock
 from notifications.models import RepeatSession, Theme
 from notifications.sending import webhook as sending
 from notifications.sessions import webhook
 from notifications.sessions.claims import LEASE, claim_due
+from notifications.sessions.enqueue import enqueue_session
 from notifications.sessions.presentation import present_with_timelines
-from notifications.sessions.remembering import remember
-from notifications.sessions.repeating import Repeat, settle_here
+from notifications.sessions.repeat import Repeat, settle_now
 from notifications.sessions.themes import rotate_secret
 from tests.notifications.sessions.themes import SECRET, repeat_due, theme
 
@@ -90,7 +90,7 @@ def partner(settings: Any) -> Iterator[Partner]:
 def repeated(partner: Partner, *records: Any, **values: Any) -> int:
     """Repeat a session by the partner once; return its id."""
     theme(url=partner.url, **values)
-    session_id = remember(theme=7, records=list(records), delay=0)
+    session_id = enqueue_session(theme=7, records=list(records), delay=0)
     assert repeat_due() == [session_id]
     return session_id
 
@@ -138,12 +138,12 @@ class TestCall:
     def test_after_a_rotation_both_secrets_sign(self, partner: Partner) -> None:
         theme(url=partner.says().url)
         new = rotate_secret(number=7, actor="test")
-        remember(theme=7, records=[1], delay=0)
+        enqueue_session(theme=7, records=[1], delay=0)
         repeat_due()
         [(headers, body)] = partner.calls
         assert Webhook(SECRET).verify(body, headers) == Webhook(new).verify(body, headers)
         Theme.objects.update(old_secret_until=timezone.now())
-        remember(theme=7, records=[1], delay=0)
+        enqueue_session(theme=7, records=[1], delay=0)
         repeat_due()
         assert len(partner.calls[1][0]["webhook-signature"].split()) == 1
 
@@ -248,12 +248,12 @@ class TestFailure:
 class TestCancel:
     def test_cuts_the_call_and_does_not_count(self, partner: Partner) -> None:
         theme(url=partner.hangs(5).url, timeout=30)
-        session_id = remember(theme=7, records=[1], delay=0)
+        session_id = enqueue_session(theme=7, records=[1], delay=0)
         repeat = Repeat(claim_due(1)[0])
         timer = threading.Timer(0.3, repeat.cancel)
         timer.start()
         began = time.monotonic()
-        repeat.run(settle_here)
+        repeat.run(settle_now)
         assert time.monotonic() - began < 2
         assert (shown(session_id)["status"], shown(session_id)["repeats"]) == ("saved", 0)
         assert shown(session_id)["timeline"][-1]["what"].startswith("stopped")

@@ -12,7 +12,7 @@ from notifications.sessions.claims import claim_due
 from notifications.sessions.handlers import SessionView
 from notifications.sessions.operations import Operation
 from notifications.sessions.outcomes import settle_lapsed_once
-from notifications.sessions.repeating import Repeat, settle_here
+from notifications.sessions.repeat import Repeat, settle_now
 
 SECRET = "whsec_" + "A" * 43 + "="
 
@@ -36,7 +36,7 @@ def repeat_due(limit: int = 100) -> list[int]:
     settle_lapsed_once()
     claims = claim_due(limit)
     for claim in claims:
-        Repeat(claim).run(settle_here)
+        Repeat(claim).run(settle_now)
     return [claim.row.pk for claim in claims]
 
 

@@ -1,7 +1,7 @@
 import pytest
 
+from config.audit.trace import TraceStep, collect_trace
 from config.common.correlation import correlated
-from config.records.tracing import Step, trace
 from tests.processes.coordination.admin.plots import commit, fail
 from tests.processes.coordination.cast import DATABASES, Cast, make, wanted
 from tests.staff import signed_in
@@ -9,8 +9,8 @@ from tests.staff import signed_in
 pytestmark = [pytest.mark.django_db(databases=DATABASES), pytest.mark.embedded]
 
 
-def told(chain: str, permission: str = "coordination.view_appevent") -> list[Step]:
-    return [step for step in trace(chain, may=permission.__eq__) if step.kind == "coordination"]
+def told(chain: str, permission: str = "coordination.view_appevent") -> list[TraceStep]:
+    return [step for step in collect_trace(chain, may=permission.__eq__) if step.kind == "coordination"]
 
 
 class TestTraceEvents:

@@ -7,7 +7,7 @@ import pytest
 from config.records.models import ChangeRecord, LogEntry
 from notifications.errors import DecisionNeeded
 from notifications.models import Alert
-from notifications.services.alerts import resolve as close_alert
+from notifications.services.alerts import resolve_alert as close_alert
 from processes.exchange.errors import ProcessNotFound, ProcessSettled
 from processes.exchange.services.operating import resolve_by_operator
 from tests.processes.exchange.outcomes import put_in_doubt

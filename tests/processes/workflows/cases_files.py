@@ -22,7 +22,7 @@ from typing import TypedDict, Unpack
 from xml.sax.saxutils import escape, quoteattr
 
 from processes.workflows.engine.definition import Definition
-from processes.workflows.engine.reading import read_definition
+from processes.workflows.engine.parser import parse_definition
 
 CMMN = "http://www.omg.org/spec/CMMN/20151109/MODEL"
 Sentries = str | Iterable[str]
@@ -57,7 +57,7 @@ class Whole(TypedDict, total=False):
 
 def read(*parts: str, **whole: Unpack[Whole]) -> Definition:
     """Read the case that is made of these parts."""
-    return read_definition(case(*parts, **whole).encode())
+    return parse_definition(case(*parts, **whole).encode())
 
 
 def case(*parts: str, **whole: Unpack[Whole]) -> str:

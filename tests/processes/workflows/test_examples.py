@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 
 from notifications.models import Alert
-from notifications.services.events import Fact, record_event
+from notifications.services.events import NewEvent, record_event
 from processes.workflows.diagrams import answer_diagram
 from processes.workflows.examples import publish_examples
 from processes.workflows.models import WorkflowInstance, WorkflowRevision
@@ -26,7 +26,7 @@ def scene() -> Scene:
 
 
 def tell(type: str, subject: str, **payload: str) -> None:
-    record_event(Fact(type, subject, timezone.now(), payload))
+    record_event(NewEvent(type, subject, timezone.now(), payload))
     follow()
 
 

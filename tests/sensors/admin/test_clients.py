@@ -13,7 +13,7 @@ from config.records.models import AccessKey, ChangeRecord
 from notifications.models import Endpoint
 from sensors.admin.client_page import delivery_record
 from sensors.models import Client
-from tests.notifications.sending.owing import SECRET
+from tests.notifications.sending.deliveries import SECRET
 from tests.sensors.registry import hear, link, make_client, make_delivery, make_sensor
 from tests.staff import signed_in
 from tests.webhook_receiver import run_receiver

@@ -10,13 +10,13 @@ from django.db import connection
 from django.utils import timezone
 
 from config.common.encryption import encrypt
-from config.common.moments import cut_to_milliseconds, format_moment
+from config.common.times import format_time, truncate_to_milliseconds
 from config.records.models import ChangeRecord
 from notifications.models import Attempt, Delivery, Endpoint, ListedSubject
 from notifications.sending.claims import Claim
-from notifications.services import pinging
+from notifications.services import ping
 from sensors.models import Client
-from tests.notifications.sending.owing import SECRET
+from tests.notifications.sending.deliveries import SECRET
 from tests.sensors.api.callers import Caller, of_client, service
 from tests.sensors.registry import link, make_client, make_delivery, make_sensor
 from tests.staff import signed_in
@@ -66,7 +66,7 @@ class TestAttempts:
         delivery = make_delivery("0xA", owner)
         first, second = attempted(delivery, None, "no connection"), attempted(delivery, 200)
         expected = [
-            {"at": format_moment(row.at), "url": row.url, "status": status, "duration_ms": 7, "error": error}
+            {"at": format_time(row.at), "url": row.url, "status": status, "duration_ms": 7, "error": error}
             for row, status, error in ((first, None, "no connection"), (second, 200, None))
         ]
         for path in ("/sensors/0xA/deliveries/", f"/clients/{owner.pk}/deliveries/"):
@@ -141,17 +141,17 @@ class TestNextAttempt:
     def test_is_never_in_the_past(
         self, owner: Client, operator: Caller, endpoint: dict[str, Any], expected: int | str | None
     ) -> None:
-        now = cut_to_milliseconds(timezone.now())
+        now = truncate_to_milliseconds(timezone.now())
         row = make_delivery("0xA", owner, due_at=now - timedelta(hours=1))
         times = {name: now + timedelta(seconds=value) for name, value in endpoint.items() if value is not True}
         Endpoint.objects.filter(pk=owner.endpoint_id).update(**{**endpoint, **times})
         shown = service("history:read")("GET", f"/deliveries/{row.pk}/").json()["next_attempt_at"]
         if isinstance(expected, int):
-            assert shown == format_moment(now + timedelta(seconds=expected))
+            assert shown == format_time(now + timedelta(seconds=expected))
         elif expected is None:
             assert shown is None
         else:
-            assert shown >= format_moment(now)
+            assert shown >= format_time(now)
 
 
 class TestResend:
@@ -237,13 +237,13 @@ class TestPing:
         self, client: Client, registrar: Caller, headers: dict[str, str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         seen: list[tuple[bool, str]] = []
-        send = pinging._send
+        send = ping._send
 
         def look(claim: Claim) -> Any:
             seen.append((connection.in_atomic_block, Delivery.objects.get(pk=claim.id).status))
             return send(claim)
 
-        monkeypatch.setattr(pinging, "_send", look)
+        monkeypatch.setattr(ping, "_send", look)
         assert registrar("POST", f"/clients/{client.pk}/ping/", {}, **headers).status_code == 200
         assert seen == [(False, "pending")]
 
@@ -288,7 +288,7 @@ class TestBytes:
         made = [make_delivery("0xA", owner, status="delivered", due_at=None) for _ in range(3)]
         for delivery in made:
             attempted(delivery, 500)
-        monkeypatch.setattr("config.common.pages.PAGE_BYTES", 100)
+        monkeypatch.setattr("config.common.web.pagination.PAGE_BYTES", 100)
         monkeypatch.setattr("sensors.api.deliveries.PAGE_BYTES", 100)
         for path in ("/sensors/0xA/deliveries/", f"/clients/{owner.pk}/deliveries/"):
             seen, address = [], path

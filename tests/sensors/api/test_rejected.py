@@ -3,7 +3,7 @@ import json
 import pytest
 from django.utils import timezone
 
-from config.records.services.keys import create_key
+from config.access.keys import create_key
 from sensors.ingest.accept import accept_signals
 from sensors.ingest.signals import Origin, milliseconds
 from tests.sensors.api.test_history import get

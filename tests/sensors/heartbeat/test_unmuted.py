@@ -3,9 +3,9 @@ from datetime import datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from config.common.moments import cut_to_milliseconds, format_moment
+from config.common.times import format_time, truncate_to_milliseconds
 from notifications.models import Delivery, Endpoint
-from notifications.services.endpoints import return_once
+from notifications.services.endpoints import requeue_missed_once
 from sensors.heartbeat.sweep import sweep_once
 from sensors.heartbeat.unmuted import tell_unmuted_once
 from sensors.ingest.apply import apply_signals
@@ -28,7 +28,7 @@ def client() -> Client:
 
 def lose(*sensor_ids: str) -> datetime:
     """Let sensors be silent for two hours and be found so; return since when they are lost."""
-    seen_at = cut_to_milliseconds(timezone.now() - 2 * HOUR)
+    seen_at = truncate_to_milliseconds(timezone.now() - 2 * HOUR)
     SensorState.objects.filter(pk__in=sensor_ids).update(
         value=1,
         changed_at=seen_at,
@@ -75,8 +75,8 @@ class TestMuteEnds:
         end_mute()
         tell_unmuted_once()
         told = Delivery.objects.get(status="pending")
-        assert (told.type, told.body["at"]) == ("sensor.connection_lost", format_moment(lost_at))
-        assert told.body["last_seen_at"] == format_moment(lost_at - HOUR)
+        assert (told.type, told.body["at"]) == ("sensor.connection_lost", format_time(lost_at))
+        assert told.body["last_seen_at"] == format_time(lost_at - HOUR)
         tell_unmuted_once()
         assert Delivery.objects.count() == 2
 
@@ -97,14 +97,14 @@ class TestMuteEnds:
 
     def test_put_off_it_is_told_at_the_new_end(self, client: Client) -> None:
         lose_muted(client)
-        later = cut_to_milliseconds(timezone.now() + 2 * HOUR)
+        later = truncate_to_milliseconds(timezone.now() + 2 * HOUR)
         update_sensor(sensor_id="0xA", muted_until=later, actor="test")
         tell_unmuted_once()
         assert sent() == [("sensor.connection_lost", "cancelled")]
         assert SensorClient.objects.get().tell_at == later
 
     def test_of_the_sensor_while_the_client_is_muted_still(self, client: Client) -> None:
-        until = cut_to_milliseconds(timezone.now() + 2 * HOUR)
+        until = truncate_to_milliseconds(timezone.now() + 2 * HOUR)
         Client.objects.update(muted_until=until)
         lose_muted(client)
         update_sensor(sensor_id="0xA", muted_until=None, actor="test")
@@ -157,7 +157,7 @@ class TestRestore:
         lose_muted(client)
         speak("0xA")
         Endpoint.objects.update(is_back=True)
-        return_once()
+        requeue_missed_once()
         assert not Delivery.objects.filter(family="connection", status="pending").exists()
 
     def test_is_told_once_the_loss_was(self, client: Client) -> None:

@@ -7,8 +7,8 @@ from django.utils import timezone
 from notifications.errors import FollowerWaits
 from notifications.followers import followings
 from notifications.models import Delivery, Event, Follower, Incident
-from notifications.services.events import Fact, record_events
-from notifications.services.partitions import keep_partitions
+from notifications.services.events import NewEvent, record_events
+from notifications.services.partitions import expire_events
 from notifications.services.relay import relay_once
 from notifications.services.sequencer import stamp_once
 from sensors.history import follower
@@ -20,14 +20,16 @@ from sensors.history.reading import read_attempts
 from sensors.history.store import HistoryStore
 from sensors.history.values import CONNECTION_LOST, Period
 from sensors.models import StoredEvent
-from tests.notifications.sending.owing import answer, claim, make_due, make_endpoint, owe_state
+from tests.notifications.sending.deliveries import answer, claim, enqueue_state, make_due, make_endpoint
 from tests.sensors.registry import link, make_client, make_sensor
 
 pytestmark = pytest.mark.django_db
 
 
 def happen(*types: str) -> list[Event]:
-    facts = [Fact(type=type, subject="sensor/0xA", at=timezone.now(), payload={"sensor_id": "0xA"}) for type in types]
+    facts = [
+        NewEvent(type=type, subject="sensor/0xA", at=timezone.now(), payload={"sensor_id": "0xA"}) for type in types
+    ]
     record_events(facts)
     return list(Event.objects.order_by("id"))
 
@@ -36,7 +38,7 @@ def owe_about(sensor_id: str) -> Delivery:
     client = make_client()
     make_sensor(sensor_id)
     link(sensor_id, client)
-    return owe_state(client.endpoint, f"sensor/{sensor_id}", correlation_id="chain-0001")
+    return enqueue_state(client.endpoint, f"sensor/{sensor_id}", correlation_id="chain-0001")
 
 
 def carry() -> None:
@@ -82,7 +84,7 @@ class TestKeepEvents:
         stamp_once()
         relay_once(FOLLOWING)
         Event.objects.all().delete()
-        keep_partitions()
+        expire_events()
         assert len(DatabaseStore().read_events(["0xA"], Period(), limit=9)) == 1
 
 
@@ -108,7 +110,7 @@ class TestAttempts:
         assert [row.became for row in read_attempts(["0xA"], Period(), limit=9)] == ["delivered", "pending"]
 
     def test_what_is_about_no_sensor_is_left_out(self) -> None:
-        owe_state(make_endpoint(), "alert/5")
+        enqueue_state(make_endpoint(), "alert/5")
         answer(*claim())
         carry()
         assert not StoredEvent.objects.exists()

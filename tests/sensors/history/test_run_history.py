@@ -47,7 +47,7 @@ def product(
 
 
 def start(product: Product) -> ForkedProcess:
-    product.process = child = product.bear("run_history", log=product.folder / "up.log")
+    product.process = child = product.fork("run_history", log=product.folder / "up.log")
     return child
 
 

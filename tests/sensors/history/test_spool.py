@@ -5,7 +5,7 @@ import pytest
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from config.common.work import get_work
+from config.common.background.work import get_work
 from sensors.history import spool
 from sensors.history.clickhouse import ClickHouseStore
 from sensors.history.keeping import keep_in_transaction

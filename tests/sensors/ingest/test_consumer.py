@@ -8,7 +8,7 @@ import pytest
 from django.db import DataError, OperationalError
 from django.utils import timezone
 
-from config.common import batches
+from config.common.database import batches
 from config.engines.publisher import NotPublished, Publisher, Sent
 from notifications.models import Event
 from sensors.heartbeat.clock import clock

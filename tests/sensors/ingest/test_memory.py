@@ -3,7 +3,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from config.common.moments import cut_to_milliseconds
+from config.common.times import truncate_to_milliseconds
 from notifications.models import Event
 from sensors.ingest.apply import apply_signals
 from sensors.ingest.memory import PAGE, PAGES, Memory
@@ -23,7 +23,7 @@ def again(sent: list[Signal]) -> list[Signal]:
 
 
 def lose() -> None:
-    lost_at = cut_to_milliseconds(timezone.now() - timedelta(minutes=1))
+    lost_at = truncate_to_milliseconds(timezone.now() - timedelta(minutes=1))
     SensorState.objects.update(lost_at=lost_at, check_at=None)
 
 

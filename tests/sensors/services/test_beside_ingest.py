@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from notifications.models import Delivery
-from notifications.services.resending import resend_dead
+from notifications.services.resend import resend_dead_letters
 from sensors.ingest.apply import apply_signals
 from sensors.ingest.signals import Signal, milliseconds
 from sensors.models import Sensor, SensorState
@@ -82,7 +82,7 @@ def test_dead_letters_sent_again_never_overtake_what_is_newer(in_threads: Callab
             Delivery.objects.filter(status="pending", pk__in=Delivery.objects.order_by("pk")[:100].values("pk")).update(
                 **dead
             )
-            resend_dead(actor="anna")
+            resend_dead_letters(actor="anna")
 
     in_threads(act, 3)
     pending = list(Delivery.objects.filter(status="pending").values_list("subject", "pk"))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from config.common.moments import format_moment
+from config.common.times import format_time
 from notifications.models import Delivery
 from sensors.ingest.fold import ConnectionRestored, LossWithdrawn, StateChanged
 from sensors.ingest.signals import milliseconds
@@ -77,6 +77,6 @@ def test_a_message_about_many_sensors(kind: str, happenings: list[AnyHappening],
     assert Delivery.objects.get().body == {
         "version": 1,
         "type": kind,
-        "at": format_moment(now),
+        "at": format_time(now),
         "sensors": [{"sensor_id": f"s{n}", "address": "1 Gate Street", **words} for n in range(5)],
     }

@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from config.common.partitions import ensure_partitions
+from config.common.database.partitions import ensure_partitions
 from sensors.models import RejectedSignal
 from sensors.services.upkeep import keep_rejected
 

@@ -5,7 +5,7 @@ from typing import Any
 import structlog
 from django.core.management.base import BaseCommand, CommandError
 
-from config.common.daemon import Daemon, run_until_signalled
+from config.common.background.daemon import Daemon, run_until_signalled
 from processes.coordination.bus import open_bus
 from processes.coordination.coordinator.life import SAYS_SO
 from processes.coordination.roles import open_roles, role_names, say_alive

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from processes.workflows.engine.bpmn.extensions import Extensions
-from processes.workflows.engine.bpmn.file import MAX_EXPRESSION_TEXT, Subject, shorten
-from processes.workflows.engine.bpmn.xml import Element
+from processes.workflows.engine.bpmn.file import MAX_EXPRESSION_TEXT, Subject, quote
+from processes.workflows.engine.bpmn.xml import XmlElement
 from processes.workflows.engine.definition import Assignment
 from processes.workflows.engine.expressions.lexer import CONSTANTS, KEYWORDS
 
@@ -24,7 +24,7 @@ def read_assigns(subject: Subject, extensions: Extensions) -> tuple[Assignment, 
         return ()
     language = subject.element.get("scriptFormat")
     if language.lower() not in ("", "postern"):
-        subject.refuse(f"Scripts in {shorten(language)} are not run: use postern:assign.", script)
+        subject.refuse(f"Scripts in {quote(language)} are not run: use postern:assign.", script)
         return ()
     return tuple(_read_lines(subject, script, script.text))
 
@@ -34,7 +34,7 @@ def read_inputs(subject: Subject, extensions: Extensions) -> tuple[Assignment, .
     inputs = [found for element in extensions.all("input") for found in _read_assign(subject, element)]
     for name, times in Counter(found.name for found in inputs).items():
         if times > 1:
-            subject.refuse(f"The input {shorten(name)} is given twice.")
+            subject.refuse(f"The input {quote(name)} is given twice.")
     return tuple(inputs)
 
 
@@ -46,7 +46,7 @@ def is_variable(name: str) -> bool:
     return len(name) <= MAX_VARIABLE and name.isidentifier() and name not in RESERVED
 
 
-def _read_assign(subject: Subject, element: Element) -> Iterator[Assignment]:
+def _read_assign(subject: Subject, element: XmlElement) -> Iterator[Assignment]:
     name = element.get("variable") or element.get("name")
     if not name:
         yield from _read_lines(subject, element, element.text or element.get("expression") or element.get("value"))
@@ -54,21 +54,21 @@ def _read_assign(subject: Subject, element: Element) -> Iterator[Assignment]:
     yield from _assignment(subject, element, name, element.get("expression") or element.get("value") or element.text)
 
 
-def _read_lines(subject: Subject, element: Element, text: str) -> Iterator[Assignment]:
+def _read_lines(subject: Subject, element: XmlElement, text: str) -> Iterator[Assignment]:
     if len(text) > MAX_EXPRESSION_TEXT:
         subject.refuse(f"The assignments have more than {MAX_EXPRESSION_TEXT} characters.", element)
         return
     for line in filter(str.strip, _split(text)):
         match = _LINE.fullmatch(line)
         if match is None:
-            subject.refuse(f"An assignment is written like total = a + b, not {shorten(line)}.", element)
+            subject.refuse(f"An assignment is written like total = a + b, not {quote(line)}.", element)
             continue
         yield from _assignment(subject, element, match[1], match[2])
 
 
-def _assignment(subject: Subject, element: Element, name: str, text: str) -> Iterator[Assignment]:
+def _assignment(subject: Subject, element: XmlElement, name: str, text: str) -> Iterator[Assignment]:
     if not is_variable(name):
-        subject.refuse(f"{shorten(name)} cannot be the name of a variable.", element)
+        subject.refuse(f"{quote(name)} cannot be the name of a variable.", element)
         return
     expression = subject.compile(text, element)
     if expression is not None:

@@ -2,17 +2,17 @@
 
 from processes.workflows.engine.bpmn.file import BPMN, Subject, is_true
 from processes.workflows.engine.bpmn.nodes import ACTIVITIES
-from processes.workflows.engine.bpmn.outline import Outline, Placed
-from processes.workflows.engine.bpmn.xml import Element
-from processes.workflows.engine.definition import Kind
+from processes.workflows.engine.bpmn.outline import OutlinedNode, ProcessOutline
+from processes.workflows.engine.bpmn.xml import XmlElement
+from processes.workflows.engine.definition import NodeKind
 
 
-def find_compensations(outline: Outline) -> dict[str, str]:
+def find_compensations(outline: ProcessOutline) -> dict[str, str]:
     """Give the activities that undo others, by the activity they undo."""
     found: dict[str, str] = {}
     ends = _ends(outline)
     for node_id, placed in outline.nodes.items():
-        if placed.kind is not Kind.BOUNDARY or not _is_compensation(placed.element):
+        if placed.kind is not NodeKind.BOUNDARY or not _is_compensation(placed.element):
             continue
         subject = Subject(placed.element, outline.file)
         handlers = [end for end in ends.get(node_id, []) if _undoes(outline.nodes.get(end), placed.scope)]
@@ -26,7 +26,7 @@ def find_compensations(outline: Outline) -> dict[str, str]:
     return found
 
 
-def _ends(outline: Outline) -> dict[str, list[str]]:
+def _ends(outline: ProcessOutline) -> dict[str, list[str]]:
     """Give what each element is associated with, whichever way the association points."""
     ends: dict[str, list[str]] = {}
     for association in outline.associations:
@@ -36,11 +36,11 @@ def _ends(outline: Outline) -> dict[str, list[str]]:
     return ends
 
 
-def _is_compensation(element: Element) -> bool:
+def _is_compensation(element: XmlElement) -> bool:
     return any(child.space == BPMN and child.name == "compensateEventDefinition" for child in element.children)
 
 
-def _undoes(placed: Placed | None, scope: str) -> bool:
+def _undoes(placed: OutlinedNode | None, scope: str) -> bool:
     if placed is None or placed.scope != scope or placed.kind not in ACTIVITIES:
         return False
     return is_true(placed.element.get("isForCompensation"))

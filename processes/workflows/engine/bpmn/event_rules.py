@@ -1,7 +1,7 @@
 """Which events may stand where."""
 
 from processes.workflows.engine.bpmn.nodes import ACTIVITIES
-from processes.workflows.engine.definition import BpmnEvent, Definition, Kind, Node, Trigger
+from processes.workflows.engine.definition import BpmnEvent, Definition, Node, NodeKind, Trigger
 from processes.workflows.engine.problems import Problems
 
 
@@ -14,13 +14,13 @@ def check_event(definition: Definition, node: Node, problems: Problems) -> None:
         problems.add(node.id, node.line, message)
     _check_error(node, node.event, problems)
     _check_compensation(definition, node, node.event, problems)
-    if node.kind is Kind.BOUNDARY:
+    if node.kind is NodeKind.BOUNDARY:
         _check_boundary(definition, node, problems)
 
 
 _WAITING = (Trigger.MESSAGE, Trigger.SIGNAL, Trigger.TIMER, Trigger.CONDITION)
-_PLACES: dict[Kind, tuple[str, tuple[Trigger, ...]]] = {
-    Kind.END: (
+_PLACES: dict[NodeKind, tuple[str, tuple[Trigger, ...]]] = {
+    NodeKind.END: (
         "An end event",
         (
             Trigger.NONE,
@@ -31,22 +31,22 @@ _PLACES: dict[Kind, tuple[str, tuple[Trigger, ...]]] = {
             Trigger.COMPENSATION,
         ),
     ),
-    Kind.CATCH: ("An intermediate catch event", _WAITING),
-    Kind.THROW: (
+    NodeKind.CATCH: ("An intermediate catch event", _WAITING),
+    NodeKind.THROW: (
         "An intermediate throw event",
         (Trigger.NONE, Trigger.MESSAGE, Trigger.SIGNAL, Trigger.COMPENSATION),
     ),
-    Kind.BOUNDARY: ("A boundary event", (*_WAITING, Trigger.ERROR, Trigger.COMPENSATION)),
+    NodeKind.BOUNDARY: ("A boundary event", (*_WAITING, Trigger.ERROR, Trigger.COMPENSATION)),
 }
-_STARTS: dict[Kind | None, tuple[str, tuple[Trigger, ...]]] = {
+_STARTS: dict[NodeKind | None, tuple[str, tuple[Trigger, ...]]] = {
     None: ("The start event of a process", (Trigger.NONE, *_WAITING)),
-    Kind.SUB_PROCESS: ("The start event of a sub-process", (Trigger.NONE,)),
-    Kind.EVENT_SUB_PROCESS: ("The start event of an event sub-process", (*_WAITING, Trigger.ERROR)),
+    NodeKind.SUB_PROCESS: ("The start event of a sub-process", (Trigger.NONE,)),
+    NodeKind.EVENT_SUB_PROCESS: ("The start event of an event sub-process", (*_WAITING, Trigger.ERROR)),
 }
 
 
 def _place(definition: Definition, node: Node) -> tuple[str, tuple[Trigger, ...]]:
-    if node.kind is not Kind.START:
+    if node.kind is not NodeKind.START:
         return _PLACES[node.kind]
     holder = definition.nodes.get(node.scope)
     return _STARTS[holder.kind if holder is not None else None]
@@ -55,14 +55,14 @@ def _place(definition: Definition, node: Node) -> tuple[str, tuple[Trigger, ...]
 def _check_error(node: Node, event: BpmnEvent, problems: Problems) -> None:
     if event.trigger is not Trigger.ERROR:
         return
-    if node.kind is Kind.END and not event.name:
+    if node.kind is NodeKind.END and not event.name:
         problems.add(node.id, node.line, "An error end event needs an error with a code.")
     if not node.is_interrupting:
         problems.add(node.id, node.line, "An error always interrupts: the event cannot be non-interrupting.")
 
 
 def _check_compensation(definition: Definition, node: Node, event: BpmnEvent, problems: Problems) -> None:
-    if event.trigger is not Trigger.COMPENSATION or node.kind is Kind.BOUNDARY or not event.name:
+    if event.trigger is not Trigger.COMPENSATION or node.kind is NodeKind.BOUNDARY or not event.name:
         return
     activity = definition.nodes.get(event.name)
     if activity is None or activity.kind not in ACTIVITIES:

@@ -3,14 +3,14 @@
 from collections.abc import Callable
 
 from processes.workflows.engine.bpmn.extensions import Extensions, value_of
-from processes.workflows.engine.bpmn.file import BPMN, MAX_NAME, Subject, shorten
+from processes.workflows.engine.bpmn.file import BPMN, MAX_NAME, Subject, quote
 from processes.workflows.engine.bpmn.timers import read_timer
-from processes.workflows.engine.bpmn.xml import Element
+from processes.workflows.engine.bpmn.xml import XmlElement
 from processes.workflows.engine.definition import BpmnEvent, Trigger
 from processes.workflows.engine.expressions import Expression
 
 
-def find_definitions(subject: Subject) -> tuple[Element, ...]:
+def find_definitions(subject: Subject) -> tuple[XmlElement, ...]:
     """Find the event definitions of an event, its own and those it refers to."""
     found = []
     for child in subject.element.children:
@@ -19,13 +19,13 @@ def find_definitions(subject: Subject) -> tuple[Element, ...]:
         elif child.space == BPMN and child.name == "eventDefinitionRef":
             shared = subject.file.roots.get(child.text.rpartition(":")[2])
             if shared is None or not shared.name.endswith("EventDefinition"):
-                subject.refuse(f"There is no event definition {shorten(child.text)}.", child)
+                subject.refuse(f"There is no event definition {quote(child.text)}.", child)
             else:
                 found.append(shared)
     return tuple(found)
 
 
-def read_event(subject: Subject, definitions: tuple[Element, ...], extensions: Extensions) -> BpmnEvent | None:
+def read_event(subject: Subject, definitions: tuple[XmlElement, ...], extensions: Extensions) -> BpmnEvent | None:
     """Read what an event does; None, and a problem, when it is nothing that can be run."""
     if len(definitions) > 1:
         subject.refuse("An event of several event definitions is not supported.")
@@ -35,21 +35,21 @@ def read_event(subject: Subject, definitions: tuple[Element, ...], extensions: E
     reader = _READERS.get(definitions[0].name)
     if reader is None:
         name = definitions[0].name.removesuffix("EventDefinition")
-        subject.refuse(f"Events of the kind {shorten(name)} are not supported.", definitions[0])
+        subject.refuse(f"Events of the kind {quote(name)} are not supported.", definitions[0])
         return None
     return reader(subject, definitions[0], extensions)
 
 
-def read_message(subject: Subject, holder: Element, extensions: Extensions) -> BpmnEvent:
+def read_message(subject: Subject, holder: XmlElement, extensions: Extensions) -> BpmnEvent:
     """Read the message that an event definition or a task refers to."""
     return _read_heard(subject, holder, Trigger.MESSAGE, extensions)
 
 
-def _read_signal(subject: Subject, definition: Element, extensions: Extensions) -> BpmnEvent:
+def _read_signal(subject: Subject, definition: XmlElement, extensions: Extensions) -> BpmnEvent:
     return _read_heard(subject, definition, Trigger.SIGNAL, extensions)
 
 
-def _read_heard(subject: Subject, holder: Element, trigger: Trigger, extensions: Extensions) -> BpmnEvent:
+def _read_heard(subject: Subject, holder: XmlElement, trigger: Trigger, extensions: Extensions) -> BpmnEvent:
     """Read what has a name, and which of that name are meant: those of this instance, and of these the wanted ones."""
     return BpmnEvent(
         trigger,
@@ -59,14 +59,14 @@ def _read_heard(subject: Subject, holder: Element, trigger: Trigger, extensions:
     )
 
 
-def _read_name(subject: Subject, holder: Element, kind: str) -> str:
+def _read_name(subject: Subject, holder: XmlElement, kind: str) -> str:
     reference = holder.get(f"{kind}Ref")
     if not reference:
         subject.refuse(f"It refers to no {kind}.", holder)
         return ""
     found = subject.file.find(kind, reference)
     if found is None:
-        subject.refuse(f"There is no {kind} {shorten(reference)}.", holder)
+        subject.refuse(f"There is no {kind} {quote(reference)}.", holder)
         return ""
     name = found.get("name")
     if not name:
@@ -81,11 +81,11 @@ def _compile_extension(subject: Subject, extensions: Extensions, name: str) -> E
     return subject.compile(value_of(found), found) if found is not None else None
 
 
-def _read_timer(subject: Subject, definition: Element, _: Extensions) -> BpmnEvent:
+def _read_timer(subject: Subject, definition: XmlElement, _: Extensions) -> BpmnEvent:
     return BpmnEvent(Trigger.TIMER, timer=read_timer(subject, definition))
 
 
-def _read_conditional(subject: Subject, definition: Element, _: Extensions) -> BpmnEvent:
+def _read_conditional(subject: Subject, definition: XmlElement, _: Extensions) -> BpmnEvent:
     condition = definition.find("condition")
     if condition is None or not condition.text:
         subject.refuse("A conditional event needs a condition.", definition)
@@ -93,14 +93,14 @@ def _read_conditional(subject: Subject, definition: Element, _: Extensions) -> B
     return BpmnEvent(Trigger.CONDITION, condition=subject.compile(condition.text, condition))
 
 
-def _read_error(subject: Subject, definition: Element, _: Extensions) -> BpmnEvent:
+def _read_error(subject: Subject, definition: XmlElement, _: Extensions) -> BpmnEvent:
     """Read the code of an error; without one it is any error, which can be caught but not thrown."""
     reference = definition.get("errorRef")
     if not reference:
         return BpmnEvent(Trigger.ERROR)
     found = subject.file.find("error", reference)
     if found is None:
-        subject.refuse(f"There is no error {shorten(reference)}.", definition)
+        subject.refuse(f"There is no error {quote(reference)}.", definition)
         return BpmnEvent(Trigger.ERROR, name=reference)
     code = found.get("errorCode")
     if len(code) > MAX_NAME:
@@ -108,15 +108,15 @@ def _read_error(subject: Subject, definition: Element, _: Extensions) -> BpmnEve
     return BpmnEvent(Trigger.ERROR, name=code)
 
 
-def _read_compensation(_: Subject, definition: Element, __: Extensions) -> BpmnEvent:
+def _read_compensation(_: Subject, definition: XmlElement, __: Extensions) -> BpmnEvent:
     return BpmnEvent(Trigger.COMPENSATION, name=definition.get("activityRef").rpartition(":")[2])
 
 
-def _read_terminate(_: Subject, __: Element, ___: Extensions) -> BpmnEvent:
+def _read_terminate(_: Subject, __: XmlElement, ___: Extensions) -> BpmnEvent:
     return BpmnEvent(Trigger.TERMINATE)
 
 
-_READERS: dict[str, Callable[[Subject, Element, Extensions], BpmnEvent]] = {
+_READERS: dict[str, Callable[[Subject, XmlElement, Extensions], BpmnEvent]] = {
     "messageEventDefinition": read_message,
     "signalEventDefinition": _read_signal,
     "timerEventDefinition": _read_timer,

@@ -8,19 +8,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from processes.workflows.engine.bpmn.file import Subject
-from processes.workflows.engine.bpmn.xml import Element
+from processes.workflows.engine.bpmn.xml import XmlElement
 
 POSTERN = "https://postern.dev/bpmn/1.0"
 
 
 @dataclass(frozen=True, slots=True)
 class Extensions:
-    elements: tuple[Element, ...]
+    elements: tuple[XmlElement, ...]
 
-    def all(self, name: str) -> Iterator[Element]:
+    def all(self, name: str) -> Iterator[XmlElement]:
         return (element for element in self.elements if element.name == name)
 
-    def find(self, name: str) -> Element | None:
+    def find(self, name: str) -> XmlElement | None:
         return next(self.all(name), None)
 
     def value(self, name: str) -> str:
@@ -29,7 +29,7 @@ class Extensions:
         return value_of(found) if found is not None else ""
 
 
-def read_extensions(subject: Subject, *more: Element, known: frozenset[str]) -> Extensions:
+def read_extensions(subject: Subject, *more: XmlElement, known: frozenset[str]) -> Extensions:
     """Gather the extensions of an element and of what belongs to it, such as its event definition.
 
     One that has no meaning there is refused: its author would wait in vain for what it says.
@@ -40,7 +40,7 @@ def read_extensions(subject: Subject, *more: Element, known: frozenset[str]) -> 
     return Extensions(tuple(elements))
 
 
-def value_of(element: Element) -> str:
+def value_of(element: XmlElement) -> str:
     """Give the text of an extension, or the attribute that says the same."""
     says = (element.get(name) for name in ("value", "expression", "name"))
     return element.text or next((value for value in says if value), "")
@@ -50,7 +50,7 @@ _GROUPS = ("handler", "inputs")
 """May hold inputs of their own."""
 
 
-def _extensions_of(holder: Element) -> Iterator[Element]:
+def _extensions_of(holder: XmlElement) -> Iterator[XmlElement]:
     yield from _attributes_of(holder)
     for place in (holder, *holder.all("extensionElements")):
         for child in place.children:
@@ -60,9 +60,9 @@ def _extensions_of(holder: Element) -> Iterator[Element]:
                     yield from (inner for inner in child.children if inner.space == POSTERN)
 
 
-def _attributes_of(holder: Element) -> Iterator[Element]:
+def _attributes_of(holder: XmlElement) -> Iterator[XmlElement]:
     """Give attributes the form of elements, so that everything after this knows one form."""
     prefix = f"{{{POSTERN}}}"
     for name, value in holder.attributes.items():
         if name.startswith(prefix):
-            yield Element(POSTERN, name.removeprefix(prefix), {}, value.strip(), (), holder.line)
+            yield XmlElement(POSTERN, name.removeprefix(prefix), {}, value.strip(), (), holder.line)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Container
 from dataclasses import dataclass, field
 
-from processes.workflows.engine.bpmn.xml import Element
+from processes.workflows.engine.bpmn.xml import XmlElement
 from processes.workflows.engine.expressions import Expression, ExpressionError, compile_expression
 from processes.workflows.engine.expressions.limits import MAX_TEXT
 from processes.workflows.engine.problems import Problems
@@ -19,7 +19,7 @@ _KEY = re.compile(r"\w[\w.-]*")
 
 
 @dataclass(slots=True)
-class Spent:
+class ExpressionUsage:
     """The expressions that were read so far."""
 
     expressions: int = 0
@@ -27,14 +27,14 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class SourceFile:
     """The elements beside the process that events refer to, by their ids."""
 
-    roots: dict[str, Element]
+    roots: dict[str, XmlElement]
     problems: Problems = field(default_factory=Problems)
-    spent: Spent = field(default_factory=Spent)
+    spent: ExpressionUsage = field(default_factory=ExpressionUsage)
 
-    def find(self, kind: str, reference: str) -> Element | None:
+    def find(self, kind: str, reference: str) -> XmlElement | None:
         """Find what a reference names, with or without the prefix of its namespace."""
         found = self.roots.get(reference.rpartition(":")[2])
         return found if found is not None and found.name == kind else None
@@ -44,10 +44,10 @@ class File:
 class Subject:
     """One element of the process, and where to tell what keeps it from running."""
 
-    element: Element
-    file: File
+    element: XmlElement
+    file: SourceFile
 
-    def refuse(self, message: str, at: Element | None = None) -> None:
+    def refuse(self, message: str, at: XmlElement | None = None) -> None:
         self.file.problems.add(self.element.id, (at or self.element).line, message)
 
     def has_own_id(self, taken: Container[str]) -> bool:
@@ -57,21 +57,21 @@ class Subject:
         elif len(self.element.id) > MAX_NAME:
             self.refuse(f"The id has more than {MAX_NAME} characters.")
         elif self.element.id in taken:
-            self.refuse(f"The id {shorten(self.element.id)} is used twice.")
+            self.refuse(f"The id {quote(self.element.id)} is used twice.")
         else:
             return True
         return False
 
-    def compile(self, text: str, at: Element | None = None) -> Expression | None:
+    def compile(self, text: str, at: XmlElement | None = None) -> Expression | None:
         """Compile an expression; None, and a problem, when it is none."""
         self._spend(text)
         try:
             return compile_expression(text)
         except ExpressionError as error:
-            self.refuse(f"The expression {shorten(text)} cannot be read: {error}", at)
+            self.refuse(f"The expression {quote(text)} cannot be read: {error}", at)
             return None
 
-    def compile_child(self, parent: Element, name: str) -> Expression | None:
+    def compile_child(self, parent: XmlElement, name: str) -> Expression | None:
         """Compile the text of a child element; None when there is no such child or it is empty."""
         child = parent.find(name)
         return self.compile(child.text, child) if child is not None and child.text else None
@@ -85,11 +85,11 @@ class Subject:
             self.file.problems.stop(self.element.id, self.element.line, message)
 
 
-def read_file(root: Element) -> File:
-    return File({child.id: child for child in root.children if child.space == BPMN and child.id})
+def read_file(root: XmlElement) -> SourceFile:
+    return SourceFile({child.id: child for child in root.children if child.space == BPMN and child.id})
 
 
-def shorten(text: str) -> str:
+def quote(text: str) -> str:
     """Quote what somebody wrote, at a length that fits into a message."""
     line = " ".join(text.split())
     return f"“{line[:77]}…”" if len(line) > 80 else f"“{line}”"

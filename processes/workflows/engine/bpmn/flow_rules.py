@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from processes.workflows.engine.definition import Definition, Flow, Kind, Node, Trigger
+from processes.workflows.engine.definition import Definition, Flow, Node, NodeKind, Trigger
 from processes.workflows.engine.problems import Problems
 
 
@@ -25,17 +25,17 @@ def _no_incoming(node: Node) -> str:
 def _no_outgoing(node: Node) -> str:
     if node.is_for_compensation:
         return "An activity for compensation"
-    if node.kind is Kind.BOUNDARY and node.event is not None and node.event.trigger is Trigger.COMPENSATION:
+    if node.kind is NodeKind.BOUNDARY and node.event is not None and node.event.trigger is Trigger.COMPENSATION:
         return "A compensation boundary event"
     return _WITHOUT_OUTGOING.get(node.kind, "")
 
 
 _WITHOUT_INCOMING = {
-    Kind.START: "A start event",
-    Kind.BOUNDARY: "A boundary event",
-    Kind.EVENT_SUB_PROCESS: "An event sub-process",
+    NodeKind.START: "A start event",
+    NodeKind.BOUNDARY: "A boundary event",
+    NodeKind.EVENT_SUB_PROCESS: "An event sub-process",
 }
-_WITHOUT_OUTGOING = {Kind.END: "An end event", Kind.EVENT_SUB_PROCESS: "An event sub-process"}
+_WITHOUT_OUTGOING = {NodeKind.END: "An end event", NodeKind.EVENT_SUB_PROCESS: "An event sub-process"}
 
 
 def _check_exclusive(definition: Definition, node: Node, problems: Problems) -> None:
@@ -58,16 +58,16 @@ def _check_event_based(definition: Definition, node: Node, problems: Problems) -
     if not node.outgoing:
         problems.add(node.id, node.line, "An event-based gateway needs an outgoing sequence flow.")
     for flow in _leaving(definition, node):
-        if definition.nodes[flow.target].kind not in (Kind.CATCH, Kind.RECEIVE_TASK):
+        if definition.nodes[flow.target].kind not in (NodeKind.CATCH, NodeKind.RECEIVE_TASK):
             message = "After an event-based gateway come intermediate catch events and receive tasks alone."
             problems.add(flow.target, definition.nodes[flow.target].line, message)
 
 
-_WHOLE = {Kind.PARALLEL: "a parallel gateway", Kind.EVENT_BASED: "an event-based gateway"}
-_CHECKS: dict[Kind, Callable[[Definition, Node, Problems], None]] = {
-    Kind.EXCLUSIVE: _check_exclusive,
-    Kind.PARALLEL: _check_parallel,
-    Kind.EVENT_BASED: _check_event_based,
+_WHOLE = {NodeKind.PARALLEL: "a parallel gateway", NodeKind.EVENT_BASED: "an event-based gateway"}
+_CHECKS: dict[NodeKind, Callable[[Definition, Node, Problems], None]] = {
+    NodeKind.EXCLUSIVE: _check_exclusive,
+    NodeKind.PARALLEL: _check_parallel,
+    NodeKind.EVENT_BASED: _check_event_based,
 }
 
 

@@ -7,8 +7,8 @@ from itertools import islice
 
 from processes.workflows.engine.bpmn.assignments import is_variable
 from processes.workflows.engine.bpmn.extensions import POSTERN, Extensions, value_of
-from processes.workflows.engine.bpmn.file import MAX_NAME, Subject, is_true, shorten
-from processes.workflows.engine.bpmn.xml import Element
+from processes.workflows.engine.bpmn.file import MAX_NAME, Subject, is_true, quote
+from processes.workflows.engine.bpmn.xml import XmlElement
 from processes.workflows.engine.definition import FormField
 
 MAX_FIELDS = 100
@@ -20,7 +20,7 @@ def read_form(subject: Subject, extensions: Extensions) -> tuple[FormField, ...]
     fields = tuple(islice(found, MAX_FIELDS + 1))
     for name, times in Counter(field.name for field in fields).items():
         if times > 1:
-            subject.refuse(f"The form has two fields {shorten(name)}.")
+            subject.refuse(f"The form has two fields {quote(name)}.")
     if len(fields) > MAX_FIELDS:
         subject.refuse(f"A form has at most {MAX_FIELDS} fields.")
     return fields
@@ -37,20 +37,20 @@ _KIND_OF = {word: kind for kind, words in _KINDS.items() for word in words}
 _SHORT = re.compile(r"\s*+([^\s:*(),;]+)\s*+(?::\s*+(\w+)\s*+(?:\(([^()]*)\))?)?\s*+(\*)?\s*+")
 
 
-def _read_fields(subject: Subject, form: Element) -> Iterator[FormField]:
+def _read_fields(subject: Subject, form: XmlElement) -> Iterator[FormField]:
     for child in form.children:
         if child.space == POSTERN and child.name == "field":
             yield from _read_field(subject, child)
     for part in filter(str.strip, re.split(r"[,;\n]", form.text or form.get("value"))):
         match = _SHORT.fullmatch(part)
         if match is None:
-            subject.refuse(f"A field is written like amount:number, not {shorten(part)}.", form)
+            subject.refuse(f"A field is written like amount:number, not {quote(part)}.", form)
             continue
         name, kind, choices, star = match.groups()
         yield from _field(subject, form, name, name, kind or "", star is not None, _choices(choices or ""))
 
 
-def _read_field(subject: Subject, field: Element) -> Iterator[FormField]:
+def _read_field(subject: Subject, field: XmlElement) -> Iterator[FormField]:
     name = field.get("name") or field.get("id")
     inner = tuple(value_of(child) for child in field.children if child.space == POSTERN and child.name == "choice")
     choices = inner or _choices(field.get("choices"))
@@ -59,11 +59,11 @@ def _read_field(subject: Subject, field: Element) -> Iterator[FormField]:
 
 
 def _field(
-    subject: Subject, at: Element, name: str, label: str, kind: str, is_required: bool, choices: tuple[str, ...]
+    subject: Subject, at: XmlElement, name: str, label: str, kind: str, is_required: bool, choices: tuple[str, ...]
 ) -> Iterator[FormField]:
     known = _KIND_OF.get(kind.lower())
     if not is_variable(name):
-        subject.refuse(f"{shorten(name)} cannot be the name of a field.", at)
+        subject.refuse(f"{quote(name)} cannot be the name of a field.", at)
     elif known is None:
         subject.refuse(f"The field {name} is of no known kind: {', '.join(_KINDS)}.", at)
     elif known == "choice" and not 0 < len(choices) <= MAX_CHOICES:

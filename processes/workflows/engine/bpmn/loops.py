@@ -1,8 +1,8 @@
 """More than one round of an activity: multi-instance and standard loops."""
 
 from processes.workflows.engine.bpmn.assignments import is_variable
-from processes.workflows.engine.bpmn.file import Subject, is_true, shorten
-from processes.workflows.engine.bpmn.xml import Element
+from processes.workflows.engine.bpmn.file import Subject, is_true, quote
+from processes.workflows.engine.bpmn.xml import XmlElement
 from processes.workflows.engine.definition import Loop
 
 MAX_ROUNDS = 1_000_000
@@ -16,7 +16,7 @@ def read_loop(subject: Subject) -> Loop | None:
     return _read_standard(subject, standard) if standard is not None else None
 
 
-def _read_multi_instance(subject: Subject, element: Element) -> Loop:
+def _read_multi_instance(subject: Subject, element: XmlElement) -> Loop:
     cardinality = subject.compile_child(element, "loopCardinality")
     collection = _variable(subject, element, "loopDataInputRef")
     if not any(_text(element, name) for name in ("loopCardinality", "loopDataInputRef")):
@@ -33,7 +33,7 @@ def _read_multi_instance(subject: Subject, element: Element) -> Loop:
     )
 
 
-def _read_standard(subject: Subject, element: Element) -> Loop:
+def _read_standard(subject: Subject, element: XmlElement) -> Loop:
     maximum = element.get("loopMaximum")
     is_number = maximum.isascii() and maximum.isdigit() and len(maximum) < 10 and 0 < int(maximum) <= MAX_ROUNDS
     if maximum and not is_number:
@@ -48,20 +48,20 @@ def _read_standard(subject: Subject, element: Element) -> Loop:
     )
 
 
-def _text(element: Element, name: str) -> str:
+def _text(element: XmlElement, name: str) -> str:
     child = element.find(name)
     return child.text if child is not None else ""
 
 
-def _variable(subject: Subject, element: Element, name: str) -> str:
+def _variable(subject: Subject, element: XmlElement, name: str) -> str:
     """Give the variable that a reference to data names."""
     text = _text(element, name)
     if text and not is_variable(text):
-        subject.refuse(f"{name} names a variable, not {shorten(text)}.", element)
+        subject.refuse(f"{name} names a variable, not {quote(text)}.", element)
     return text
 
 
-def _item(subject: Subject, element: Element, name: str) -> str:
+def _item(subject: Subject, element: XmlElement, name: str) -> str:
     """Give the variable of one round: the item's name, or its id when the name could be none."""
     child = element.find(name)
     if child is None:

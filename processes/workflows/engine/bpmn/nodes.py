@@ -5,19 +5,19 @@ import re
 from processes.workflows.engine.bpmn.assignments import read_assigns, read_inputs
 from processes.workflows.engine.bpmn.events import find_definitions, read_event, read_message
 from processes.workflows.engine.bpmn.extensions import Extensions, read_extensions
-from processes.workflows.engine.bpmn.file import MAX_NAME, Subject, is_key, is_true, shorten
+from processes.workflows.engine.bpmn.file import MAX_NAME, Subject, is_key, is_true, quote
 from processes.workflows.engine.bpmn.forms import read_form
 from processes.workflows.engine.bpmn.loops import read_loop
-from processes.workflows.engine.bpmn.outline import Outline, Placed
-from processes.workflows.engine.bpmn.xml import Element
-from processes.workflows.engine.definition import BpmnEvent, Flow, Kind, Node
+from processes.workflows.engine.bpmn.outline import OutlinedNode, ProcessOutline
+from processes.workflows.engine.bpmn.xml import XmlElement
+from processes.workflows.engine.definition import BpmnEvent, Flow, Node, NodeKind
 
-EVENTS = frozenset({Kind.START, Kind.END, Kind.CATCH, Kind.THROW, Kind.BOUNDARY})
-GATEWAYS = frozenset({Kind.EXCLUSIVE, Kind.PARALLEL, Kind.INCLUSIVE, Kind.EVENT_BASED})
-ACTIVITIES = frozenset(Kind) - EVENTS - GATEWAYS - {Kind.EVENT_SUB_PROCESS}
+EVENTS = frozenset({NodeKind.START, NodeKind.END, NodeKind.CATCH, NodeKind.THROW, NodeKind.BOUNDARY})
+GATEWAYS = frozenset({NodeKind.EXCLUSIVE, NodeKind.PARALLEL, NodeKind.INCLUSIVE, NodeKind.EVENT_BASED})
+ACTIVITIES = frozenset(NodeKind) - EVENTS - GATEWAYS - {NodeKind.EVENT_SUB_PROCESS}
 
 
-def read_node(placed: Placed, outline: Outline, compensated_by: str | None) -> Node:
+def read_node(placed: OutlinedNode, outline: ProcessOutline, compensated_by: str | None) -> Node:
     subject = Subject(placed.element, outline.file)
     element, kind = placed.element, placed.kind
     definitions = find_definitions(subject) if kind in EVENTS else ()
@@ -34,21 +34,21 @@ def read_node(placed: Placed, outline: Outline, compensated_by: str | None) -> N
         outgoing=tuple(outline.outgoing[element.id]),
         default=_read_default(subject, outline),
         event=_read_event(subject, kind, definitions, extensions),
-        attached_to=element.get("attachedToRef").rpartition(":")[2] if kind is Kind.BOUNDARY else None,
+        attached_to=element.get("attachedToRef").rpartition(":")[2] if kind is NodeKind.BOUNDARY else None,
         is_interrupting=_is_interrupting(subject, kind),
         loop=read_loop(subject) if kind in ACTIVITIES else None,
         handler=handler,
         topic=topic,
         inputs=read_inputs(subject, extensions) if kind in _WITH_INPUTS else (),
-        assigns=read_assigns(subject, extensions) if kind is Kind.SCRIPT_TASK else (),
-        form=read_form(subject, extensions) if kind is Kind.USER_TASK else (),
-        called=_read_called(subject) if kind is Kind.CALL_ACTIVITY else "",
+        assigns=read_assigns(subject, extensions) if kind is NodeKind.SCRIPT_TASK else (),
+        form=read_form(subject, extensions) if kind is NodeKind.USER_TASK else (),
+        called=_read_called(subject) if kind is NodeKind.CALL_ACTIVITY else "",
         is_for_compensation=kind in ACTIVITIES and is_true(element.get("isForCompensation")),
         compensated_by=compensated_by,
     )
 
 
-def read_flow(flow_id: str, outline: Outline) -> Flow:
+def read_flow(flow_id: str, outline: ProcessOutline) -> Flow:
     """Read a flow; the condition of a default flow is never asked for, so it has none."""
     element = outline.flows[flow_id]
     subject = Subject(element, outline.file)
@@ -73,55 +73,55 @@ def read_name(subject: Subject) -> str:
     return name
 
 
-_WITH_HANDLER = (Kind.SERVICE_TASK, Kind.SEND_TASK)
-_WITH_INPUTS = (*_WITH_HANDLER, Kind.THROW, Kind.END)
+_WITH_HANDLER = (NodeKind.SERVICE_TASK, NodeKind.SEND_TASK)
+_WITH_INPUTS = (*_WITH_HANDLER, NodeKind.THROW, NodeKind.END)
 _NAMED = frozenset({"correlation", "condition"})
 _INPUTS = frozenset({"input", "inputs"})
 _EXTENSIONS = {
-    Kind.START: _NAMED,
-    Kind.CATCH: _NAMED,
-    Kind.BOUNDARY: _NAMED,
-    Kind.RECEIVE_TASK: _NAMED,
-    Kind.THROW: _NAMED | _INPUTS,
-    Kind.END: _NAMED | _INPUTS,
-    Kind.SERVICE_TASK: _INPUTS | {"handler", "topic"},
-    Kind.SEND_TASK: _INPUTS | {"handler", "topic", "correlation"},
-    Kind.SCRIPT_TASK: frozenset({"assign"}),
-    Kind.USER_TASK: frozenset({"form"}),
+    NodeKind.START: _NAMED,
+    NodeKind.CATCH: _NAMED,
+    NodeKind.BOUNDARY: _NAMED,
+    NodeKind.RECEIVE_TASK: _NAMED,
+    NodeKind.THROW: _NAMED | _INPUTS,
+    NodeKind.END: _NAMED | _INPUTS,
+    NodeKind.SERVICE_TASK: _INPUTS | {"handler", "topic"},
+    NodeKind.SEND_TASK: _INPUTS | {"handler", "topic", "correlation"},
+    NodeKind.SCRIPT_TASK: frozenset({"assign"}),
+    NodeKind.USER_TASK: frozenset({"form"}),
 }
 _HANDLER = re.compile(r"[A-Za-z_][\w.-]*")
 
 
 def _read_event(
-    subject: Subject, kind: Kind, definitions: tuple[Element, ...], extensions: Extensions
+    subject: Subject, kind: NodeKind, definitions: tuple[XmlElement, ...], extensions: Extensions
 ) -> BpmnEvent | None:
     if kind in EVENTS:
         return read_event(subject, definitions, extensions)
-    if kind is Kind.RECEIVE_TASK or (kind is Kind.SEND_TASK and subject.element.get("messageRef")):
+    if kind is NodeKind.RECEIVE_TASK or (kind is NodeKind.SEND_TASK and subject.element.get("messageRef")):
         return read_message(subject, subject.element, extensions)
     return None
 
 
-def _read_handler(subject: Subject, kind: Kind, extensions: Extensions) -> tuple[str, str]:
+def _read_handler(subject: Subject, kind: NodeKind, extensions: Extensions) -> tuple[str, str]:
     """Read who does a service or send task: nobody named is a worker outside, under the task's id as topic.
 
     So a file from another tool, whose own extensions are ignored, runs as it is. A send task that names a message and
     nobody to do it throws the message, like an event.
     """
     element = extensions.find("handler")
-    throws = kind is Kind.SEND_TASK and subject.element.get("messageRef") and not extensions.value("topic")
+    throws = kind is NodeKind.SEND_TASK and subject.element.get("messageRef") and not extensions.value("topic")
     if kind not in _WITH_HANDLER or (throws and element is None):
         return "", ""
     handler = extensions.value("handler") or "external"
     topic = extensions.value("topic") or (element.get("topic") if element is not None else "")
     if len(handler) > MAX_NAME or _HANDLER.fullmatch(handler) is None:
-        subject.refuse(f"{shorten(handler)} cannot be the name of a handler.", element)
+        subject.refuse(f"{quote(handler)} cannot be the name of a handler.", element)
     if len(topic) > MAX_NAME:
         subject.refuse(f"The topic has more than {MAX_NAME} characters.", element)
     return handler, topic or (subject.element.id if handler == "external" else "")
 
 
-def _refuse_instantiation(subject: Subject, outline: Outline) -> None:
+def _refuse_instantiation(subject: Subject, outline: ProcessOutline) -> None:
     """A process begins at its start events: a gateway or receive task that begins one would never be reached."""
     element = subject.element
     if element.name == "eventBasedGateway" and element.get("eventGatewayType") == "Parallel":
@@ -131,17 +131,17 @@ def _refuse_instantiation(subject: Subject, outline: Outline) -> None:
         subject.refuse("Only start events begin a process.")
 
 
-def _read_default(subject: Subject, outline: Outline) -> str | None:
+def _read_default(subject: Subject, outline: ProcessOutline) -> str | None:
     default = subject.element.get("default")
     if not default:
         return None
     if default not in outline.outgoing[subject.element.id]:
-        subject.refuse(f"The default flow {shorten(default)} does not leave this element.")
+        subject.refuse(f"The default flow {quote(default)} does not leave this element.")
     return default
 
 
-def _is_interrupting(subject: Subject, kind: Kind) -> bool:
-    attribute = {Kind.BOUNDARY: "cancelActivity", Kind.START: "isInterrupting"}.get(kind, "")
+def _is_interrupting(subject: Subject, kind: NodeKind) -> bool:
+    attribute = {NodeKind.BOUNDARY: "cancelActivity", NodeKind.START: "isInterrupting"}.get(kind, "")
     return is_true(subject.element.get(attribute), default=True)
 
 
@@ -151,5 +151,5 @@ def _read_called(subject: Subject) -> str:
     if not called:
         subject.refuse("A call activity names a definition: calledElement.")
     elif not is_key(called):
-        subject.refuse(f"{shorten(called)} cannot be the key of a definition.")
+        subject.refuse(f"{quote(called)} cannot be the key of a definition.")
     return called

@@ -3,9 +3,9 @@
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from processes.workflows.engine.bpmn.file import BPMN, File, Subject, is_true, shorten
-from processes.workflows.engine.bpmn.xml import Element
-from processes.workflows.engine.definition import Kind, Scope
+from processes.workflows.engine.bpmn.file import BPMN, SourceFile, Subject, is_true, quote
+from processes.workflows.engine.bpmn.xml import XmlElement
+from processes.workflows.engine.definition import NodeKind, ScopeDefinition
 
 MAX_NODES = 2_000
 MAX_FLOWS = 4_000
@@ -14,19 +14,19 @@ MAX_NESTED = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
-    element: Element
-    kind: Kind
+class OutlinedNode:
+    element: XmlElement
+    kind: NodeKind
     scope: str
 
 
 @dataclass(slots=True)
-class Outline:
-    file: File
-    scopes: dict[str, Scope] = field(default_factory=dict)
-    nodes: dict[str, Placed] = field(default_factory=dict)
-    flows: dict[str, Element] = field(default_factory=dict)
-    associations: list[Element] = field(default_factory=list)
+class ProcessOutline:
+    file: SourceFile
+    scopes: dict[str, ScopeDefinition] = field(default_factory=dict)
+    nodes: dict[str, OutlinedNode] = field(default_factory=dict)
+    flows: dict[str, XmlElement] = field(default_factory=dict)
+    associations: list[XmlElement] = field(default_factory=list)
     ids: set[str] = field(default_factory=set)
     refused: set[str] = field(default_factory=set)
     """Not supported, and told so: what leads there is not told again."""
@@ -34,9 +34,9 @@ class Outline:
     outgoing: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
 
-def outline(process: Element, file: File) -> Outline:
+def outline_process(process: XmlElement, file: SourceFile) -> ProcessOutline:
     """Walk through a process and its sub-processes, then tie its flows to their ends."""
-    found = Outline(file)
+    found = ProcessOutline(file)
     if _takes_id(found, process):
         _walk(found, process, parent=None, depth=0)
     for flow in list(found.flows.values()):
@@ -45,26 +45,26 @@ def outline(process: Element, file: File) -> Outline:
 
 
 KINDS = {
-    "startEvent": Kind.START,
-    "endEvent": Kind.END,
-    "intermediateCatchEvent": Kind.CATCH,
-    "intermediateThrowEvent": Kind.THROW,
-    "boundaryEvent": Kind.BOUNDARY,
-    "task": Kind.TASK,
-    "userTask": Kind.USER_TASK,
-    "manualTask": Kind.MANUAL_TASK,
-    "serviceTask": Kind.SERVICE_TASK,
-    "scriptTask": Kind.SCRIPT_TASK,
-    "sendTask": Kind.SEND_TASK,
-    "receiveTask": Kind.RECEIVE_TASK,
-    "exclusiveGateway": Kind.EXCLUSIVE,
-    "parallelGateway": Kind.PARALLEL,
-    "inclusiveGateway": Kind.INCLUSIVE,
-    "eventBasedGateway": Kind.EVENT_BASED,
-    "subProcess": Kind.SUB_PROCESS,
-    "callActivity": Kind.CALL_ACTIVITY,
+    "startEvent": NodeKind.START,
+    "endEvent": NodeKind.END,
+    "intermediateCatchEvent": NodeKind.CATCH,
+    "intermediateThrowEvent": NodeKind.THROW,
+    "boundaryEvent": NodeKind.BOUNDARY,
+    "task": NodeKind.TASK,
+    "userTask": NodeKind.USER_TASK,
+    "manualTask": NodeKind.MANUAL_TASK,
+    "serviceTask": NodeKind.SERVICE_TASK,
+    "scriptTask": NodeKind.SCRIPT_TASK,
+    "sendTask": NodeKind.SEND_TASK,
+    "receiveTask": NodeKind.RECEIVE_TASK,
+    "exclusiveGateway": NodeKind.EXCLUSIVE,
+    "parallelGateway": NodeKind.PARALLEL,
+    "inclusiveGateway": NodeKind.INCLUSIVE,
+    "eventBasedGateway": NodeKind.EVENT_BASED,
+    "subProcess": NodeKind.SUB_PROCESS,
+    "callActivity": NodeKind.CALL_ACTIVITY,
 }
-_SCOPES = (Kind.SUB_PROCESS, Kind.EVENT_SUB_PROCESS)
+_SCOPES = (NodeKind.SUB_PROCESS, NodeKind.EVENT_SUB_PROCESS)
 # What describes, documents or draws, and what belongs to the element that holds it.
 _SILENT = frozenset(
     {
@@ -99,7 +99,7 @@ _SILENT = frozenset(
 )
 
 
-def _takes_id(found: Outline, element: Element) -> bool:
+def _takes_id(found: ProcessOutline, element: XmlElement) -> bool:
     if not Subject(element, found.file).has_own_id(found.ids):
         return False
     found.ids.add(element.id)
@@ -110,9 +110,9 @@ def _takes_id(found: Outline, element: Element) -> bool:
     return True
 
 
-def _walk(found: Outline, scope: Element, parent: str | None, depth: int) -> None:
+def _walk(found: ProcessOutline, scope: XmlElement, parent: str | None, depth: int) -> None:
     inside: list[str] = []
-    found.scopes[scope.id] = Scope(scope.id, parent, ())
+    found.scopes[scope.id] = ScopeDefinition(scope.id, parent, ())
     for child in scope.children:
         if child.space != BPMN or child.name in _SILENT:
             continue
@@ -123,18 +123,18 @@ def _walk(found: Outline, scope: Element, parent: str | None, depth: int) -> Non
                 found.flows[child.id] = child
         elif child.name not in KINDS:
             found.refused.add(child.id)
-            Subject(child, found.file).refuse(f"Elements of the type {shorten(child.name)} are not supported.")
+            Subject(child, found.file).refuse(f"Elements of the type {quote(child.name)} are not supported.")
         elif _takes_id(found, child):
             inside.append(child.id)
             _place(found, child, scope.id, depth)
-    found.scopes[scope.id] = Scope(scope.id, parent, tuple(inside))
+    found.scopes[scope.id] = ScopeDefinition(scope.id, parent, tuple(inside))
 
 
-def _place(found: Outline, element: Element, scope: str, depth: int) -> None:
+def _place(found: ProcessOutline, element: XmlElement, scope: str, depth: int) -> None:
     kind = KINDS[element.name]
-    if kind is Kind.SUB_PROCESS and is_true(element.get("triggeredByEvent")):
-        kind = Kind.EVENT_SUB_PROCESS
-    found.nodes[element.id] = Placed(element, kind, scope)
+    if kind is NodeKind.SUB_PROCESS and is_true(element.get("triggeredByEvent")):
+        kind = NodeKind.EVENT_SUB_PROCESS
+    found.nodes[element.id] = OutlinedNode(element, kind, scope)
     if kind in _SCOPES:
         if depth >= MAX_NESTED:
             message = f"Sub-processes are nested more than {MAX_NESTED} deep."
@@ -142,13 +142,13 @@ def _place(found: Outline, element: Element, scope: str, depth: int) -> None:
         _walk(found, element, parent=scope, depth=depth + 1)
 
 
-def _tie(found: Outline, flow: Element) -> None:
+def _tie(found: ProcessOutline, flow: XmlElement) -> None:
     subject = Subject(flow, found.file)
     source, target = flow.get("sourceRef"), flow.get("targetRef")
     ends = [found.nodes.get(end) for end in (source, target)]
     for name, end in (("sourceRef", source), ("targetRef", target)):
         if end not in found.nodes and end not in found.refused:
-            subject.refuse(f"{name} {shorten(end)} is no element of the process.")
+            subject.refuse(f"{name} {quote(end)} is no element of the process.")
     if ends[0] is None or ends[1] is None:
         del found.flows[flow.id]
     elif ends[0].scope != ends[1].scope:

@@ -4,13 +4,13 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from processes.workflows.engine.bpmn.file import Subject, shorten
-from processes.workflows.engine.bpmn.xml import Element
-from processes.workflows.engine.definition import Timer, TimerKind
-from processes.workflows.engine.iso import NotIso, parse_cycle, parse_duration, parse_moment
+from processes.workflows.engine.bpmn.file import Subject, quote
+from processes.workflows.engine.bpmn.xml import XmlElement
+from processes.workflows.engine.definition import TimerDefinition, TimerKind
+from processes.workflows.engine.iso import NotIso, parse_cycle, parse_datetime, parse_duration
 
 
-def read_timer(subject: Subject, definition: Element) -> Timer | None:
+def read_timer(subject: Subject, definition: XmlElement) -> TimerDefinition | None:
     given = [(child, _KINDS[child.name]) for child in definition.children if child.name in _KINDS and child.text]
     if len(given) != 1:
         subject.refuse("A timer has one of timeDate, timeDuration and timeCycle.", definition)
@@ -19,14 +19,14 @@ def read_timer(subject: Subject, definition: Element) -> Timer | None:
     return read_timer_text(subject, kind, child.text, child)
 
 
-def read_timer_text(subject: Subject, kind: TimerKind, text: str, at: Element) -> Timer:
+def read_timer_text(subject: Subject, kind: TimerKind, text: str, at: XmlElement) -> TimerDefinition:
     if not is_literal(text):
-        return Timer(kind, expression=subject.compile(text, at))
+        return TimerDefinition(kind, expression=subject.compile(text, at))
     try:
         _PARSERS[kind](text)
     except NotIso as error:
-        subject.refuse(f"The timer cannot be read, {shorten(text)}: {error}", at)
-    return Timer(kind, literal=text)
+        subject.refuse(f"The timer cannot be read, {quote(text)}: {error}", at)
+    return TimerDefinition(kind, literal=text)
 
 
 def is_literal(text: str) -> bool:
@@ -38,7 +38,7 @@ _KINDS = {"timeDate": TimerKind.DATE, "timeDuration": TimerKind.DURATION, "timeC
 _LATE = datetime(2100, 1, 1, tzinfo=UTC)
 """Counted from here, a timer must still be due within the calendar."""
 _PARSERS: dict[TimerKind, Callable[[str], object]] = {
-    TimerKind.DATE: parse_moment,
+    TimerKind.DATE: parse_datetime,
     TimerKind.DURATION: lambda text: parse_duration(text).after(_LATE),
     TimerKind.CYCLE: lambda text: parse_cycle(text).first(_LATE),
 }

@@ -3,7 +3,7 @@
 from processes.workflows.engine.bpmn.event_rules import check_event
 from processes.workflows.engine.bpmn.flow_rules import check_flows
 from processes.workflows.engine.bpmn.nodes import EVENTS
-from processes.workflows.engine.definition import Definition, Kind, Node, Scope, Trigger
+from processes.workflows.engine.definition import Definition, Node, NodeKind, ScopeDefinition, Trigger
 from processes.workflows.engine.problems import Problems
 
 
@@ -17,18 +17,18 @@ def validate(definition: Definition, problems: Problems, *, line: int) -> None:
             check_event(definition, node, problems)
 
 
-def _check_scope(definition: Definition, scope: Scope, problems: Problems, line: int) -> None:
+def _check_scope(definition: Definition, scope: ScopeDefinition, problems: Problems, line: int) -> None:
     starts = [definition.nodes[start] for start in definition.starts.get(scope.id, ())]
     holder = definition.nodes.get(scope.id)
     if holder is None:
         _check_starts_of_process(scope, starts, problems, line)
-    elif holder.kind is Kind.EVENT_SUB_PROCESS and len(starts) != 1:
+    elif holder.kind is NodeKind.EVENT_SUB_PROCESS and len(starts) != 1:
         problems.add(scope.id, holder.line, "An event sub-process has exactly one start event.")
-    elif holder.kind is Kind.SUB_PROCESS and len(starts) != 1:
+    elif holder.kind is NodeKind.SUB_PROCESS and len(starts) != 1:
         problems.add(scope.id, holder.line, "A sub-process has exactly one start event.")
 
 
-def _check_starts_of_process(scope: Scope, starts: list[Node], problems: Problems, line: int) -> None:
+def _check_starts_of_process(scope: ScopeDefinition, starts: list[Node], problems: Problems, line: int) -> None:
     if not starts:
         problems.add(scope.id, line, "The process has no start event.")
     plain = [start for start in starts if start.event is not None and start.event.trigger is Trigger.NONE]

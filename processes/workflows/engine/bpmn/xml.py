@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from lxml import etree
 
-from processes.workflows.engine.problems import NotExecutable, Problem
+from processes.workflows.engine.problems import InvalidDefinition, Problem
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 100
@@ -17,7 +17,7 @@ MAX_ATTRIBUTES = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Element:
+class XmlElement:
     """An element without its comments; `space` is its namespace, `line` where it begins in the file."""
 
     space: str
@@ -25,7 +25,7 @@ class Element:
     attributes: dict[str, str]
     """By name, those of another namespace as `{namespace}name`."""
     text: str
-    children: tuple["Element", ...]
+    children: tuple["XmlElement", ...]
     line: int
 
     @property
@@ -36,15 +36,15 @@ class Element:
         """Give an attribute, or nothing."""
         return self.attributes.get(name, "").strip()
 
-    def all(self, name: str) -> Iterator["Element"]:
+    def all(self, name: str) -> Iterator["XmlElement"]:
         """Give the children of that name in the same namespace."""
         return (child for child in self.children if child.name == name and child.space == self.space)
 
-    def find(self, name: str) -> "Element | None":
+    def find(self, name: str) -> "XmlElement | None":
         return next(self.all(name), None)
 
 
-def read_xml(source: bytes) -> Element:
+def parse_xml(source: bytes) -> XmlElement:
     """Give the root element, or raise NotExecutable for what is not well-formed, too large or too clever."""
     return _convert(parse_tree(source))
 
@@ -67,8 +67,8 @@ _NO_DOCTYPE = "A DOCTYPE is not allowed."
 _CHUNK = 16_384
 
 
-def _refusal(message: str, line: int = 0) -> NotExecutable:
-    return NotExecutable((Problem("", line, message),))
+def _refusal(message: str, line: int = 0) -> InvalidDefinition:
+    return InvalidDefinition((Problem("", line, message),))
 
 
 def _decode(source: bytes) -> str:
@@ -154,10 +154,10 @@ class _Bounds:
             raise _refusal(f"An element has more than {MAX_ATTRIBUTES} attributes.", element.sourceline)
 
 
-def _convert(node: etree._Element) -> Element:
+def _convert(node: etree._Element) -> XmlElement:
     space, _, name = node.tag.rpartition("}")
     children = tuple(_convert(child) for child in node if isinstance(child.tag, str) and not _is_drawing(child.tag))
-    return Element(
+    return XmlElement(
         space=space.removeprefix("{"),
         name=name,
         attributes=dict(node.attrib.items()),

@@ -7,10 +7,10 @@ from processes.workflows.engine.cases.sentries import plan_of
 from processes.workflows.engine.execution.activities import finish
 from processes.workflows.engine.execution.calls import give_back
 from processes.workflows.engine.execution.records import ItemRecord
-from processes.workflows.engine.execution.working import Work
+from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 
 
-def begin_case(work: Work, scope: str) -> None:
+def begin_case(work: UnitOfWork, scope: str) -> None:
     """Open the case plan; what the case is started with counts as created as soon as its items are there."""
     if work.scopes.get(scope) is None:
         return
@@ -24,7 +24,7 @@ def begin_case(work: Work, scope: str) -> None:
     work.is_changed = True
 
 
-def end_case(work: Work, scope: str, state: str) -> None:
+def end_case(work: UnitOfWork, scope: str, state: str) -> None:
     """End a case whose plan has ended: the instance, or what runs it goes on."""
     token = work.scopes[scope]["token"]
     if token is None:

@@ -8,27 +8,27 @@ from processes.workflows.engine.cases.lifecycle import Transition
 from processes.workflows.engine.cases.moving import may, move, node_of
 from processes.workflows.engine.cases.offering import TRANSITIONS, find_refusal
 from processes.workflows.engine.cases.pausing import resume, suspend
-from processes.workflows.engine.execution.failures import NotPossible
-from processes.workflows.engine.execution.working import Work
+from processes.workflows.engine.execution.errors import CommandRejected
+from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 
 
-def command_item(work: Work, name: str, command: Mapping[str, Any]) -> None:
+def command_item(work: UnitOfWork, name: str, command: Mapping[str, Any]) -> None:
     key = str(command.get("item"))
     refusal = find_refusal(work, key, name)
     if refusal is not None:
-        raise NotPossible(refusal)
+        raise CommandRejected(refusal)
     _COMMANDS[name](work, key, TRANSITIONS[name])
 
 
-def suspend_case(work: Work) -> None:
+def suspend_case(work: UnitOfWork) -> None:
     suspend(work, _plan(work))
 
 
-def resume_case(work: Work) -> None:
+def resume_case(work: UnitOfWork) -> None:
     resume(work, _plan(work))
 
 
-def terminate_case(work: Work) -> None:
+def terminate_case(work: UnitOfWork) -> None:
     """End a case, also one that is suspended."""
     key = _plan(work)
     move(work, key, Transition.TERMINATE)
@@ -37,13 +37,13 @@ def terminate_case(work: Work) -> None:
     work.status = "terminated"
 
 
-def close_case(work: Work) -> None:
+def close_case(work: UnitOfWork) -> None:
     """Put a case away for good; nothing but a return leads out of it."""
     # One that was terminated after its start had failed has no plan.
     key = _plan(work) if work.items.records else None
     can_close = work.status == "terminated" if key is None else may(work, key, Transition.CLOSE)
     if not can_close:
-        raise NotPossible(f"A case that is {work.status} cannot be closed.")
+        raise CommandRejected(f"A case that is {work.status} cannot be closed.")
     if key is not None:
         move(work, key, Transition.CLOSE)
         wind_up(work, key, node_of(work, key))
@@ -51,21 +51,21 @@ def close_case(work: Work) -> None:
     work.status = "closed"
 
 
-def is_case(work: Work) -> bool:
+def is_case(work: UnitOfWork) -> bool:
     return work.given["kind"] == "cmmn"
 
 
-def _plan(work: Work) -> str:
+def _plan(work: UnitOfWork) -> str:
     """Give the item of the case plan model of the instance itself."""
     root = next(key for key, record in work.scopes.items() if record["token"] is None)
     return next(key for key, record in work.items.items() if record["scope"] == root)
 
 
-def _occur(work: Work, key: str, transition: Transition) -> None:
+def _occur(work: UnitOfWork, key: str, transition: Transition) -> None:
     occur(work, key)
 
 
-def _suspend(work: Work, key: str, transition: Transition) -> None:
+def _suspend(work: UnitOfWork, key: str, transition: Transition) -> None:
     if is_case(work) and key == _plan(work):
         suspend(work, key)
         work.status = "suspended"
@@ -73,11 +73,11 @@ def _suspend(work: Work, key: str, transition: Transition) -> None:
         suspend(work, key)
 
 
-def _resume(work: Work, key: str, transition: Transition) -> None:
+def _resume(work: UnitOfWork, key: str, transition: Transition) -> None:
     resume(work, key)
 
 
-_COMMANDS: dict[str, Callable[[Work, str, Transition], None]] = {
+_COMMANDS: dict[str, Callable[[UnitOfWork, str, Transition], None]] = {
     "start": start,
     "occur": _occur,
     "disable": move,

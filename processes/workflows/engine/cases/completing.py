@@ -4,19 +4,19 @@ from processes.workflows.engine.cases.items import end
 from processes.workflows.engine.cases.lifecycle import SETTLED, ItemState, Transition
 from processes.workflows.engine.cases.moving import node_of
 from processes.workflows.engine.cases.sentries import plan_of
-from processes.workflows.engine.definition import LISTENERS, Kind
-from processes.workflows.engine.execution.records import number
-from processes.workflows.engine.execution.working import Work
+from processes.workflows.engine.definition import LISTENERS, NodeKind
+from processes.workflows.engine.execution.records import sequence_number
+from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 
 _UNDER_WAY = frozenset({ItemState.ACTIVE, ItemState.SUSPENDED})
 
 
-def complete_one(work: Work) -> bool:
+def complete_one(work: UnitOfWork) -> bool:
     """Complete the innermost stage that is complete; tell whether there was one."""
     active = [key for key, record in work.items.items() if record["state"] == "active"]
-    for key in sorted(active, key=number, reverse=True):
+    for key in sorted(active, key=sequence_number, reverse=True):
         record = work.items[key]
-        if node_of(work, key).kind not in (Kind.STAGE, Kind.CASE_PLAN):
+        if node_of(work, key).kind not in (NodeKind.STAGE, NodeKind.CASE_PLAN):
             continue
         item = plan_of(work.definition(record["scope"])).items[record["element"]]
         if can_complete(work, key) if item.auto_completes else _is_complete(work, key):
@@ -25,7 +25,7 @@ def complete_one(work: Work) -> bool:
     return False
 
 
-def can_complete(work: Work, key: str) -> bool:
+def can_complete(work: UnitOfWork, key: str) -> bool:
     """Tell whether nothing is under way in a stage and everything required is done."""
     children = work.items_of_stage(key)
     work.allowance.look(work.items[key]["element"], len(children))
@@ -38,7 +38,7 @@ def can_complete(work: Work, key: str) -> bool:
     return True
 
 
-def _is_complete(work: Work, key: str) -> bool:
+def _is_complete(work: UnitOfWork, key: str) -> bool:
     """Tell whether everything in a stage is done; listeners alone lead to nothing any more."""
     children = work.items_of_stage(key)
     work.allowance.look(work.items[key]["element"], len(children))

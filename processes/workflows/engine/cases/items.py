@@ -2,59 +2,59 @@
 
 from collections.abc import Sequence
 
+from processes.workflows.engine.case_plan import CriterionRole, ItemRule, PlanItem
 from processes.workflows.engine.cases.calling import call
 from processes.workflows.engine.cases.lifecycle import ItemState, Transition, leaves_with_parent
 from processes.workflows.engine.cases.moving import is_live, may, move, node_of
 from processes.workflows.engine.cases.pausing import is_still
 from processes.workflows.engine.cases.sentries import case_of, plan_of, tell
-from processes.workflows.engine.definition import LISTENERS, Kind, Node
-from processes.workflows.engine.execution.failures import Failed
+from processes.workflows.engine.definition import LISTENERS, Node, NodeKind
+from processes.workflows.engine.execution.errors import CommandFailed
 from processes.workflows.engine.execution.limits import MAX_ITEMS
 from processes.workflows.engine.execution.records import ItemRecord, TaskRecord, TimerRecord
 from processes.workflows.engine.execution.scopes import open_scope
 from processes.workflows.engine.execution.timers import next_of_cycle, start_timer
+from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 from processes.workflows.engine.execution.variables import holds
-from processes.workflows.engine.execution.working import Work
-from processes.workflows.engine.plan import Item, Role, Rule
 
 
-def create(work: Work, scope: str, element: str, *, held: Sequence[int] = ()) -> str:
+def create(work: UnitOfWork, scope: str, element: str, *, held: Sequence[int] = ()) -> str:
     """Put an item into a stage, where it is available; what there was of it before is forgotten when it has ended."""
     key = _put(work, scope, element, held)
     tell(work, key, Transition.CREATE)
     return key
 
 
-def take_up(work: Work, key: str) -> None:
+def take_up(work: UnitOfWork, key: str) -> None:
     """Go on with an item that was just created: without an entry criterion it waits for nothing."""
     if not is_live(work, key) or work.items[key]["state"] != ItemState.AVAILABLE:
         return
     node, item = node_of(work, key), item_of(work, key)
-    if node.kind is Kind.TIMER_LISTENER:
-        if not any(criterion.role is Role.TIMER for criterion in item.criteria):
+    if node.kind is NodeKind.TIMER_LISTENER:
+        if not any(criterion.role is CriterionRole.TIMER for criterion in item.criteria):
             run_timer(work, key)
-    elif node.kind is not Kind.USER_LISTENER and not item.has_entry:
+    elif node.kind is not NodeKind.USER_LISTENER and not item.has_entry:
         leave_available(work, key)
 
 
-def meet(work: Work, key: str, place: int) -> None:
+def meet(work: UnitOfWork, key: str, place: int) -> None:
     """Do what a criterion that was met is for, if the item still waits for it."""
     if not is_live(work, key):
         return
     criterion = item_of(work, key).criteria[place]
-    if criterion.role is Role.EXIT:
+    if criterion.role is CriterionRole.EXIT:
         if not is_still(work, key):
             end(work, key, Transition.EXIT, criterion.id)
     elif work.items[key]["state"] == ItemState.AVAILABLE:
-        if criterion.role is Role.TIMER:
+        if criterion.role is CriterionRole.TIMER:
             run_timer(work, key)
         else:
             leave_available(work, key)
 
 
-def leave_available(work: Work, key: str) -> None:
+def leave_available(work: UnitOfWork, key: str) -> None:
     record, node, item = work.items[key], node_of(work, key), item_of(work, key)
-    if node.kind is Kind.MILESTONE:
+    if node.kind is NodeKind.MILESTONE:
         end(work, key, Transition.OCCUR)
     elif _applies(work, item.manual_activation, record["scope"], node.id):
         move(work, key, Transition.ENABLE)
@@ -64,23 +64,23 @@ def leave_available(work: Work, key: str) -> None:
         create(work, record["scope"], node.id, held=record.get("held", ()))
 
 
-def start(work: Work, key: str, transition: Transition) -> None:
+def start(work: UnitOfWork, key: str, transition: Transition) -> None:
     move(work, key, transition)
     begin(work, key)
 
 
-def begin(work: Work, key: str) -> None:
+def begin(work: UnitOfWork, key: str) -> None:
     """Begin what an item that became active stands for."""
     node = node_of(work, key)
-    if node.kind in (Kind.STAGE, Kind.CASE_PLAN):
+    if node.kind in (NodeKind.STAGE, NodeKind.CASE_PLAN):
         open_stage(work, key, node)
-    elif node.kind is Kind.HUMAN_TASK:
+    elif node.kind is NodeKind.HUMAN_TASK:
         _ask(work, key, node)
     else:
         call(work, key, node, item_of(work, key))
 
 
-def open_stage(work: Work, key: str, node: Node) -> None:
+def open_stage(work: UnitOfWork, key: str, node: Node) -> None:
     parent = work.items[key]["scope"]
     scope = open_scope(work, {"element": node.id, "parent": parent, "token": key, "variables": {}})
     children = [_put(work, scope, child) for child in work.definition(scope).scopes[node.id].nodes]
@@ -88,12 +88,12 @@ def open_stage(work: Work, key: str, node: Node) -> None:
         tell(work, child, Transition.CREATE)
 
 
-def end(work: Work, key: str, transition: Transition, criterion: str = "") -> None:
+def end(work: UnitOfWork, key: str, transition: Transition, criterion: str = "") -> None:
     """End an item by itself: what is in it ends with it, and it comes again if its rule says so."""
     record, node, item = work.items[key], node_of(work, key), item_of(work, key)
     move(work, key, transition, criterion)
     wind_up(work, key, node)
-    if node.kind is Kind.CASE_PLAN:
+    if node.kind is NodeKind.CASE_PLAN:
         work.at_once("case_ended", case_of(work, record["scope"]), work.items[key]["state"])
     elif _comes_again(work, item, record["scope"], node):
         create(work, record["scope"], node.id, held=record.get("held", ()))
@@ -102,9 +102,9 @@ def end(work: Work, key: str, transition: Transition, criterion: str = "") -> No
         _forget_if_replaced(work, key)
 
 
-def _put(work: Work, scope: str, element: str, held: Sequence[int] = ()) -> str:
+def _put(work: UnitOfWork, scope: str, element: str, held: Sequence[int] = ()) -> str:
     if len(work.items) >= MAX_ITEMS:
-        raise Failed(element, f"There would be more than {MAX_ITEMS} items.")
+        raise CommandFailed(element, f"There would be more than {MAX_ITEMS} items.")
     plan = plan_of(work.definition(scope))
     record: ItemRecord = {"element": element, "scope": scope, "state": ItemState.AVAILABLE.value, "since": work.now}
     if _applies(work, plan.items[element].required, scope, element):
@@ -120,15 +120,15 @@ def _put(work: Work, scope: str, element: str, held: Sequence[int] = ()) -> str:
     return key
 
 
-def _comes_again(work: Work, item: Item, scope: str, node: Node) -> bool:
+def _comes_again(work: UnitOfWork, item: PlanItem, scope: str, node: Node) -> bool:
     """Tell whether an item that has ended is followed by another; with an entry criterion that was made before."""
-    by_itself = node.kind not in LISTENERS and node.kind is not Kind.MILESTONE and not item.has_entry
+    by_itself = node.kind not in LISTENERS and node.kind is not NodeKind.MILESTONE and not item.has_entry
     return by_itself and _applies(work, item.repetition, scope, node.id)
 
 
-def wind_up(work: Work, key: str, node: Node) -> None:
+def wind_up(work: UnitOfWork, key: str, node: Node) -> None:
     """End what is in an item that has ended; the items of a stage stay to be seen."""
-    if node.kind not in (Kind.STAGE, Kind.CASE_PLAN):
+    if node.kind not in (NodeKind.STAGE, NodeKind.CASE_PLAN):
         work.clear(key)
         return
     for child in work.items_below(key):
@@ -138,13 +138,13 @@ def wind_up(work: Work, key: str, node: Node) -> None:
             wind_up(work, child, inner)
 
 
-def run_timer(work: Work, key: str) -> None:
+def run_timer(work: UnitOfWork, key: str) -> None:
     record, node = work.items[key], node_of(work, key)
     if node.event is not None and node.event.timer is not None and not work.timers_below(key):
         start_timer(work, node, node.event.timer, record["scope"], key)
 
 
-def occur(work: Work, key: str, timer: str | None = None) -> None:
+def occur(work: UnitOfWork, key: str, timer: str | None = None) -> None:
     """Let a listener happen; of a timer that comes again, another listener waits for the next time."""
     record = work.items[key]
     following = None
@@ -157,25 +157,25 @@ def occur(work: Work, key: str, timer: str | None = None) -> None:
         work.add(work.timers, again)
 
 
-def item_of(work: Work, key: str) -> Item:
+def item_of(work: UnitOfWork, key: str) -> PlanItem:
     record = work.items[key]
     return plan_of(work.definition(record["scope"])).items[record["element"]]
 
 
-def fail(work: Work, key: str) -> None:
+def fail(work: UnitOfWork, key: str) -> None:
     """Mark a task whose process ended with an error that nothing in it caught."""
     if is_live(work, key) and may(work, key, Transition.FAULT):
         work.clear(key)
         move(work, key, Transition.FAULT)
 
 
-def finish_task(work: Work, key: str) -> None:
+def finish_task(work: UnitOfWork, key: str) -> None:
     """Complete a task whose work is done."""
     if is_live(work, key) and may(work, key, Transition.COMPLETE):
         end(work, key, Transition.COMPLETE)
 
 
-def _ask(work: Work, key: str, node: Node) -> None:
+def _ask(work: UnitOfWork, key: str, node: Node) -> None:
     if not item_of(work, key).is_blocking:
         end(work, key, Transition.COMPLETE)
         return
@@ -190,19 +190,19 @@ def _ask(work: Work, key: str, node: Node) -> None:
     work.add(work.tasks, task)
 
 
-def _applies(work: Work, rule: Rule | None, scope: str, element: str) -> bool:
+def _applies(work: UnitOfWork, rule: ItemRule | None, scope: str, element: str) -> bool:
     if rule is None:
         return False
     return rule.condition is None or holds(work, rule.condition, scope, element)
 
 
-def _forget_ended(work: Work, scope: str, element: str) -> None:
+def _forget_ended(work: UnitOfWork, scope: str, element: str) -> None:
     for key in work.items_of(element):
         if work.items[key]["scope"] == scope and not is_live(work, key):
             work.drop_item(key)
 
 
-def _forget_if_replaced(work: Work, key: str) -> None:
+def _forget_if_replaced(work: UnitOfWork, key: str) -> None:
     """Keep one item that has ended of each kind, to be seen; none where a newer one is there."""
     record = work.items[key]
     if any(

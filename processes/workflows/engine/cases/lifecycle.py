@@ -7,7 +7,7 @@ item was in when its parent was suspended. `reactivate` is not there yet.
 from collections.abc import Mapping
 from enum import StrEnum
 
-from processes.workflows.engine.definition import Kind
+from processes.workflows.engine.definition import NodeKind
 
 
 class ItemState(StrEnum):
@@ -92,19 +92,19 @@ CASE: _Table = {
     **{(state, _T.CLOSE): _S.CLOSED for state in (_S.COMPLETED, _S.TERMINATED, _S.SUSPENDED)},
 }
 _TABLES = {
-    Kind.CASE_PLAN: CASE,
-    Kind.MILESTONE: OCCURRENCE,
-    Kind.TIMER_LISTENER: OCCURRENCE,
-    Kind.USER_LISTENER: OCCURRENCE,
+    NodeKind.CASE_PLAN: CASE,
+    NodeKind.MILESTONE: OCCURRENCE,
+    NodeKind.TIMER_LISTENER: OCCURRENCE,
+    NodeKind.USER_LISTENER: OCCURRENCE,
 }
 
 
-def leads_to(kind: Kind, state: str, transition: str) -> str | None:
+def leads_to(kind: NodeKind, state: str, transition: str) -> str | None:
     """Give the state that a transition leads to, or None where it cannot be made."""
     # A member of a StrEnum is found by its text: nothing has to be made of what is given.
     return _TABLES.get(kind, ACTIVITY).get((state, transition))
 
 
-def leaves_with_parent(kind: Kind) -> Transition:
+def leaves_with_parent(kind: NodeKind) -> Transition:
     """Give the transition by which an item ends when its parent does."""
     return Transition.EXIT if _TABLES.get(kind, ACTIVITY) is not OCCURRENCE else Transition.PARENT_TERMINATE

@@ -4,15 +4,15 @@ from processes.workflows.engine.cases.lifecycle import BEFORE, ENDED, ItemState,
 from processes.workflows.engine.cases.sentries import tell
 from processes.workflows.engine.definition import Node
 from processes.workflows.engine.execution.records import ItemRecord
-from processes.workflows.engine.execution.working import Work
+from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 
 
-def may(work: Work, key: str, transition: Transition) -> bool:
+def may(work: UnitOfWork, key: str, transition: Transition) -> bool:
     record = work.items[key]
     return leads_to(node_of(work, key).kind, record["state"], transition) is not None
 
 
-def move(work: Work, key: str, transition: Transition, criterion: str = "") -> None:
+def move(work: UnitOfWork, key: str, transition: Transition, criterion: str = "") -> None:
     """Make a transition that the life cycle allows."""
     record = work.items[key]
     work.allowance.step(record["element"])
@@ -23,17 +23,17 @@ def move(work: Work, key: str, transition: Transition, criterion: str = "") -> N
     tell(work, key, transition, criterion)
 
 
-def node_of(work: Work, key: str) -> Node:
+def node_of(work: UnitOfWork, key: str) -> Node:
     record = work.items[key]
     return work.definition(record["scope"]).nodes[record["element"]]
 
 
-def is_live(work: Work, key: str) -> bool:
+def is_live(work: UnitOfWork, key: str) -> bool:
     record = work.items.get(key)
     return record is not None and record["state"] not in (*ENDED, ItemState.CLOSED)
 
 
-def _moved(work: Work, record: ItemRecord, transition: Transition, state: str | None) -> ItemRecord:
+def _moved(work: UnitOfWork, record: ItemRecord, transition: Transition, state: str | None) -> ItemRecord:
     if state is None:
         raise ValueError(f"{record['element']} is {record['state']} and cannot {transition}.")
     moved: ItemRecord = {**record, "since": work.now}

@@ -6,9 +6,9 @@ from processes.workflows.engine.cases.completing import can_complete
 from processes.workflows.engine.cases.lifecycle import Transition
 from processes.workflows.engine.cases.moving import may, node_of
 from processes.workflows.engine.cases.pausing import is_still
-from processes.workflows.engine.definition import Kind
-from processes.workflows.engine.execution.records import Library, State
-from processes.workflows.engine.execution.working import Work
+from processes.workflows.engine.definition import NodeKind
+from processes.workflows.engine.execution.records import InstanceState, Library
+from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 
 TRANSITIONS: dict[str, Transition] = {
     "start": Transition.MANUAL_START,
@@ -32,11 +32,11 @@ _WORDS = {
 _NO_TIME = datetime.min.replace(tzinfo=UTC)
 
 
-def offer(library: Library, state: State) -> dict[str, tuple[str, ...]]:
+def list_allowed_commands(library: Library, state: InstanceState) -> dict[str, tuple[str, ...]]:
     """Give the commands that the items of a state take now, by the id of the item; who takes none is left out."""
     if state.get("status") != "active":
         return {}
-    work = Work(library, state, _NO_TIME)  # nothing happens, so nothing has a time
+    work = UnitOfWork(library, state, _NO_TIME)  # nothing happens, so nothing has a time
     found = {
         key: tuple(name for name in TRANSITIONS if find_refusal(work, key, name) is None)
         for key in work.items.in_order()
@@ -44,7 +44,7 @@ def offer(library: Library, state: State) -> dict[str, tuple[str, ...]]:
     return {key: names for key, names in found.items() if names}
 
 
-def find_refusal(work: Work, key: str, name: str) -> str | None:
+def find_refusal(work: UnitOfWork, key: str, name: str) -> str | None:
     """Tell why an item does not take a command; None: it does."""
     record = work.items.get(key)
     if record is None:
@@ -54,14 +54,14 @@ def find_refusal(work: Work, key: str, name: str) -> str | None:
     if not may(work, key, TRANSITIONS[name]):
         return f"An item that is {record['state']} cannot {_WORDS.get(name, name)}."
     kind = node_of(work, key).kind
-    if name == "occur" and kind is not Kind.USER_LISTENER:
+    if name == "occur" and kind is not NodeKind.USER_LISTENER:
         return "Only user event listeners are made to occur."
     return _find_unfinished(work, key, kind) if name == "complete_item" else None
 
 
-def _find_unfinished(work: Work, key: str, kind: Kind) -> str | None:
-    if kind in (Kind.PROCESS_TASK, Kind.CASE_TASK):
+def _find_unfinished(work: UnitOfWork, key: str, kind: NodeKind) -> str | None:
+    if kind in (NodeKind.PROCESS_TASK, NodeKind.CASE_TASK):
         return "The task completes when what it runs has ended."
-    if kind in (Kind.STAGE, Kind.CASE_PLAN) and not can_complete(work, key):
+    if kind in (NodeKind.STAGE, NodeKind.CASE_PLAN) and not can_complete(work, key):
         return "Something in the stage is under way, or is required and not done."
     return None

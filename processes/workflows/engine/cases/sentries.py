@@ -7,23 +7,23 @@ nothing. A sentry without on-parts is met when its condition becomes true, not f
 from collections.abc import Iterator
 from typing import Any
 
+from processes.workflows.engine.case_plan import CasePlan, Criterion, CriterionRole, OnPartReference
 from processes.workflows.engine.cases.lifecycle import ENDED, ItemState
 from processes.workflows.engine.definition import Definition
 from processes.workflows.engine.execution.records import ItemRecord
+from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 from processes.workflows.engine.execution.variables import value_of
-from processes.workflows.engine.execution.working import Work
 from processes.workflows.engine.expressions import ExpressionFailed
-from processes.workflows.engine.plan import Criterion, Listening, Plan, Role
 
 
-def tell(work: Work, key: str, event: str, criterion: str = "") -> None:
+def tell(work: UnitOfWork, key: str, event: str, criterion: str = "") -> None:
     """Let those hear of a transition who wait for it in the same stage."""
     record = work.items[key]
     plan = plan_of(work.definition(record["scope"]))
     for listening in plan.listening.get((record["element"], event), ()):
         place = _stage(work, record["scope"], listening.common)
         around = None
-        if plan.items[listening.item].criteria[listening.criterion].role is Role.EXIT:
+        if plan.items[listening.item].criteria[listening.criterion].role is CriterionRole.EXIT:
             around = _around(work, record["scope"], listening.item)
         for other in work.items_of(listening.item):
             if other == key or around not in (None, other):
@@ -32,7 +32,7 @@ def tell(work: Work, key: str, event: str, criterion: str = "") -> None:
                 _hear(work, other, listening, criterion)
 
 
-def tell_of_variables(work: Work) -> None:
+def tell_of_variables(work: UnitOfWork) -> None:
     """Let those hear of the case file who wait for what has changed in it."""
     while work.file_changes:
         scope, name, before, after = work.file_changes.pop(0)
@@ -43,7 +43,7 @@ def tell_of_variables(work: Work) -> None:
                     _tell_of_file(work, scope, plan, file, event)
 
 
-def check_conditions(work: Work) -> None:
+def check_conditions(work: UnitOfWork) -> None:
     """Look again at the criteria that have a condition."""
     if not work.has_conditions():
         return
@@ -59,27 +59,27 @@ def check_conditions(work: Work) -> None:
                 _look(work, key, place, criterion)
 
 
-def listens(record: ItemRecord, role: Role) -> bool:
+def listens(record: ItemRecord, role: CriterionRole) -> bool:
     """Tell whether a criterion matters in the state that its item is in."""
-    if role is Role.EXIT:
+    if role is CriterionRole.EXIT:
         return record["state"] not in (*ENDED, ItemState.SUSPENDED, ItemState.CLOSED)
     return record["state"] == ItemState.AVAILABLE
 
 
-def plan_of(definition: Definition) -> Plan:
+def plan_of(definition: Definition) -> CasePlan:
     if definition.plan is None:
         raise ValueError(f"{definition.key} is not a case.")
     return definition.plan
 
 
-def case_of(work: Work, scope: str) -> str:
+def case_of(work: UnitOfWork, scope: str) -> str:
     """Give the scope of the case that a scope lies in."""
     while "definition" not in work.scopes[scope]:
         scope = work.scopes[scope]["parent"] or ""
     return scope
 
 
-def _hear(work: Work, key: str, listening: Listening, by: str = "") -> None:
+def _hear(work: UnitOfWork, key: str, listening: OnPartReference, by: str = "") -> None:
     record = work.items[key]
     criterion = plan_of(work.definition(record["scope"])).items[record["element"]].criteria[listening.criterion]
     part = criterion.sentry.on[listening.part]
@@ -93,7 +93,7 @@ def _hear(work: Work, key: str, listening: Listening, by: str = "") -> None:
     _meet_if_complete(work, key, listening.criterion, criterion)
 
 
-def _look(work: Work, key: str, place: int, criterion: Criterion) -> None:
+def _look(work: UnitOfWork, key: str, place: int, criterion: Criterion) -> None:
     if criterion.sentry.on:
         _meet_if_complete(work, key, place, criterion)
         return
@@ -107,7 +107,7 @@ def _look(work: Work, key: str, place: int, criterion: Criterion) -> None:
         work.items.put(key, {**record, "held": [other for other in held if other != place]})
 
 
-def _meet_if_complete(work: Work, key: str, place: int, criterion: Criterion) -> None:
+def _meet_if_complete(work: UnitOfWork, key: str, place: int, criterion: Criterion) -> None:
     record = work.items[key]
     heard = record.get("heard", {})
     if len(heard.get(str(place), ())) < len(criterion.sentry.on) or not _holds(work, record, criterion):
@@ -120,7 +120,7 @@ def _meet_if_complete(work: Work, key: str, place: int, criterion: Criterion) ->
     work.later("met", key, place)
 
 
-def _holds(work: Work, record: ItemRecord, criterion: Criterion) -> bool:
+def _holds(work: UnitOfWork, record: ItemRecord, criterion: Criterion) -> bool:
     condition = criterion.sentry.condition
     if condition is None:
         return True
@@ -131,7 +131,7 @@ def _holds(work: Work, record: ItemRecord, criterion: Criterion) -> bool:
         return False
 
 
-def _stage(work: Work, scope: str | None, element: str) -> str | None:
+def _stage(work: UnitOfWork, scope: str | None, element: str) -> str | None:
     """Give the scope of a stage around a scope, or the scope itself."""
     while scope is not None:
         record = work.scopes[scope]
@@ -141,13 +141,13 @@ def _stage(work: Work, scope: str | None, element: str) -> str | None:
     return None
 
 
-def _around(work: Work, scope: str, element: str) -> str | None:
+def _around(work: UnitOfWork, scope: str, element: str) -> str | None:
     """Give the stage of that name around a scope: what happens in one instance of a stage does not end another."""
     found = _stage(work, scope, element)
     return None if found is None else work.scopes[found]["token"]
 
 
-def _tell_of_file(work: Work, scope: str, plan: Plan, file: str, event: str) -> None:
+def _tell_of_file(work: UnitOfWork, scope: str, plan: CasePlan, file: str, event: str) -> None:
     for listening in plan.listening.get((file, event), ()):
         for key in work.items_of(listening.item):
             if case_of(work, work.items[key]["scope"]) == scope:

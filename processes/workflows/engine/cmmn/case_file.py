@@ -1,14 +1,14 @@
 """The case file: its items are variables, and their children parts of them."""
 
 from processes.workflows.engine.bpmn.assignments import is_variable
-from processes.workflows.engine.bpmn.file import Subject, shorten
-from processes.workflows.engine.bpmn.xml import Element
-from processes.workflows.engine.cmmn.outline import Outline, takes_id
+from processes.workflows.engine.bpmn.file import Subject, quote
+from processes.workflows.engine.bpmn.xml import XmlElement
+from processes.workflows.engine.cmmn.outline import CaseOutline, takes_id
 
 MAX_FILE_ITEMS = 2_000
 
 
-def read_case_file(case: Element, outline: Outline) -> dict[str, tuple[str, ...]]:
+def read_case_file(case: XmlElement, outline: CaseOutline) -> dict[str, tuple[str, ...]]:
     """Give the way to each item by its id: the variable, then the parts that lead to it."""
     found: dict[str, tuple[str, ...]] = {}
     model = case.find("caseFileModel")
@@ -17,7 +17,9 @@ def read_case_file(case: Element, outline: Outline) -> dict[str, tuple[str, ...]
     return found
 
 
-def _read_items(outline: Outline, found: dict[str, tuple[str, ...]], holder: Element, above: tuple[str, ...]) -> None:
+def _read_items(
+    outline: CaseOutline, found: dict[str, tuple[str, ...]], holder: XmlElement, above: tuple[str, ...]
+) -> None:
     for item in holder.all("caseFileItem"):
         subject = Subject(item, outline.file)
         if not takes_id(outline, item):
@@ -26,7 +28,7 @@ def _read_items(outline: Outline, found: dict[str, tuple[str, ...]], holder: Ele
             outline.file.problems.stop(item.id, item.line, f"A case file has at most {MAX_FILE_ITEMS} items.")
         name = item.get("name") or item.id
         if not is_variable(name):
-            subject.refuse(f"{shorten(name)} cannot be the name of a variable.")
+            subject.refuse(f"{quote(name)} cannot be the name of a variable.")
         found[item.id] = (*above, name)
         for children in item.all("children"):
             _read_items(outline, found, children, found[item.id])

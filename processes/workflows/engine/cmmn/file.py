@@ -1,23 +1,23 @@
 """What the elements of a CMMN file refer to, and how texts stand in them."""
 
-from processes.workflows.engine.bpmn.file import File, Subject
-from processes.workflows.engine.bpmn.xml import Element
+from processes.workflows.engine.bpmn.file import SourceFile, Subject
+from processes.workflows.engine.bpmn.xml import XmlElement
 from processes.workflows.engine.expressions import Expression
 
 CMMN = "http://www.omg.org/spec/CMMN/20151109/MODEL"
 
 
-def read_file(root: Element) -> File:
-    return File({child.id: child for child in root.children if child.space == CMMN and child.id})
+def read_file(root: XmlElement) -> SourceFile:
+    return SourceFile({child.id: child for child in root.children if child.space == CMMN and child.id})
 
 
-def text_of(element: Element) -> str:
+def text_of(element: XmlElement) -> str:
     """Give the text of an expression, which may stand in a `body` of its own."""
     body = element.find("body")
     return element.text or (body.text if body is not None else "")
 
 
-def compile_within(subject: Subject, holder: Element, name: str) -> Expression | None:
+def compile_within(subject: Subject, holder: XmlElement, name: str) -> Expression | None:
     """Compile the expression that a child element holds; None when there is no such child or it is empty."""
     child = holder.find(name)
     text = text_of(child) if child is not None else ""

@@ -2,19 +2,19 @@
 
 from processes.workflows.engine.bpmn.file import Subject
 from processes.workflows.engine.bpmn.nodes import read_name
+from processes.workflows.engine.case_plan import PlanItem
 from processes.workflows.engine.cmmn.criteria import read_criteria
 from processes.workflows.engine.cmmn.described import Described, read_described, read_own_form
-from processes.workflows.engine.cmmn.outline import Placed
+from processes.workflows.engine.cmmn.outline import OutlinedItem
 from processes.workflows.engine.cmmn.rules import Control, read_control
 from processes.workflows.engine.cmmn.sentries import Sentries
-from processes.workflows.engine.definition import Kind, Node
-from processes.workflows.engine.plan import Item
+from processes.workflows.engine.definition import Node, NodeKind
 
 
-def read_items(sentries: Sentries) -> tuple[dict[str, Node], dict[str, Item]]:
+def read_items(sentries: Sentries) -> tuple[dict[str, Node], dict[str, PlanItem]]:
     """Read every plan item, and the case plan model before them."""
     nodes: dict[str, Node] = {}
-    items: dict[str, Item] = {}
+    items: dict[str, PlanItem] = {}
     described: dict[str, Described] = {}
     for key, placed in sentries.outline.items.items():
         element = placed.described_by
@@ -25,9 +25,9 @@ def read_items(sentries: Sentries) -> tuple[dict[str, Node], dict[str, Item]]:
     return nodes, items
 
 
-def _read_node(placed: Placed, described: Described, sentries: Sentries) -> Node:
+def _read_node(placed: OutlinedItem, described: Described, sentries: Sentries) -> Node:
     subject = Subject(placed.element, sentries.outline.file)
-    is_item = placed.kind is not Kind.CASE_PLAN
+    is_item = placed.kind is not NodeKind.CASE_PLAN
     return Node(
         id=placed.element.id,
         kind=placed.kind,
@@ -40,11 +40,11 @@ def _read_node(placed: Placed, described: Described, sentries: Sentries) -> Node
     )
 
 
-def _read_item(placed: Placed, described: Described, sentries: Sentries) -> Item:
+def _read_item(placed: OutlinedItem, described: Described, sentries: Sentries) -> PlanItem:
     subject = Subject(placed.element, sentries.outline.file)
-    own = read_control(subject, "itemControl") if placed.kind is not Kind.CASE_PLAN else Control()
+    own = read_control(subject, "itemControl") if placed.kind is not NodeKind.CASE_PLAN else Control()
     control = own.or_else(described.control)
-    return Item(
+    return PlanItem(
         criteria=read_criteria(placed, sentries) + described.triggers,
         manual_activation=control.manual_activation,
         repetition=control.repetition,

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, field
 
-from processes.workflows.engine.bpmn.file import File, Subject, shorten
-from processes.workflows.engine.bpmn.xml import Element
+from processes.workflows.engine.bpmn.file import SourceFile, Subject, quote
+from processes.workflows.engine.bpmn.xml import XmlElement
 from processes.workflows.engine.cmmn.file import CMMN
-from processes.workflows.engine.definition import Kind, Scope
+from processes.workflows.engine.definition import NodeKind, ScopeDefinition
 
 MAX_ITEMS = 2_000
 MAX_STAGES_DEEP = 50
@@ -13,45 +13,45 @@ MAX_STAGES_DEEP = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class OutlinedItem:
     """A plan item, or the case plan model, which defines itself."""
 
-    element: Element
-    described_by: Element
-    kind: Kind
+    element: XmlElement
+    described_by: XmlElement
+    kind: NodeKind
     scope: str
 
 
 @dataclass(slots=True)
-class Outline:
-    file: File
-    ids: dict[str, Element] = field(default_factory=dict)
-    described: dict[str, Element] = field(default_factory=dict)
+class CaseOutline:
+    file: SourceFile
+    ids: dict[str, XmlElement] = field(default_factory=dict)
+    described: dict[str, XmlElement] = field(default_factory=dict)
     """The elements that define plan items."""
     holders: dict[str, str] = field(default_factory=dict)
     """The stage element in which each of them stands."""
-    sentries: dict[str, Element] = field(default_factory=dict)
-    items: dict[str, Placed] = field(default_factory=dict)
-    scopes: dict[str, Scope] = field(default_factory=dict)
+    sentries: dict[str, XmlElement] = field(default_factory=dict)
+    items: dict[str, OutlinedItem] = field(default_factory=dict)
+    scopes: dict[str, ScopeDefinition] = field(default_factory=dict)
     planned: set[str] = field(default_factory=set)
     """The stage elements that have their plan item."""
     refused: set[str] = field(default_factory=set)
     """Not supported, and told so: what refers to them is not told again."""
 
 
-def outline(case: Element, plan: Element, file: File) -> Outline:
+def outline_case(case: XmlElement, plan: XmlElement, file: SourceFile) -> CaseOutline:
     """Walk through a case plan model and its stages: first to find what stands where, then by its plan items."""
-    found = Outline(file)
+    found = CaseOutline(file)
     if takes_id(found, case) and takes_id(found, plan):
         _register(found, plan)
-        found.scopes[case.id] = Scope(case.id, None, (plan.id,))
-        found.items[plan.id] = Placed(plan, plan, Kind.CASE_PLAN, case.id)
+        found.scopes[case.id] = ScopeDefinition(case.id, None, (plan.id,))
+        found.items[plan.id] = OutlinedItem(plan, plan, NodeKind.CASE_PLAN, case.id)
         found.planned.add(plan.id)
         _plan(found, plan, plan.id, parent=case.id, depth=0)
     return found
 
 
-def takes_id(found: Outline, element: Element) -> bool:
+def takes_id(found: CaseOutline, element: XmlElement) -> bool:
     is_own = Subject(element, found.file).has_own_id(found.ids)
     if is_own:
         found.ids[element.id] = element
@@ -59,13 +59,13 @@ def takes_id(found: Outline, element: Element) -> bool:
 
 
 KINDS = {
-    "stage": Kind.STAGE,
-    "humanTask": Kind.HUMAN_TASK,
-    "processTask": Kind.PROCESS_TASK,
-    "caseTask": Kind.CASE_TASK,
-    "milestone": Kind.MILESTONE,
-    "timerEventListener": Kind.TIMER_LISTENER,
-    "userEventListener": Kind.USER_LISTENER,
+    "stage": NodeKind.STAGE,
+    "humanTask": NodeKind.HUMAN_TASK,
+    "processTask": NodeKind.PROCESS_TASK,
+    "caseTask": NodeKind.CASE_TASK,
+    "milestone": NodeKind.MILESTONE,
+    "timerEventListener": NodeKind.TIMER_LISTENER,
+    "userEventListener": NodeKind.USER_LISTENER,
 }
 _NEVER_RUN = frozenset({"task", "decisionTask", "eventListener", "planFragment"})
 _CRITERIA = frozenset({"entryCriterion", "exitCriterion"})
@@ -75,7 +75,7 @@ _SILENT = frozenset(
 )
 
 
-def _register(found: Outline, stage: Element) -> None:
+def _register(found: CaseOutline, stage: XmlElement) -> None:
     """Take down what stands in a stage element and in the stages within it."""
     for child in stage.children:
         if child.space != CMMN or child.name in _SILENT:
@@ -91,11 +91,11 @@ def _register(found: Outline, stage: Element) -> None:
         elif child.name == "planningTable":
             _refuse_planning(found, child)
         elif child.name not in _CRITERIA:
-            Subject(child, found.file).refuse(f"Elements of the type {shorten(child.name)} are not supported.")
+            Subject(child, found.file).refuse(f"Elements of the type {quote(child.name)} are not supported.")
     _register_criteria(found, stage)
 
 
-def _register_described(found: Outline, stage: Element, element: Element) -> None:
+def _register_described(found: CaseOutline, stage: XmlElement, element: XmlElement) -> None:
     if not takes_id(found, element):
         return
     found.described[element.id] = element
@@ -106,14 +106,14 @@ def _register_described(found: Outline, stage: Element, element: Element) -> Non
         _refuse_planning(found, table)
 
 
-def _register_criteria(found: Outline, holder: Element) -> None:
+def _register_criteria(found: CaseOutline, holder: XmlElement) -> None:
     """Take down the ids of criteria; one may do without."""
     for child in holder.children:
         if child.space == CMMN and child.name in _CRITERIA and child.id:
             takes_id(found, child)
 
 
-def _refuse_planning(found: Outline, table: Element) -> None:
+def _refuse_planning(found: CaseOutline, table: XmlElement) -> None:
     for child in table.children:
         if child.space == CMMN and child.name == "discretionaryItem":
             Subject(child, found.file).refuse("Discretionary items are not supported.")
@@ -121,10 +121,10 @@ def _refuse_planning(found: Outline, table: Element) -> None:
             _refuse_planning(found, child)
 
 
-def _plan(found: Outline, stage: Element, scope: str, *, parent: str, depth: int) -> None:
+def _plan(found: CaseOutline, stage: XmlElement, scope: str, *, parent: str, depth: int) -> None:
     """Place the plan items of a stage; `scope` is the id of its own plan item."""
     inside: list[str] = []
-    found.scopes[scope] = Scope(scope, parent, ())
+    found.scopes[scope] = ScopeDefinition(scope, parent, ())
     for item in stage.all("planItem"):
         if found.ids.get(item.id) is not item:  # has no id of its own, and is told so
             continue
@@ -135,42 +135,40 @@ def _plan(found: Outline, stage: Element, scope: str, *, parent: str, depth: int
         if len(found.items) > MAX_ITEMS:
             found.file.problems.stop(item.id, item.line, f"A case has at most {MAX_ITEMS} plan items.")
         inside.append(item.id)
-        found.items[item.id] = Placed(item, described_by, KINDS[described_by.name], scope)
+        found.items[item.id] = OutlinedItem(item, described_by, KINDS[described_by.name], scope)
         if described_by.name == "stage":
             _enter(found, item, described_by, scope, depth)
-    found.scopes[scope] = Scope(scope, parent, tuple(inside))
+    found.scopes[scope] = ScopeDefinition(scope, parent, tuple(inside))
 
 
-def _enter(found: Outline, item: Element, stage: Element, parent: str, depth: int) -> None:
+def _enter(found: CaseOutline, item: XmlElement, stage: XmlElement, parent: str, depth: int) -> None:
     if depth >= MAX_STAGES_DEEP:
         found.file.problems.stop(item.id, item.line, f"Stages are nested more than {MAX_STAGES_DEEP} deep.")
     found.planned.add(stage.id)
     _plan(found, stage, item.id, parent=parent, depth=depth + 1)
 
 
-def _find_described(found: Outline, item: Element, stage: Element) -> Element | None:
+def _find_described(found: CaseOutline, item: XmlElement, stage: XmlElement) -> XmlElement | None:
     """Find what defines a plan item; None, and a problem, when it is nothing that can be run."""
     reference = item.get("definitionRef")
     element = found.described.get(reference)
     subject = Subject(item, found.file)
     if element is None:
-        subject.refuse(
-            f"definitionRef {shorten(reference)} is no task, stage, milestone or event listener of the case."
-        )
+        subject.refuse(f"definitionRef {quote(reference)} is no task, stage, milestone or event listener of the case.")
     elif not _reaches(found, stage.id, found.holders[reference]):
         subject.refuse(
-            f"{shorten(reference)} stands in another stage: a plan item is defined in its own or an outer one."
+            f"{quote(reference)} stands in another stage: a plan item is defined in its own or an outer one."
         )
     elif element.name in _NEVER_RUN:
-        Subject(element, found.file).refuse(f"Elements of the type {shorten(element.name)} are not supported.")
+        Subject(element, found.file).refuse(f"Elements of the type {quote(element.name)} are not supported.")
     elif reference in found.planned:
-        subject.refuse(f"The stage {shorten(reference)} has a plan item already: each needs a stage of its own.")
+        subject.refuse(f"The stage {quote(reference)} has a plan item already: each needs a stage of its own.")
     else:
         return element
     return None
 
 
-def _reaches(found: Outline, stage: str, holder: str) -> bool:
+def _reaches(found: CaseOutline, stage: str, holder: str) -> bool:
     """Tell whether an element stands in this stage or an outer one."""
     at: str | None = stage
     while at is not None and at != holder:

@@ -3,16 +3,16 @@
 from dataclasses import dataclass
 
 from processes.workflows.engine.bpmn.file import Subject
-from processes.workflows.engine.bpmn.xml import Element
+from processes.workflows.engine.bpmn.xml import XmlElement
+from processes.workflows.engine.case_plan import ItemRule
 from processes.workflows.engine.cmmn.file import compile_within
-from processes.workflows.engine.plan import Rule
 
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    manual_activation: Rule | None = None
-    repetition: Rule | None = None
-    required: Rule | None = None
+    manual_activation: ItemRule | None = None
+    repetition: ItemRule | None = None
+    required: ItemRule | None = None
 
     def or_else(self, other: "Control") -> "Control":
         """Take from the other what this one does not say."""
@@ -35,6 +35,6 @@ def read_control(subject: Subject, name: str) -> Control:
     )
 
 
-def _read_rule(subject: Subject, control: Element, name: str) -> Rule | None:
+def _read_rule(subject: Subject, control: XmlElement, name: str) -> ItemRule | None:
     rule = control.find(name)
-    return Rule(compile_within(subject, rule, "condition")) if rule is not None else None
+    return ItemRule(compile_within(subject, rule, "condition")) if rule is not None else None

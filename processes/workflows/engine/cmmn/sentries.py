@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass, field
 
-from processes.workflows.engine.bpmn.file import Subject, shorten
-from processes.workflows.engine.bpmn.xml import Element
+from processes.workflows.engine.bpmn.file import Subject, quote
+from processes.workflows.engine.bpmn.xml import XmlElement
+from processes.workflows.engine.case_plan import OnPart, Sentry
 from processes.workflows.engine.cmmn.file import CMMN, compile_within
-from processes.workflows.engine.cmmn.outline import Outline
+from processes.workflows.engine.cmmn.outline import CaseOutline
 from processes.workflows.engine.cmmn.transitions import OF_FILES, transitions_of
-from processes.workflows.engine.definition import Kind
+from processes.workflows.engine.definition import NodeKind
 from processes.workflows.engine.expressions import Expression
-from processes.workflows.engine.plan import OnPart, Sentry
 
 MAX_ON_PARTS = 100
 MAX_AWAITED = 8_000
@@ -18,17 +18,17 @@ MAX_AWAITED = 8_000
 
 @dataclass(slots=True)
 class Sentries:
-    outline: Outline
+    outline: CaseOutline
     files: dict[str, tuple[str, ...]]
     read: dict[str, Sentry | None] = field(default_factory=dict)
     awaited: int = 0
 
-    def find(self, subject: Subject, reference: str, at: Element) -> Sentry | None:
+    def find(self, subject: Subject, reference: str, at: XmlElement) -> Sentry | None:
         """Find the sentry that a criterion refers to; None, and a problem, when there is none."""
         self._count(subject, 1)
         element = self.outline.sentries.get(reference)
         if element is None:
-            subject.refuse(f"There is no sentry {shorten(reference)}.", at)
+            subject.refuse(f"There is no sentry {quote(reference)}.", at)
             return None
         if reference not in self.read:
             self.read[reference] = self._read(Subject(element, self.outline.file))
@@ -36,7 +36,7 @@ class Sentries:
         self._count(subject, len(sentry.on) if sentry is not None else 0)
         return sentry
 
-    def read_on_part(self, subject: Subject, part: Element, *, is_file: bool) -> OnPart | None:
+    def read_on_part(self, subject: Subject, part: XmlElement, *, is_file: bool) -> OnPart | None:
         """Read what is waited for; None, and a problem, when it can never happen."""
         source, event = part.get("sourceRef"), _event_of(part)
         if not event:
@@ -46,10 +46,10 @@ class Sentries:
         if possible is None:
             kind = "case file item" if is_file else "plan item"
             if source not in self.outline.refused:
-                subject.refuse(f"sourceRef {shorten(source)} is no {kind} of the case.", part)
+                subject.refuse(f"sourceRef {quote(source)} is no {kind} of the case.", part)
             return None
         if event not in possible:
-            subject.refuse(f"The standard event {shorten(event)} of {shorten(source)} can never happen.", part)
+            subject.refuse(f"The standard event {quote(event)} of {quote(source)} can never happen.", part)
             return None
         return OnPart(source, event, is_file, criterion="" if is_file else part.get("exitCriterionRef"))
 
@@ -71,7 +71,7 @@ class Sentries:
         if is_file:
             return OF_FILES if source in self.files else None
         placed = self.outline.items.get(source)
-        return transitions_of(placed.kind) if placed is not None and placed.kind is not Kind.CASE_PLAN else None
+        return transitions_of(placed.kind) if placed is not None and placed.kind is not NodeKind.CASE_PLAN else None
 
     def _count(self, subject: Subject, awaited: int) -> None:
         self.awaited += awaited
@@ -83,7 +83,7 @@ class Sentries:
 _ON_PARTS = ("planItemOnPart", "caseFileItemOnPart")
 
 
-def _event_of(part: Element) -> str:
+def _event_of(part: XmlElement) -> str:
     element = part.find("standardEvent")
     return element.text if element is not None else part.get("standardEvent")
 

@@ -1,12 +1,12 @@
 """What process and case tasks run: a definition that the file names, or one that an expression gives."""
 
-from processes.workflows.engine.bpmn.file import Subject, is_key, is_true, shorten
+from processes.workflows.engine.bpmn.file import Subject, is_key, is_true, quote
 from processes.workflows.engine.cmmn.file import text_of
-from processes.workflows.engine.definition import Kind
+from processes.workflows.engine.definition import NodeKind
 from processes.workflows.engine.expressions import Expression
 
 
-def read_called(subject: Subject, kind: Kind) -> tuple[str, Expression | None]:
+def read_called(subject: Subject, kind: NodeKind) -> tuple[str, Expression | None]:
     """Give the key of what is run, or the expression that gives it."""
     what = _CALLED.get(kind)
     if what is None:
@@ -21,7 +21,7 @@ def read_called(subject: Subject, kind: Kind) -> tuple[str, Expression | None]:
     return "", subject.compile(text_of(expression), expression)
 
 
-_CALLED = {Kind.PROCESS_TASK: "process", Kind.CASE_TASK: "case"}
+_CALLED = {NodeKind.PROCESS_TASK: "process", NodeKind.CASE_TASK: "case"}
 
 
 def _check(subject: Subject) -> None:
@@ -41,5 +41,5 @@ def _read_key(subject: Subject, what: str, reference: str) -> str:
     named = (element.get("externalRef") or element.get("name")) if element is not None else ""
     key = (named or reference).rpartition(":")[2]
     if not is_key(key):
-        subject.refuse(f"{shorten(key)} cannot be the key of a definition.")
+        subject.refuse(f"{quote(key)} cannot be the key of a definition.")
     return key

@@ -2,10 +2,10 @@
 
 from processes.workflows.engine.bpmn.file import Subject
 from processes.workflows.engine.bpmn.timers import is_literal, read_timer_text
+from processes.workflows.engine.case_plan import Criterion, CriterionRole, Sentry
 from processes.workflows.engine.cmmn.file import text_of
 from processes.workflows.engine.cmmn.sentries import Sentries
 from processes.workflows.engine.definition import BpmnEvent, TimerKind, Trigger
-from processes.workflows.engine.plan import Criterion, Role, Sentry
 
 
 def read_timer_event(subject: Subject) -> BpmnEvent:
@@ -27,7 +27,7 @@ def read_start_trigger(subject: Subject, sentries: Sentries) -> tuple[Criterion,
         subject.refuse("A timer event listener has at most one start trigger.", found[1])
     part = sentries.read_on_part(subject, found[0], is_file=found[0].name == "caseFileItemStartTrigger")
     key = found[0].id or element.id
-    return (Criterion(key, Sentry(key, (part,), line=found[0].line), Role.TIMER),) if part is not None else ()
+    return (Criterion(key, Sentry(key, (part,), line=found[0].line), CriterionRole.TIMER),) if part is not None else ()
 
 
 _TRIGGERS = ("planItemStartTrigger", "caseFileItemStartTrigger")

@@ -1,6 +1,6 @@
 """The standard events that each kind of plan item, and a case file item, can make; `reactivate` is not there yet."""
 
-from processes.workflows.engine.definition import CASE_ACTIVITIES, Kind
+from processes.workflows.engine.definition import CASE_ACTIVITIES, NodeKind
 
 _OF_ACTIVITIES = frozenset(
     {
@@ -27,5 +27,5 @@ _OF_MOMENTS = frozenset(
 OF_FILES = frozenset({"create", "update", "replace", "delete", "addChild", "removeChild"})
 
 
-def transitions_of(kind: Kind) -> frozenset[str]:
+def transitions_of(kind: NodeKind) -> frozenset[str]:
     return _OF_ACTIVITIES if kind in CASE_ACTIVITIES else _OF_MOMENTS

@@ -1,12 +1,12 @@
 """Whether a case can be run: what its parts say about each other. All problems at once."""
 
-from processes.workflows.engine.bpmn.file import shorten
-from processes.workflows.engine.definition import LISTENERS, Definition, Kind, Node
-from processes.workflows.engine.plan import Item, OnPart, Plan, Role, Sentry
+from processes.workflows.engine.bpmn.file import quote
+from processes.workflows.engine.case_plan import CasePlan, CriterionRole, OnPart, PlanItem, Sentry
+from processes.workflows.engine.definition import LISTENERS, Definition, Node, NodeKind
 from processes.workflows.engine.problems import Problems
 
 
-def validate(definition: Definition, plan: Plan, problems: Problems) -> None:
+def validate(definition: Definition, plan: CasePlan, problems: Problems) -> None:
     """Add what keeps the case from running."""
     for key, item in plan.items.items():
         _check_criteria(definition.nodes[key], item, problems)
@@ -14,30 +14,30 @@ def validate(definition: Definition, plan: Plan, problems: Problems) -> None:
     _check_exits(plan, problems)
 
 
-def _check_criteria(node: Node, item: Item, problems: Problems) -> None:
-    has_exit = any(criterion.role is Role.EXIT for criterion in item.criteria)
+def _check_criteria(node: Node, item: PlanItem, problems: Problems) -> None:
+    has_exit = any(criterion.role is CriterionRole.EXIT for criterion in item.criteria)
     if node.kind in LISTENERS and (item.has_entry or has_exit):
         problems.add(node.id, node.line, "An event listener has no criteria.")
-    elif node.kind is Kind.MILESTONE and has_exit:
+    elif node.kind is NodeKind.MILESTONE and has_exit:
         problems.add(node.id, node.line, "A milestone has no exit criterion.")
 
 
-def _check_rules(node: Node, item: Item, problems: Problems) -> None:
+def _check_rules(node: Node, item: PlanItem, problems: Problems) -> None:
     has_any = item.manual_activation or item.repetition or item.required
-    if node.kind is Kind.CASE_PLAN and has_any:
+    if node.kind is NodeKind.CASE_PLAN and has_any:
         problems.add(node.id, node.line, "A case plan model has no rules.")
     elif node.kind in LISTENERS and has_any:
         problems.add(node.id, node.line, "An event listener has no rules.")
-    elif node.kind is Kind.MILESTONE and item.manual_activation:
+    elif node.kind is NodeKind.MILESTONE and item.manual_activation:
         problems.add(node.id, node.line, "A milestone is not activated by hand.")
-    elif node.kind is Kind.MILESTONE and item.repetition and not item.has_entry:
+    elif node.kind is NodeKind.MILESTONE and item.repetition and not item.has_entry:
         problems.add(node.id, node.line, "A milestone that repeats needs an entry criterion.")
 
 
-def _check_exits(plan: Plan, problems: Problems) -> None:
+def _check_exits(plan: CasePlan, problems: Problems) -> None:
     """An on-part can wait for the exit by one criterion, which must be one of its source's."""
     criteria = [(key, criterion) for key, item in plan.items.items() for criterion in item.criteria]
-    exits = {(key, criterion.id) for key, criterion in criteria if criterion.role is Role.EXIT}
+    exits = {(key, criterion.id) for key, criterion in criteria if criterion.role is CriterionRole.EXIT}
     for _, criterion in criteria:
         for part in criterion.sentry.on:
             if part.criterion:
@@ -48,5 +48,5 @@ def _check_exit(exits: set[tuple[str, str]], sentry: Sentry, part: OnPart, probl
     if part.event != "exit":
         problems.add(sentry.id, sentry.line, "exitCriterionRef is of use for the standard event exit alone.")
     elif (part.source, part.criterion) not in exits:
-        message = f"{shorten(part.criterion)} is no exit criterion of {shorten(part.source)}."
+        message = f"{quote(part.criterion)} is no exit criterion of {quote(part.source)}."
         problems.add(sentry.id, sentry.line, message)

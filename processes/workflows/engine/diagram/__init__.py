@@ -5,8 +5,8 @@ sheet and no reference, only shapes with presentation attributes. What stands in
 number within limits.
 """
 
-from processes.workflows.engine.diagram.drawing import draw
+from processes.workflows.engine.diagram.drawing import draw_diagram
 from processes.workflows.engine.diagram.item_states import STATES, find_shown_state
-from processes.workflows.engine.diagram.marks import Marks, Words
+from processes.workflows.engine.diagram.marks import MarkLabels, Marks
 
-__all__ = ["STATES", "Marks", "Words", "draw", "find_shown_state"]
+__all__ = ["STATES", "MarkLabels", "Marks", "draw_diagram", "find_shown_state"]

@@ -7,9 +7,9 @@ from processes.workflows.engine.diagram.case_icons import STATES
 from processes.workflows.engine.diagram.colours import ACCENT, ALARM, PAPER
 from processes.workflows.engine.diagram.icons import draw_icon
 from processes.workflows.engine.diagram.item_states import LOOKS
-from processes.workflows.engine.diagram.marks import Words
+from processes.workflows.engine.diagram.marks import MarkLabels
 from processes.workflows.engine.diagram.picture import Bounds
-from processes.workflows.engine.diagram.standing import Standing, say_count
+from processes.workflows.engine.diagram.standing import ShapeMarks, say_count
 
 _RADIUS = 10.0
 _MOST = 999
@@ -17,7 +17,7 @@ _REACH = 22.0
 """How far a badge may lie outside of its shape: within the margin of the drawing."""
 
 
-def draw_badges(parent: etree._Element, bounds: Bounds, key: str, standing: Standing, words: Words) -> None:
+def draw_badges(parent: etree._Element, bounds: Bounds, key: str, standing: ShapeMarks, words: MarkLabels) -> None:
     state, tokens = standing.find_state(key), standing.tokens.get(key, 0)
     if state is not None:
         _draw_state(parent, *state, bounds.x, bounds.y, words)
@@ -27,7 +27,7 @@ def draw_badges(parent: etree._Element, bounds: Bounds, key: str, standing: Stan
         _draw_badge(parent, "!", bounds.right, bounds.y, ALARM)
 
 
-def _draw_state(parent: etree._Element, state: str, count: int, x: float, y: float, words: Words) -> None:
+def _draw_state(parent: etree._Element, state: str, count: int, x: float, y: float, words: MarkLabels) -> None:
     """Draw the sign of a state, before the number of several."""
     badge = add(parent, "g", data_state=state)
     add_text(badge, "title", say_count(words.say_state(state), count))

@@ -15,16 +15,16 @@ from processes.workflows.engine.diagram.case_elements import (
 from processes.workflows.engine.diagram.case_plan import TAB
 from processes.workflows.engine.diagram.interchange import Dialect, Drawn
 from processes.workflows.engine.diagram.model import Model, children, gather, is_true, shorten
-from processes.workflows.engine.diagram.picture import Bounds, Element, Picture, Shape
+from processes.workflows.engine.diagram.picture import Bounds, DrawnElement, Picture, Shape
 
 _CMMNDI = "http://www.omg.org/spec/CMMN/20151109/CMMNDI"
 
 
-def find_picture(root: xml.Element) -> Picture | None:
+def find_picture(root: xml.XmlElement) -> Picture | None:
     return interchange.find_picture(root, _DIALECT)
 
 
-def _gather(root: xml.Element) -> Model:
+def _gather(root: xml.XmlElement) -> Model:
     """Note what lies in what: a stage is seen as its plan item, and a criterion sits on its item, not in it."""
     model = gather(root)
     lying = dict(model.parents)
@@ -40,12 +40,12 @@ def _gather(root: xml.Element) -> Model:
     return model
 
 
-def _each_plane(root: xml.Element) -> Iterator[xml.Element]:
+def _each_plane(root: xml.XmlElement) -> Iterator[xml.XmlElement]:
     for interchanged in children(root, _CMMNDI, "CMMNDI"):
         yield from children(interchanged, _CMMNDI, "CMMNDiagram")
 
 
-def _find_title(root: xml.Element) -> str:
+def _find_title(root: xml.XmlElement) -> str:
     """Find what the drawing is called: the first name among cases and their plans, else the id of a case."""
     cases = list(children(root, MODEL, "case"))
     plans = [plan for case in cases for plan in children(case, MODEL, "casePlanModel")]
@@ -64,7 +64,7 @@ def _make_shape(drawn: Drawn, bounds: Bounds) -> Shape:
     )
 
 
-def _describe_edge(drawn: Drawn) -> Element:
+def _describe_edge(drawn: Drawn) -> DrawnElement:
     # A file that does not say whether the event is shown says it by a place for the label.
     shows_event = is_true(drawn.node, "isStandardEventVisible", otherwise=drawn.label is not None)
     return describe_connector(drawn.element, drawn.index, shows_event=shows_event)

@@ -4,7 +4,7 @@ from lxml import etree
 
 from processes.workflows.engine.diagram.canvas import add, polyline
 from processes.workflows.engine.diagram.case_icons import DECORATORS
-from processes.workflows.engine.diagram.colours import Look
+from processes.workflows.engine.diagram.colours import ShapeStyle
 from processes.workflows.engine.diagram.labels import write_block
 from processes.workflows.engine.diagram.nodes import draw_markers
 from processes.workflows.engine.diagram.picture import Shape
@@ -14,7 +14,7 @@ TAB = 22.0
 """How high the tab is; it stands on the bounds."""
 
 
-def draw_case_plan(group: etree._Element, shape: Shape, look: Look) -> None:
+def draw_case_plan(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
     bounds = shape.bounds
     _draw_tab(group, shape, look)
     box = add(group, "rect", x=0, y=0, width=bounds.width, height=bounds.height, fill=look.fill, stroke=look.stroke)
@@ -25,7 +25,7 @@ def draw_case_plan(group: etree._Element, shape: Shape, look: Look) -> None:
     draw_markers(group, markers, bounds.width / 2, bounds.height - 12, look.stroke)
 
 
-def _draw_tab(group: etree._Element, shape: Shape, look: Look) -> None:
+def _draw_tab(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
     left, slope = min(18.0, shape.bounds.width / 4), min(9.0, shape.bounds.width / 8)
     room = max(shape.bounds.width - 2 * (left + slope), 0)
     block = fit(shape.element.name, max(room, 20), TAB - 4, sizes=(12, 11))

@@ -25,17 +25,17 @@ FADED = "#5f6d80"
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ShapeStyle:
     """How a shape is coloured."""
 
     fill: str
     stroke: str
 
 
-PLAIN = Look(SURFACE, INK)
-ACTIVE = Look(ACCENT_TINT, ACCENT)
-BROKEN = Look(ALARM_TINT, ALARM)
-FINISHED = Look(DONE_TINT, DONE)
-OFFERED = Look(OFFER_TINT, OFFER)
-PAUSED = Look(PAUSE_TINT, PAUSE)
-GONE = Look(BAND, FADED)
+PLAIN = ShapeStyle(SURFACE, INK)
+ACTIVE = ShapeStyle(ACCENT_TINT, ACCENT)
+BROKEN = ShapeStyle(ALARM_TINT, ALARM)
+FINISHED = ShapeStyle(DONE_TINT, DONE)
+OFFERED = ShapeStyle(OFFER_TINT, OFFER)
+PAUSED = ShapeStyle(PAUSE_TINT, PAUSE)
+GONE = ShapeStyle(BAND, FADED)

@@ -10,13 +10,13 @@ from processes.workflows.engine.diagram.colours import PAPER, PAPER_EDGE
 from processes.workflows.engine.diagram.extent import find_extent
 from processes.workflows.engine.diagram.flows import draw_edge
 from processes.workflows.engine.diagram.labels import place_edge_label, place_shape_label, write_label
-from processes.workflows.engine.diagram.marks import Marks, Words
+from processes.workflows.engine.diagram.marks import MarkLabels, Marks
 from processes.workflows.engine.diagram.notation import Draw, Layer, Notation
 from processes.workflows.engine.diagram.numbers import write_number
 from processes.workflows.engine.diagram.picture import Bounds, Picture, Shape
 from processes.workflows.engine.diagram.process_notation import PROCESS
 from processes.workflows.engine.diagram.reading import read_whole
-from processes.workflows.engine.diagram.standing import Standing, find_standing
+from processes.workflows.engine.diagram.standing import ShapeMarks, assign_marks
 from processes.workflows.engine.diagram.wording import Block
 
 _FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
@@ -25,7 +25,7 @@ _NOTATIONS = {process_elements.MODEL: PROCESS, case_elements.MODEL: CASE}
 """By the namespace of the file."""
 
 
-def draw(source: bytes, marks: Marks | None = None, words: Words | None = None) -> bytes | None:
+def draw_diagram(source: bytes, marks: Marks | None = None, words: MarkLabels | None = None) -> bytes | None:
     """Draw a definition's file as SVG; None when it has no diagram interchange, or one that is beyond the limits.
 
     Raises NotExecutable when the file is not XML that may be read.
@@ -35,11 +35,11 @@ def draw(source: bytes, marks: Marks | None = None, words: Words | None = None) 
     picture = None if notation is None else notation.find_picture(root)
     if notation is None or picture is None:
         return None
-    return _draw_picture(picture, notation, marks or Marks(), words or Words())
+    return _draw_picture(picture, notation, marks or Marks(), words or MarkLabels())
 
 
-def _draw_picture(picture: Picture, notation: Notation, marks: Marks, words: Words) -> bytes:
-    standing = find_standing(marks, picture.shown_by)
+def _draw_picture(picture: Picture, notation: Notation, marks: Marks, words: MarkLabels) -> bytes:
+    standing = assign_marks(marks, picture.shown_by)
     labels = _place_labels(picture, notation)
     svg = _begin(picture, find_extent(picture, [bounds for _, bounds in labels]), standing, words)
     _draw_shapes(svg, picture, notation, standing, words)
@@ -56,7 +56,7 @@ def _place_labels(picture: Picture, notation: Notation) -> list[tuple[Block, Bou
     return edges + [place_shape_label(shape) for shape in shapes]
 
 
-def _begin(picture: Picture, extent: Bounds, standing: Standing, words: Words) -> etree._Element:
+def _begin(picture: Picture, extent: Bounds, standing: ShapeMarks, words: MarkLabels) -> etree._Element:
     """Begin the drawing: its size, its words for those who do not see it, and the paper."""
     svg = etree.Element(f"{{{SVG}}}svg", nsmap={None: SVG})
     box = " ".join(map(write_number, (extent.x, extent.y, extent.width, extent.height)))
@@ -71,13 +71,15 @@ def _begin(picture: Picture, extent: Bounds, standing: Standing, words: Words) -
     return svg
 
 
-def _describe(picture: Picture, standing: Standing, words: Words) -> str:
+def _describe(picture: Picture, standing: ShapeMarks, words: MarkLabels) -> str:
     """Tell what the marks show, a line an element."""
     marked = [(shape.element, standing.describe(shape.element.id, words)) for shape in picture.shapes]
     return "\n".join(f"{element.name or element.id[:200]}: {text}" for element, text in marked if text)
 
 
-def _draw_shapes(svg: etree._Element, picture: Picture, notation: Notation, standing: Standing, words: Words) -> None:
+def _draw_shapes(
+    svg: etree._Element, picture: Picture, notation: Notation, standing: ShapeMarks, words: MarkLabels
+) -> None:
     layers: dict[Layer, list[Shape]] = {layer: [] for layer in Layer}
     for shape in picture.shapes:
         layers[notation.find_layer(shape)].append(shape)
@@ -90,7 +92,7 @@ def _draw_shapes(svg: etree._Element, picture: Picture, notation: Notation, stan
         _draw_shape(svg, shape, notation.find_draw(shape), standing, words)
 
 
-def _draw_shape(svg: etree._Element, shape: Shape, draw_it: Draw, standing: Standing, words: Words) -> None:
+def _draw_shape(svg: etree._Element, shape: Shape, draw_it: Draw, standing: ShapeMarks, words: MarkLabels) -> None:
     element = shape.element
     group = add_group(svg, shape.bounds.x, shape.bounds.y, data_element=element.id[:200])
     said = [element.name, standing.describe(element.id, words)]
@@ -99,7 +101,7 @@ def _draw_shape(svg: etree._Element, shape: Shape, draw_it: Draw, standing: Stan
     draw_it(group, shape, standing.get_look(element.id))
 
 
-def _draw_marks(svg: etree._Element, picture: Picture, standing: Standing, words: Words) -> None:
+def _draw_marks(svg: etree._Element, picture: Picture, standing: ShapeMarks, words: MarkLabels) -> None:
     for shape in picture.shapes:
         key = shape.element.id
         if standing.has_badges(key):

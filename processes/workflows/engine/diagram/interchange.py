@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from processes.workflows.engine.bpmn import xml
 from processes.workflows.engine.diagram.model import Index, Model, children, find_referred
 from processes.workflows.engine.diagram.numbers import find_number, find_size
-from processes.workflows.engine.diagram.picture import Bounds, Edge, Element, Picture, Point, Shape
+from processes.workflows.engine.diagram.picture import Bounds, DrawnElement, Edge, Picture, Point, Shape
 
 MOST_SHAPES = 5_000
 MOST_EDGES = 10_000
@@ -18,8 +18,8 @@ MOST_POINTS = 200
 class Drawn:
     """A shape or an edge as the file has it, beside the element that it is of."""
 
-    node: xml.Element
-    element: xml.Element
+    node: xml.XmlElement
+    element: xml.XmlElement
     label: Bounds | None
     index: Index
     has_children: bool = False
@@ -41,14 +41,14 @@ class Dialect:
     lines: str
     can_collapse: frozenset[str]
     """The kinds that may hide what lies in them."""
-    gather: Callable[[xml.Element], Model]
-    each_plane: Callable[[xml.Element], Iterator[xml.Element]]
-    find_title: Callable[[xml.Element], str]
+    gather: Callable[[xml.XmlElement], Model]
+    each_plane: Callable[[xml.XmlElement], Iterator[xml.XmlElement]]
+    find_title: Callable[[xml.XmlElement], str]
     make_shape: Callable[[Drawn, Bounds], Shape]
-    describe_edge: Callable[[Drawn], Element]
+    describe_edge: Callable[[Drawn], DrawnElement]
 
 
-def find_picture(root: xml.Element, dialect: Dialect) -> Picture | None:
+def find_picture(root: xml.XmlElement, dialect: Dialect) -> Picture | None:
     """Read the first diagram that shows something; None when there is none, or more than can be drawn."""
     model = dialect.gather(root)
     for plane in dialect.each_plane(root):
@@ -60,9 +60,9 @@ def find_picture(root: xml.Element, dialect: Dialect) -> Picture | None:
     return None
 
 
-def _read_shapes(plane: xml.Element, model: Model, dialect: Dialect) -> dict[str, Shape]:
+def _read_shapes(plane: xml.XmlElement, model: Model, dialect: Dialect) -> dict[str, Shape]:
     """Read the shapes by the id of their element; of two for the same one the first counts."""
-    found: dict[str, tuple[xml.Element, Bounds]] = {}
+    found: dict[str, tuple[xml.XmlElement, Bounds]] = {}
     for node in children(plane, dialect.space, f"{dialect.prefix}Shape"):
         element = find_referred(node.get(dialect.reference), model.elements)
         bounds = _find_bounds(node, dialect)
@@ -75,13 +75,13 @@ def _read_shapes(plane: xml.Element, model: Model, dialect: Dialect) -> dict[str
     }
 
 
-def _look_at(node: xml.Element, key: str, model: Model, dialect: Dialect, *, has_children: bool = False) -> Drawn:
+def _look_at(node: xml.XmlElement, key: str, model: Model, dialect: Dialect, *, has_children: bool = False) -> Drawn:
     label = next(children(node, dialect.space, f"{dialect.prefix}Label"), None)
     place = None if label is None else _find_bounds(label, dialect)
     return Drawn(node, model.elements[key], place, model.elements, has_children)
 
 
-def _compose(title: str, plane: xml.Element, shapes: dict[str, Shape], model: Model, dialect: Dialect) -> Picture:
+def _compose(title: str, plane: xml.XmlElement, shapes: dict[str, Shape], model: Model, dialect: Dialect) -> Picture:
     collapsed = {
         key for key, shape in shapes.items() if shape.element.kind in dialect.can_collapse and not shape.is_expanded
     }
@@ -106,7 +106,7 @@ def _find_shown(key: str, shapes: Mapping[str, Shape], collapsed: set[str], mode
     return drawn[0] if drawn else None
 
 
-def _read_edges(plane: xml.Element, model: Model, dialect: Dialect) -> Iterator[Edge]:
+def _read_edges(plane: xml.XmlElement, model: Model, dialect: Dialect) -> Iterator[Edge]:
     seen: set[tuple[str, str]] = set()
     for node in children(plane, dialect.space, f"{dialect.prefix}Edge"):
         element = find_referred(node.get(dialect.reference), model.elements)
@@ -118,7 +118,7 @@ def _read_edges(plane: xml.Element, model: Model, dialect: Dialect) -> Iterator[
         yield Edge(element=dialect.describe_edge(drawn), points=points, label=drawn.label)
 
 
-def _read_points(drawn: xml.Element, dialect: Dialect) -> tuple[Point, ...]:
+def _read_points(drawn: xml.XmlElement, dialect: Dialect) -> tuple[Point, ...]:
     """Read the corners of an edge: none when one of them cannot be read, and no corner twice in a row."""
     points: list[Point] = []
     for node in children(drawn, dialect.lines, "waypoint"):
@@ -130,7 +130,7 @@ def _read_points(drawn: xml.Element, dialect: Dialect) -> tuple[Point, ...]:
     return tuple(points if len(points) <= MOST_POINTS else points[: MOST_POINTS - 1] + points[-1:])
 
 
-def _find_bounds(drawn: xml.Element, dialect: Dialect) -> Bounds | None:
+def _find_bounds(drawn: xml.XmlElement, dialect: Dialect) -> Bounds | None:
     node = next(children(drawn, dialect.boxes, "Bounds"), None)
     if node is None:
         return None

@@ -3,9 +3,18 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from processes.workflows.engine.diagram.colours import ACTIVE, BROKEN, FINISHED, GONE, OFFERED, PAUSED, PLAIN, Look
+from processes.workflows.engine.diagram.colours import (
+    ACTIVE,
+    BROKEN,
+    FINISHED,
+    GONE,
+    OFFERED,
+    PAUSED,
+    PLAIN,
+    ShapeStyle,
+)
 
-LOOKS: Mapping[str, Look] = MappingProxyType(
+LOOKS: Mapping[str, ShapeStyle] = MappingProxyType(
     {
         "active": ACTIVE,
         "enabled": OFFERED,

@@ -18,7 +18,7 @@ class Marks:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class MarkLabels:
     """What the marks are called, in the language of the reader."""
 
     tokens: str = "Tokens"

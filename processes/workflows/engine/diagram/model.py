@@ -8,7 +8,7 @@ from processes.workflows.engine.bpmn import xml
 
 LONGEST_NAME = 200
 
-Index = Mapping[str, xml.Element]
+Index = Mapping[str, xml.XmlElement]
 """The elements of the model by their ids."""
 
 
@@ -16,7 +16,7 @@ Index = Mapping[str, xml.Element]
 class Model:
     """The elements of the file by their ids, and the id of what each lies in. Of two with one id the first counts."""
 
-    elements: dict[str, xml.Element] = field(default_factory=dict)
+    elements: dict[str, xml.XmlElement] = field(default_factory=dict)
     parents: dict[str, str] = field(default_factory=dict)
 
     def lineage(self, key: str) -> Iterator[str]:
@@ -29,24 +29,24 @@ class Model:
             key = self.parents[key]
 
 
-def gather(root: xml.Element) -> Model:
+def gather(root: xml.XmlElement) -> Model:
     """Note what lies in what, in the namespace of the root."""
     model = Model()
     _gather(model, root, "", root.space)
     return model
 
 
-def find_referred(reference: str, index: Index) -> xml.Element | None:
+def find_referred(reference: str, index: Index) -> xml.XmlElement | None:
     """Find what a qualified name refers to: with its prefix or without it."""
     found = index.get(reference.strip())
     return index.get(reference.strip().rpartition(":")[2]) if found is None else found
 
 
-def children(node: xml.Element, space: str, name: str) -> Iterator[xml.Element]:
+def children(node: xml.XmlElement, space: str, name: str) -> Iterator[xml.XmlElement]:
     return (child for child in node.children if child.name == name and child.space == space)
 
 
-def is_true(node: xml.Element, attribute: str, *, otherwise: bool = False) -> bool:
+def is_true(node: xml.XmlElement, attribute: str, *, otherwise: bool = False) -> bool:
     value = node.get(attribute)
     return value in ("true", "1") if value else otherwise
 
@@ -59,7 +59,7 @@ def shorten(text: str) -> str:
     return clean if len(clean) <= LONGEST_NAME else clean[: LONGEST_NAME - 1] + "…"
 
 
-def _gather(model: Model, node: xml.Element, parent: str, space: str) -> None:
+def _gather(model: Model, node: xml.XmlElement, parent: str, space: str) -> None:
     # The reader has limited how deep this goes.
     for child in node.children:
         if child.space != space:

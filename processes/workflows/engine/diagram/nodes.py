@@ -3,7 +3,7 @@
 from lxml import etree
 
 from processes.workflows.engine.diagram.canvas import add, add_group, polyline
-from processes.workflows.engine.diagram.colours import Look
+from processes.workflows.engine.diagram.colours import ShapeStyle
 from processes.workflows.engine.diagram.icons import EVENTS, GATEWAYS, MARKERS, PENTAGON, PLUS, TASKS, Icon, draw_icon
 from processes.workflows.engine.diagram.labels import write_block
 from processes.workflows.engine.diagram.picture import Shape
@@ -14,7 +14,7 @@ _THROWING = frozenset({"endEvent", "intermediateThrowEvent", "implicitThrowEvent
 _DOUBLE = frozenset({"intermediateThrowEvent", "intermediateCatchEvent", "boundaryEvent"})
 
 
-def draw_event(group: etree._Element, shape: Shape, look: Look) -> None:
+def draw_event(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
     element, bounds = shape.element, shape.bounds
     x, y, radius = bounds.width / 2, bounds.height / 2, min(bounds.width, bounds.height) / 2
     is_end = element.kind == "endEvent"
@@ -30,7 +30,7 @@ def draw_event(group: etree._Element, shape: Shape, look: Look) -> None:
         draw_icon(group, icon, x, y, scale=radius / 18, ink=look.stroke, is_filled=is_throwing)
 
 
-def draw_activity(group: etree._Element, shape: Shape, look: Look) -> None:
+def draw_activity(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
     element, bounds = shape.element, shape.bounds
     is_open = element.kind in SUB_PROCESSES and shape.is_expanded
     _draw_box(group, shape, look)
@@ -45,7 +45,7 @@ def draw_activity(group: etree._Element, shape: Shape, look: Look) -> None:
     write_name(group, shape, top, bottom, is_at_top=is_open)
 
 
-def draw_gateway(group: etree._Element, shape: Shape, look: Look) -> None:
+def draw_gateway(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
     element, bounds = shape.element, shape.bounds
     x, y = bounds.width / 2, bounds.height / 2
     corners = polyline((x, 0), (bounds.width, y), (x, bounds.height), (0, y), closed=True)
@@ -58,7 +58,7 @@ def draw_gateway(group: etree._Element, shape: Shape, look: Look) -> None:
         add(sign, "path", d=GATEWAYS[element.kind].body, stroke_width=2.8, stroke_linecap="round")
 
 
-def _draw_event_choice(group: etree._Element, shape: Shape, look: Look, scale: float) -> None:
+def _draw_event_choice(group: etree._Element, shape: Shape, look: ShapeStyle, scale: float) -> None:
     x, y = shape.bounds.width / 2, shape.bounds.height / 2
     rings = (14.0,) if shape.element.variant else (14.0, 11.5)
     for ring in rings:
@@ -67,7 +67,7 @@ def _draw_event_choice(group: etree._Element, shape: Shape, look: Look, scale: f
     draw_icon(group, icon, x, y, scale=scale * (0.9 if icon is PLUS else 1), ink=look.stroke)
 
 
-def _draw_box(group: etree._Element, shape: Shape, look: Look) -> None:
+def _draw_box(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
     element, bounds = shape.element, shape.bounds
     box = add(group, "rect", x=0, y=0, width=bounds.width, height=bounds.height, rx=10)
     box.set("fill", look.fill)

@@ -7,10 +7,10 @@ from enum import IntEnum
 from lxml import etree
 
 from processes.workflows.engine.bpmn import xml
-from processes.workflows.engine.diagram.colours import Look
+from processes.workflows.engine.diagram.colours import ShapeStyle
 from processes.workflows.engine.diagram.picture import Picture, Shape
 
-Draw = Callable[[etree._Element, Shape, Look], None]
+Draw = Callable[[etree._Element, Shape, ShapeStyle], None]
 """Draw a shape in a group whose origin is the upper left corner of its bounds."""
 
 
@@ -24,7 +24,7 @@ class Layer(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Notation:
-    find_picture: Callable[[xml.Element], Picture | None]
+    find_picture: Callable[[xml.XmlElement], Picture | None]
     find_draw: Callable[[Shape], Draw]
     find_layer: Callable[[Shape], Layer]
     is_labelled_beside: Callable[[Shape], bool]

@@ -35,7 +35,7 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True)
-class Element:
+class DrawnElement:
     """What the model says of an element, as far as it is seen."""
 
     id: str
@@ -59,7 +59,7 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    element: Element
+    element: DrawnElement
     bounds: Bounds
     label: Bounds | None = None
     is_expanded: bool = True
@@ -72,7 +72,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    element: Element
+    element: DrawnElement
     points: tuple[Point, ...]
     label: Bounds | None = None
 

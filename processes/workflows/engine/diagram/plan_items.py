@@ -4,7 +4,7 @@ from lxml import etree
 
 from processes.workflows.engine.diagram.canvas import add, polyline
 from processes.workflows.engine.diagram.case_icons import DECORATORS, ITEMS, LISTENERS
-from processes.workflows.engine.diagram.colours import Look
+from processes.workflows.engine.diagram.colours import ShapeStyle
 from processes.workflows.engine.diagram.icons import MARKERS, Icon, draw_icon
 from processes.workflows.engine.diagram.labels import write_block
 from processes.workflows.engine.diagram.nodes import draw_markers, write_name
@@ -16,7 +16,7 @@ _ASIDE = 12.0
 """Kept free at the sides, into which criteria reach."""
 
 
-def draw_item(group: etree._Element, shape: Shape, look: Look) -> None:
+def draw_item(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
     """Draw a task: a box with its icon."""
     add(group, "rect", x=0, y=0, width=shape.bounds.width, height=shape.bounds.height, rx=10, **_paint(look))
     icon = ITEMS.get(shape.element.kind)
@@ -25,7 +25,7 @@ def draw_item(group: etree._Element, shape: Shape, look: Look) -> None:
     _draw_inside(group, shape, look, top=23 if icon else 6)
 
 
-def draw_stage(group: etree._Element, shape: Shape, look: Look) -> None:
+def draw_stage(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
     """Draw a box whose corners are clipped; one that shows its inside has its name in a corner."""
     width, height = shape.bounds.width, shape.bounds.height
     box = add(group, "path", d=_clip(width, height, min(_CLIP, width / 4, height / 4)), **_paint(look))
@@ -39,14 +39,14 @@ def draw_stage(group: etree._Element, shape: Shape, look: Look) -> None:
     write_block(group, block, min(_CLIP + 4, width / 2), 8, anchor="start")
 
 
-def draw_milestone(group: etree._Element, shape: Shape, look: Look) -> None:
+def draw_milestone(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
     """Draw a box with round ends."""
     width, height = shape.bounds.width, shape.bounds.height
     add(group, "rect", x=0, y=0, width=width, height=height, rx=min(width, height) / 2, **_paint(look))
     _draw_inside(group, shape, look, top=4)
 
 
-def draw_listener(group: etree._Element, shape: Shape, look: Look) -> None:
+def draw_listener(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
     """Draw two rings around the icon of what is listened to."""
     x, y = shape.bounds.width / 2, shape.bounds.height / 2
     radius = min(x, y)
@@ -57,7 +57,7 @@ def draw_listener(group: etree._Element, shape: Shape, look: Look) -> None:
         draw_icon(group, icon, x, y, scale=radius / 18, ink=look.stroke)
 
 
-def _draw_inside(group: etree._Element, shape: Shape, look: Look, *, top: float) -> None:
+def _draw_inside(group: etree._Element, shape: Shape, look: ShapeStyle, *, top: float) -> None:
     bounds, markers = shape.bounds, _find_markers(shape)
     draw_markers(group, markers, bounds.width / 2, bounds.height - 12, look.stroke)
     write_name(group, shape, top, bounds.height - (20 if markers else 6), aside=_ASIDE)
@@ -75,5 +75,5 @@ def _clip(width: float, height: float, clip: float) -> str:
     return polyline(*corners, (0, clip), closed=True)
 
 
-def _paint(look: Look) -> dict[str, str | float]:
+def _paint(look: ShapeStyle) -> dict[str, str | float]:
     return {"fill": look.fill, "stroke": look.stroke, "stroke_width": 1.6, "stroke_linejoin": "round"}

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from processes.workflows.engine.bpmn import xml
 from processes.workflows.engine.diagram.model import Index, find_referred, is_true, shorten
-from processes.workflows.engine.diagram.picture import Element
+from processes.workflows.engine.diagram.picture import DrawnElement
 
 MODEL = "http://www.omg.org/spec/BPMN/20100524/MODEL"
 SUB_PROCESSES = frozenset({"subProcess", "transaction", "adHocSubProcess"})
@@ -16,8 +16,8 @@ _GATEWAYS = frozenset(
 )
 
 
-def describe(node: xml.Element, index: Index) -> Element:
-    return Element(
+def describe(node: xml.XmlElement, index: Index) -> DrawnElement:
+    return DrawnElement(
         id=node.id,
         kind=node.name,
         name=_find_name(node, index),
@@ -32,7 +32,7 @@ def describe(node: xml.Element, index: Index) -> Element:
     )
 
 
-def _find_name(node: xml.Element, index: Index) -> str:
+def _find_name(node: xml.XmlElement, index: Index) -> str:
     if node.name == "textAnnotation":
         text = node.find("text")
         return "" if text is None else shorten(text.text)
@@ -42,14 +42,14 @@ def _find_name(node: xml.Element, index: Index) -> str:
     return shorten(node.get("name"))
 
 
-def _find_trigger(node: xml.Element, index: Index) -> str:
+def _find_trigger(node: xml.XmlElement, index: Index) -> str:
     triggers = list(_each_trigger(node, index))
     if len(triggers) > 1:
         return "parallel_multiple" if is_true(node, "parallelMultiple") else "multiple"
     return triggers[0] if triggers else ""
 
 
-def _each_trigger(node: xml.Element, index: Index) -> Iterator[str]:
+def _each_trigger(node: xml.XmlElement, index: Index) -> Iterator[str]:
     for child in _children(node):
         name = child.name
         if name == "eventDefinitionRef":
@@ -60,7 +60,7 @@ def _each_trigger(node: xml.Element, index: Index) -> Iterator[str]:
             yield _TRIGGERS.get(plain, plain)
 
 
-def _find_markers(node: xml.Element) -> Iterator[str]:
+def _find_markers(node: xml.XmlElement) -> Iterator[str]:
     for child in _children(node):
         if child.name == "standardLoopCharacteristics":
             yield "loop"
@@ -74,7 +74,7 @@ def _find_markers(node: xml.Element) -> Iterator[str]:
         yield "ad_hoc"
 
 
-def _find_variant(node: xml.Element) -> str:
+def _find_variant(node: xml.XmlElement) -> str:
     if node.name == "eventBasedGateway" and is_true(node, "instantiate"):
         return (node.get("eventGatewayType") or "exclusive").lower()
     if node.name == "association":
@@ -82,17 +82,17 @@ def _find_variant(node: xml.Element) -> str:
     return ""
 
 
-def _is_default(node: xml.Element, index: Index) -> bool:
+def _is_default(node: xml.XmlElement, index: Index) -> bool:
     source = find_referred(node.get("sourceRef"), index) if node.name == "sequenceFlow" else None
     return source is not None and find_referred(source.get("default"), index) is node
 
 
-def _is_conditional(node: xml.Element, index: Index) -> bool:
+def _is_conditional(node: xml.XmlElement, index: Index) -> bool:
     if node.name != "sequenceFlow" or node.find("conditionExpression") is None:
         return False
     source = find_referred(node.get("sourceRef"), index)
     return source is not None and source.name not in _GATEWAYS
 
 
-def _children(node: xml.Element) -> Iterator[xml.Element]:
+def _children(node: xml.XmlElement) -> Iterator[xml.XmlElement]:
     return (child for child in node.children if child.space == MODEL)

@@ -6,22 +6,22 @@ from processes.workflows.engine.bpmn import xml
 from processes.workflows.engine.diagram import interchange
 from processes.workflows.engine.diagram.interchange import Dialect, Drawn
 from processes.workflows.engine.diagram.model import children, gather, shorten
-from processes.workflows.engine.diagram.picture import Bounds, Element, Picture, Shape
+from processes.workflows.engine.diagram.picture import Bounds, DrawnElement, Picture, Shape
 from processes.workflows.engine.diagram.process_elements import MODEL, SUB_PROCESSES, describe
 
 _BPMNDI = "http://www.omg.org/spec/BPMN/20100524/DI"
 
 
-def find_picture(root: xml.Element) -> Picture | None:
+def find_picture(root: xml.XmlElement) -> Picture | None:
     return interchange.find_picture(root, _DIALECT)
 
 
-def _each_plane(root: xml.Element) -> Iterator[xml.Element]:
+def _each_plane(root: xml.XmlElement) -> Iterator[xml.XmlElement]:
     for diagram in children(root, _BPMNDI, "BPMNDiagram"):
         yield from children(diagram, _BPMNDI, "BPMNPlane")
 
 
-def _find_title(root: xml.Element) -> str:
+def _find_title(root: xml.XmlElement) -> str:
     """Find what the drawing is called: the first name among collaborations and processes, else the id of a process."""
     processes = list(children(root, MODEL, "process"))
     names = [node.get("name") for node in (*children(root, MODEL, "collaboration"), *processes)]
@@ -46,7 +46,7 @@ def _is_expanded(drawn: Drawn) -> bool:
     return drawn.has_children if drawn.node.get("isExpanded") == "" else drawn.node.get("isExpanded") == "true"
 
 
-def _describe_edge(drawn: Drawn) -> Element:
+def _describe_edge(drawn: Drawn) -> DrawnElement:
     return describe(drawn.element, drawn.index)
 
 

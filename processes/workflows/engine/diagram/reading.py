@@ -2,18 +2,18 @@
 
 from lxml import etree
 
-from processes.workflows.engine.bpmn.xml import Element, parse_tree
+from processes.workflows.engine.bpmn.xml import XmlElement, parse_tree
 
 
-def read_whole(source: bytes) -> Element:
+def read_whole(source: bytes) -> XmlElement:
     """Give the root element, or raise NotExecutable as for the engine."""
     return _convert(parse_tree(source))
 
 
-def _convert(node: etree._Element) -> Element:
+def _convert(node: etree._Element) -> XmlElement:
     # A name without a namespace has no brace: all of it is then the name.
     space, _, name = str(node.tag).rpartition("}")
-    return Element(
+    return XmlElement(
         space=space.removeprefix("{"),
         name=name,
         attributes={str(key): str(value) for key, value in node.attrib.items()},

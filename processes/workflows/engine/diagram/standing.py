@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from processes.workflows.engine.diagram.colours import ACTIVE, BROKEN, FINISHED, PLAIN, Look
+from processes.workflows.engine.diagram.colours import ACTIVE, BROKEN, FINISHED, PLAIN, ShapeStyle
 from processes.workflows.engine.diagram.item_states import LOOKS, STATES, find_shown_state
-from processes.workflows.engine.diagram.marks import Marks, Words
+from processes.workflows.engine.diagram.marks import MarkLabels, Marks
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ShapeMarks:
     """What the marks say of the shapes, those of undrawn elements counted where they are shown."""
 
     tokens: Mapping[str, int]
@@ -21,7 +21,7 @@ class Standing:
     failed: frozenset[str]
     """Where something has failed that the shown state does not tell: an undrawn item, or an earlier one of several."""
 
-    def get_look(self, key: str) -> Look:
+    def get_look(self, key: str) -> ShapeStyle:
         if key in self.incidents:
             return BROKEN
         state = self.find_state(key)
@@ -39,7 +39,7 @@ class Standing:
         is_marked = key in self.tokens or key in self.incidents or key in self.failed
         return is_marked or self.find_state(key) is not None
 
-    def describe(self, key: str, words: Words) -> str:
+    def describe(self, key: str, words: MarkLabels) -> str:
         """Say in words what the badges of a shape show; nothing when there are none."""
         parts = [words.incident] if key in self.incidents else []
         counts = self.items.get(key, {})
@@ -53,13 +53,13 @@ class Standing:
         return ", ".join(parts)
 
 
-def find_standing(marks: Marks, shown_by: Mapping[str, str]) -> Standing:
+def assign_marks(marks: Marks, shown_by: Mapping[str, str]) -> ShapeMarks:
     tokens: Counter[str] = Counter()
     for key, count in marks.active.items():
         if key in shown_by and count > 0:
             tokens[shown_by[key]] += count
     items = {key: counts for key, counts in marks.items.items() if shown_by.get(key) == key}
-    return Standing(
+    return ShapeMarks(
         tokens=dict(tokens),
         incidents=frozenset(shown_by[key] for key in marks.incidents if key in shown_by),
         # A part that is done does not make the whole done: only what is drawn itself.

@@ -3,7 +3,7 @@
 from lxml import etree
 
 from processes.workflows.engine.diagram.canvas import add, polyline
-from processes.workflows.engine.diagram.colours import BAND, FRAME, INK, PAPER, Look
+from processes.workflows.engine.diagram.colours import BAND, FRAME, INK, PAPER, ShapeStyle
 from processes.workflows.engine.diagram.icons import MARKERS, draw_icon
 from processes.workflows.engine.diagram.labels import write_block, write_upright
 from processes.workflows.engine.diagram.numbers import write_number
@@ -13,7 +13,7 @@ from processes.workflows.engine.diagram.wording import fit
 _BAND = 30.0
 
 
-def draw_pool(group: etree._Element, shape: Shape, look: Look) -> None:
+def draw_pool(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
     """Draw a pool with a band for its name; one that shows nothing of its inside has its name in the middle."""
     bounds = shape.bounds
     add(group, "rect", x=0, y=0, width=bounds.width, height=bounds.height, fill=PAPER, stroke=FRAME)
@@ -26,12 +26,12 @@ def draw_pool(group: etree._Element, shape: Shape, look: Look) -> None:
         draw_icon(group, MARKERS["parallel"], bounds.width / 2, bounds.height - 10, scale=0.8, ink=INK)
 
 
-def draw_lane(group: etree._Element, shape: Shape, look: Look) -> None:
+def draw_lane(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
     add(group, "rect", x=0, y=0, width=shape.bounds.width, height=shape.bounds.height, fill="none", stroke=FRAME)
     _draw_band(group, shape, "none")
 
 
-def draw_data(group: etree._Element, shape: Shape, look: Look) -> None:
+def draw_data(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
     """Draw a sheet with a folded corner."""
     width, height = shape.bounds.width, shape.bounds.height
     fold = min(12.0, width / 3, height / 3)
@@ -41,7 +41,7 @@ def draw_data(group: etree._Element, shape: Shape, look: Look) -> None:
         add(group, "path", d=path, fill=fill, stroke=INK, stroke_width=1.4, stroke_linejoin="round")
 
 
-def draw_store(group: etree._Element, shape: Shape, look: Look) -> None:
+def draw_store(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
     """Draw a drum."""
     width, height = shape.bounds.width, shape.bounds.height
     lid = min(8.0, height / 4)
@@ -51,7 +51,7 @@ def draw_store(group: etree._Element, shape: Shape, look: Look) -> None:
     add(group, "ellipse", cx=width / 2, cy=lid, rx=width / 2, ry=lid, fill=PAPER, stroke=INK, stroke_width=1.4)
 
 
-def draw_annotation(group: etree._Element, shape: Shape, look: Look) -> None:
+def draw_annotation(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
     width, height = shape.bounds.width, shape.bounds.height
     reach = min(10.0, width)
     bracket = polyline((reach, 0), (0, 0), (0, height), (reach, height))
@@ -60,7 +60,7 @@ def draw_annotation(group: etree._Element, shape: Shape, look: Look) -> None:
     write_block(group, block, 7, max((height - block.height) / 2, 0), anchor="start")
 
 
-def draw_group(group: etree._Element, shape: Shape, look: Look) -> None:
+def draw_group(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
     box = add(group, "rect", x=0, y=0, width=shape.bounds.width, height=shape.bounds.height, rx=10, fill="none")
     box.set("stroke", FRAME)
     box.set("stroke-width", "1.4")

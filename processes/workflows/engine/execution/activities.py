@@ -2,37 +2,44 @@
 
 from collections.abc import Sequence
 
-from processes.workflows.engine.definition import Kind, Node, Trigger
+from processes.workflows.engine.definition import Node, NodeKind, Trigger
 from processes.workflows.engine.execution.arming import arm, arm_boundaries
 from processes.workflows.engine.execution.calls import open_called
 from processes.workflows.engine.execution.compensation import remember
 from processes.workflows.engine.execution.flows import leave
 from processes.workflows.engine.execution.handlers import EXTERNAL, IMMEDIATE, inputs_of
-from processes.workflows.engine.execution.records import Entry, ScopeRecord, TaskRecord, Variables
+from processes.workflows.engine.execution.records import (
+    CompensationEntry,
+    ScopeRecord,
+    TaskRecord,
+    Variables,
+)
 from processes.workflows.engine.execution.scopes import begin_scope, open_scope
+from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 from processes.workflows.engine.execution.variables import evaluate, write
-from processes.workflows.engine.execution.working import Work
 
-_WAITING = {Kind.USER_TASK: "user", Kind.MANUAL_TASK: "manual", Kind.RECEIVE_TASK: "receive"}
+_WAITING = {NodeKind.USER_TASK: "user", NodeKind.MANUAL_TASK: "manual", NodeKind.RECEIVE_TASK: "receive"}
 
 
-def begin(work: Work, token: str, node: Node) -> None:
+def begin(work: UnitOfWork, token: str, node: Node) -> None:
     """Begin an activity, or one round of it."""
     if node.kind in _WAITING:
         _wait_for_task(work, token, node, _WAITING[node.kind])
-    elif node.kind in (Kind.SERVICE_TASK, Kind.SEND_TASK):
+    elif node.kind in (NodeKind.SERVICE_TASK, NodeKind.SEND_TASK):
         _handle(work, token, node)
-    elif node.kind is Kind.SCRIPT_TASK:
+    elif node.kind is NodeKind.SCRIPT_TASK:
         _assign(work, token, node)
-    elif node.kind is Kind.SUB_PROCESS:
+    elif node.kind is NodeKind.SUB_PROCESS:
         _run_sub_process(work, token, node)
-    elif node.kind is Kind.CALL_ACTIVITY:
+    elif node.kind is NodeKind.CALL_ACTIVITY:
         _call(work, token, node)
     else:
         finish(work, token)
 
 
-def finish(work: Work, token: str, *, inner: Sequence[Entry] = (), ended: ScopeRecord | None = None) -> None:
+def finish(
+    work: UnitOfWork, token: str, *, inner: Sequence[CompensationEntry] = (), ended: ScopeRecord | None = None
+) -> None:
     """Complete an activity: nothing of it waits any more, its token goes on; or a task of a case."""
     if token in work.items:
         work.at_once("finish_task", token)
@@ -42,14 +49,14 @@ def finish(work: Work, token: str, *, inner: Sequence[Entry] = (), ended: ScopeR
     leave(work, token)
 
 
-def watch(work: Work, token: str, node: Node) -> None:
+def watch(work: UnitOfWork, token: str, node: Node) -> None:
     """Arm the boundary events of an activity that stays; a round leaves that to the activity as a whole."""
     scope = work.tokens[token]["scope"]
     if "loop" not in work.scopes[scope]:
         arm_boundaries(work, node, scope, token)
 
 
-def _wait_for_task(work: Work, token: str, node: Node, kind: str, inputs: Variables | None = None) -> None:
+def _wait_for_task(work: UnitOfWork, token: str, node: Node, kind: str, inputs: Variables | None = None) -> None:
     scope = work.tokens[token]["scope"]
     task: TaskRecord = {
         "element": node.id,
@@ -68,12 +75,12 @@ def _wait_for_task(work: Work, token: str, node: Node, kind: str, inputs: Variab
         work.allowance.grow(work.allowance.weigh(inputs, node.id), node.id)
         task["inputs"] = inputs
     work.add(work.tasks, task)
-    if node.kind is Kind.RECEIVE_TASK:
+    if node.kind is NodeKind.RECEIVE_TASK:
         arm(work, node, scope, token)
     watch(work, token, node)
 
 
-def _handle(work: Work, token: str, node: Node) -> None:
+def _handle(work: UnitOfWork, token: str, node: Node) -> None:
     handler = node.handler
     if not handler and node.event is not None and node.event.trigger is Trigger.MESSAGE:
         work.give("throw", node.id, inputs_of(work, token, node), node.event.name)
@@ -88,20 +95,20 @@ def _handle(work: Work, token: str, node: Node) -> None:
     finish(work, token)
 
 
-def _assign(work: Work, token: str, node: Node) -> None:
+def _assign(work: UnitOfWork, token: str, node: Node) -> None:
     scope = work.tokens[token]["scope"]
     for assignment in node.assigns:
         write(work, scope, {assignment.name: evaluate(work, assignment.expression, scope, node.id)}, node.id)
     finish(work, token)
 
 
-def _run_sub_process(work: Work, token: str, node: Node) -> None:
+def _run_sub_process(work: UnitOfWork, token: str, node: Node) -> None:
     parent = work.tokens[token]["scope"]
     watch(work, token, node)
     begin_scope(work, open_scope(work, {"element": node.id, "parent": parent, "token": token, "variables": {}}))
 
 
-def _call(work: Work, token: str, node: Node) -> None:
+def _call(work: UnitOfWork, token: str, node: Node) -> None:
     """Run another process, or a case, inside this state."""
     watch(work, token, node)
     open_called(work, work.tokens[token]["scope"], token, node.id, node.called, kinds=("bpmn", "cmmn"))

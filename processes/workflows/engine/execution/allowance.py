@@ -1,7 +1,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from processes.workflows.engine.execution.failures import Failed
+from processes.workflows.engine.execution.errors import CommandFailed
 from processes.workflows.engine.execution.limits import (
     MAX_EFFECTS,
     MAX_LOOKS,
@@ -31,13 +31,15 @@ class Allowance:
     def step(self, element: str) -> None:
         self._steps += 1
         if self._steps > MAX_STEPS:
-            raise Failed(element, f"One command would go through more than {MAX_STEPS} elements.")
+            raise CommandFailed(element, f"One command would go through more than {MAX_STEPS} elements.")
 
     def look(self, element: str, count: int = 1) -> None:
         """Count what is looked at again and again: expressions, tokens that a join waits for."""
         self._looks += count
         if self._looks > MAX_LOOKS:
-            raise Failed(element, f"One command would take more than {MAX_LOOKS} steps in expressions and joins.")
+            raise CommandFailed(
+                element, f"One command would take more than {MAX_LOOKS} steps in expressions and joins."
+            )
 
     def weigh(self, variables: Mapping[str, Any], element: str) -> int:
         return sum(len(name) + 4 + self.weigh_value(value, element) for name, value in variables.items())
@@ -46,15 +48,15 @@ class Allowance:
         weight = weigh_value(value)
         self._weighed += weight
         if self._weighed > MAX_WEIGHED:
-            raise Failed(element, f"One command would handle more than {MAX_WEIGHED} bytes of variables.")
+            raise CommandFailed(element, f"One command would handle more than {MAX_WEIGHED} bytes of variables.")
         return weight
 
     def grow(self, by: int, element: str) -> None:
         self.size += by
         if by > 0 and self.size > MAX_VARIABLES:
-            raise Failed(element, f"The variables would take more than {MAX_VARIABLES} bytes.")
+            raise CommandFailed(element, f"The variables would take more than {MAX_VARIABLES} bytes.")
 
     def give(self, inputs: Mapping[str, Any], element: str) -> None:
         self._effects += self.weigh(inputs, element)
         if self._effects > MAX_EFFECTS:
-            raise Failed(element, f"The effects of one command would take more than {MAX_EFFECTS} bytes.")
+            raise CommandFailed(element, f"The effects of one command would take more than {MAX_EFFECTS} bytes.")

@@ -3,10 +3,10 @@
 from processes.workflows.engine.definition import Node, Trigger
 from processes.workflows.engine.execution.records import ConditionRecord, SubscriptionRecord
 from processes.workflows.engine.execution.timers import repeat_timer, start_timer
-from processes.workflows.engine.execution.working import Work
+from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 
 
-def arm(work: Work, node: Node, scope: str, token: str | None, *, is_persistent: bool = False) -> None:
+def arm(work: UnitOfWork, node: Node, scope: str, token: str | None, *, is_persistent: bool = False) -> None:
     """Let an event wait for what triggers it. Errors and compensation find their handlers by themselves."""
     event = node.event
     if event is None:
@@ -35,14 +35,14 @@ def arm(work: Work, node: Node, scope: str, token: str | None, *, is_persistent:
         work.is_changed = True
 
 
-def arm_boundaries(work: Work, node: Node, scope: str, token: str) -> None:
+def arm_boundaries(work: UnitOfWork, node: Node, scope: str, token: str) -> None:
     definition = work.definition(scope)
     for boundary in definition.boundaries.get(node.id, ()):
         event = definition.nodes[boundary]
         arm(work, event, scope, token, is_persistent=not event.is_interrupting)
 
 
-def arm_event_sub_processes(work: Work, element: str, scope: str) -> None:
+def arm_event_sub_processes(work: UnitOfWork, element: str, scope: str) -> None:
     definition = work.definition(scope)
     for sub_process in definition.event_sub_processes.get(element, ()):
         for start in definition.starts.get(sub_process, ()):
@@ -50,7 +50,7 @@ def arm_event_sub_processes(work: Work, element: str, scope: str) -> None:
             arm(work, event, scope, None, is_persistent=not event.is_interrupting)
 
 
-def rearm(work: Work, key: str) -> None:
+def rearm(work: UnitOfWork, key: str) -> None:
     """Let an event that fired without interrupting wait for its next time, if there is one."""
     if key in work.timers:
         repeat_timer(work, key)

@@ -3,19 +3,19 @@
 from collections.abc import Sequence
 
 from processes.workflows.engine.definition import Definition
-from processes.workflows.engine.execution.failures import Failed
+from processes.workflows.engine.execution.errors import CommandFailed
 from processes.workflows.engine.execution.limits import MAX_CALLS
 from processes.workflows.engine.execution.scopes import begin_scope, open_scope
+from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 from processes.workflows.engine.execution.variables import visible, write
-from processes.workflows.engine.execution.working import Work
 
 _NAMES = {"bpmn": "process", "cmmn": "case"}
 
 
-def open_called(work: Work, caller: str, owner: str, element: str, key: str, *, kinds: Sequence[str]) -> None:
+def open_called(work: UnitOfWork, caller: str, owner: str, element: str, key: str, *, kinds: Sequence[str]) -> None:
     """Begin the newest revision of a definition for a token or an item that lies in the scope `caller`."""
     if _calls_around(work, caller) >= MAX_CALLS:
-        raise Failed(element, f"More than {MAX_CALLS} processes and cases would call one another.")
+        raise CommandFailed(element, f"More than {MAX_CALLS} processes and cases would call one another.")
     definition, revision = _find(work, element, key, kinds)
     scope = open_scope(
         work,
@@ -34,7 +34,7 @@ def open_called(work: Work, caller: str, owner: str, element: str, key: str, *, 
         begin_scope(work, scope)
 
 
-def give_back(work: Work, scope: str, owner: str) -> None:
+def give_back(work: UnitOfWork, scope: str, owner: str) -> None:
     """Put away a scope that has ended; a called one gives back what it has written."""
     record = work.drop_scope(scope)
     if "written" in record:
@@ -43,17 +43,17 @@ def give_back(work: Work, scope: str, owner: str) -> None:
         write(work, caller["scope"], given_back, caller["element"])
 
 
-def _find(work: Work, element: str, key: str, kinds: Sequence[str]) -> tuple[Definition, int]:
+def _find(work: UnitOfWork, element: str, key: str, kinds: Sequence[str]) -> tuple[Definition, int]:
     try:
         definition, revision = work.newest(key)
     except LookupError as error:
-        raise Failed(element, f"There is no definition {key}.") from error
+        raise CommandFailed(element, f"There is no definition {key}.") from error
     if definition.kind not in kinds:
-        raise Failed(element, f"{key} is not a {' or a '.join(_NAMES[kind] for kind in kinds)}.")
+        raise CommandFailed(element, f"{key} is not a {' or a '.join(_NAMES[kind] for kind in kinds)}.")
     return definition, revision
 
 
-def _calls_around(work: Work, scope: str | None) -> int:
+def _calls_around(work: UnitOfWork, scope: str | None) -> int:
     count = 0
     while scope is not None:
         record = work.scopes[scope]

@@ -14,29 +14,29 @@ from processes.workflows.engine.cases.commands import (
     terminate_case,
 )
 from processes.workflows.engine.cases.pausing import is_deaf, is_still
-from processes.workflows.engine.definition import Definition, Kind, Node, Trigger
+from processes.workflows.engine.definition import Definition, Node, NodeKind, Trigger
 from processes.workflows.engine.execution.activities import finish
-from processes.workflows.engine.execution.ending import close
-from processes.workflows.engine.execution.failures import Failed, NotPossible
+from processes.workflows.engine.execution.completion import end_instance
+from processes.workflows.engine.execution.errors import CommandFailed, CommandRejected
 from processes.workflows.engine.execution.firing import fire
 from processes.workflows.engine.execution.limits import MAX_VARIABLES, is_json, is_name, weigh
 from processes.workflows.engine.execution.raising import raise_error
-from processes.workflows.engine.execution.records import Library, State, TaskRecord, Variables
+from processes.workflows.engine.execution.records import InstanceState, Library, TaskRecord, Variables
 from processes.workflows.engine.execution.scopes import begin_scope, first_elements, open_scope
+from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 from processes.workflows.engine.execution.variables import write
-from processes.workflows.engine.execution.working import Work
 
 Command = Mapping[str, Any]
 
 
-def start(library: Library, command: Command, at: datetime) -> Work:
+def start(library: Library, command: Command, at: datetime) -> UnitOfWork:
     """Begin an instance."""
     key, revision = command["definition"]
     definition, revision = library(key, revision)
     variables = given(command)
     record = command.get("record") or ""
-    state: State = {"kind": definition.kind, "epoch": 0, "next": 1, "status": "active", "record": record}
-    work = Work(library, state, at)
+    state: InstanceState = {"kind": definition.kind, "epoch": 0, "next": 1, "status": "active", "record": record}
+    work = UnitOfWork(library, state, at)
     work.hops = command.get("hops", 0)
     scope = open_scope(
         work,
@@ -55,7 +55,7 @@ def start(library: Library, command: Command, at: datetime) -> Work:
     return work
 
 
-def apply(work: Work, command: Command) -> None:
+def apply(work: UnitOfWork, command: Command) -> None:
     """Do what a command asks of an instance that runs."""
     name = command["command"]
     work.hops = command.get("hops", 0)
@@ -63,15 +63,15 @@ def apply(work: Work, command: Command) -> None:
         close_case(work)
         return
     if work.status not in ("active", "suspended"):
-        raise NotPossible(f"The instance is {work.status}.")
+        raise CommandRejected(f"The instance is {work.status}.")
     if work.status == "suspended" and name not in _WHILE_SUSPENDED:
-        raise NotPossible("The instance is suspended.")
+        raise CommandRejected("The instance is suspended.")
     if name in ITEM_COMMANDS:
         command_item(work, name, command)
         return
     carry_out = _COMMANDS.get(name)
     if carry_out is None:
-        raise NotPossible(f"A {'case' if is_case(work) else 'process'} takes no command {name}.")
+        raise CommandRejected(f"A {'case' if is_case(work) else 'process'} takes no command {name}.")
     carry_out(work, command)
 
 
@@ -81,14 +81,14 @@ def given(command: Command, key: str = "variables") -> Variables:
     if variables is None:
         return {}
     if not isinstance(variables, dict):
-        raise NotPossible("Variables are a map of names to values.")
+        raise CommandRejected("Variables are a map of names to values.")
     for name, value in variables.items():
         if not is_name(name):
-            raise NotPossible(f"{str(name)[:100]!r} cannot be the name of a variable.")
+            raise CommandRejected(f"{str(name)[:100]!r} cannot be the name of a variable.")
         if not is_json(value):
-            raise NotPossible(f"The value of {name} is nested too deeply, or is nothing that JSON can hold.")
+            raise CommandRejected(f"The value of {name} is nested too deeply, or is nothing that JSON can hold.")
     if weigh(variables) > MAX_VARIABLES:
-        raise NotPossible(f"The variables take more than {MAX_VARIABLES} bytes.")
+        raise CommandRejected(f"The variables take more than {MAX_VARIABLES} bytes.")
     return dict(variables)
 
 
@@ -97,75 +97,75 @@ def _starts(definition: Definition, start: str | None) -> tuple[str, ...]:
     starts = definition.starts.get(definition.key, ())
     if start is not None:
         if start not in starts:
-            raise NotPossible(f"The process has no start event {start}.")
+            raise CommandRejected(f"The process has no start event {start}.")
         return (start,)
     plain = [key for key in starts if _is_plain(definition.nodes[key])]
     if starts and len(plain) != 1:
-        raise NotPossible("The process does not have exactly one start event without a trigger.")
+        raise CommandRejected("The process does not have exactly one start event without a trigger.")
     try:
         return tuple(first_elements(definition, definition.key))
-    except Failed as failed:
-        raise NotPossible(failed.reason) from failed
+    except CommandFailed as failed:
+        raise CommandRejected(failed.reason) from failed
 
 
 def _is_plain(node: Node) -> bool:
-    return node.kind is Kind.START and (node.event is None or node.event.trigger is Trigger.NONE)
+    return node.kind is NodeKind.START and (node.event is None or node.event.trigger is Trigger.NONE)
 
 
-def _complete_task(work: Work, command: Command) -> None:
+def _complete_task(work: UnitOfWork, command: Command) -> None:
     _finish_task(work, command, ("user", "manual", "receive"))
 
 
-def _complete_job(work: Work, command: Command) -> None:
+def _complete_job(work: UnitOfWork, command: Command) -> None:
     _finish_task(work, command, ("external", "job"))
 
 
-def _finish_task(work: Work, command: Command, kinds: tuple[str, ...]) -> None:
+def _finish_task(work: UnitOfWork, command: Command, kinds: tuple[str, ...]) -> None:
     task = _task(work, command, kinds)
     work.hops = command.get("hops", task.get("hops", 0))
     write(work, task["scope"], given(command), task["element"])
     finish(work, task["token"])
 
 
-def _fail_job(work: Work, command: Command) -> None:
+def _fail_job(work: UnitOfWork, command: Command) -> None:
     task = _task(work, command, ("external", "job"))
     reason = str(command.get("error") or "The work failed.")
     code = command.get("code")
     if not code:
-        raise Failed(task["element"], reason)
+        raise CommandFailed(task["element"], reason)
     work.hops = command.get("hops", task.get("hops", 0))
     write(work, task["scope"], given(command), task["element"])
     raise_error(work, task["token"], str(code), reason)
 
 
-def _task(work: Work, command: Command, kinds: tuple[str, ...]) -> TaskRecord:
+def _task(work: UnitOfWork, command: Command, kinds: tuple[str, ...]) -> TaskRecord:
     task = work.tasks.get(str(command.get("task")))
     if task is None:
-        raise NotPossible("The task is not open.")
+        raise CommandRejected("The task is not open.")
     if task["kind"] not in kinds:
-        raise NotPossible(f"A task of kind {task['kind']} is not completed in this way.")
+        raise CommandRejected(f"A task of kind {task['kind']} is not completed in this way.")
     if work.items.records and is_still(work, task["token"]):
-        raise NotPossible("What the task lies in is suspended.")
+        raise CommandRejected("What the task lies in is suspended.")
     return task
 
 
-def _send_message(work: Work, command: Command) -> None:
+def _send_message(work: UnitOfWork, command: Command) -> None:
     name = command.get("name")
     for key in work.subscriptions.in_order():
         record = work.subscriptions[key]
         if record["kind"] == "message" and record["name"] == name and not is_deaf(work, record):
             fire(work, key, record, given(command))
             return
-    raise NotPossible(f"Nothing waits for the message {name}.")
+    raise CommandRejected(f"Nothing waits for the message {name}.")
 
 
-def _event(work: Work, command: Command) -> None:
+def _event(work: UnitOfWork, command: Command) -> None:
     key = str(command.get("subscription"))
     record = work.subscriptions.get(key)
     if record is None:
-        raise NotPossible("Nothing waits for the event any more.")
+        raise CommandRejected("Nothing waits for the event any more.")
     if is_deaf(work, record):
-        raise NotPossible("What waits for the event is suspended.")
+        raise CommandRejected("What waits for the event is suspended.")
     fire(work, key, record, _told(command.get("payload")))
 
 
@@ -176,49 +176,49 @@ def _told(payload: object) -> Variables:
     return {name: value for name, value in payload.items() if is_name(name) and is_json(value)}
 
 
-def _fire_timer(work: Work, command: Command) -> None:
+def _fire_timer(work: UnitOfWork, command: Command) -> None:
     key = str(command.get("timer"))
     record = work.timers.get(key)
     if record is None:
-        raise NotPossible("The timer does not run any more.")
+        raise CommandRejected("The timer does not run any more.")
     work.hops = command.get("hops", record.get("hops", 0))
     fire(work, key, record)
 
 
-def _set_variables(work: Work, command: Command) -> None:
+def _set_variables(work: UnitOfWork, command: Command) -> None:
     scope = _root(work)
     write(work, scope, given(command), work.scopes[scope]["element"])
 
 
-def _suspend(work: Work, command: Command) -> None:
+def _suspend(work: UnitOfWork, command: Command) -> None:
     if work.status == "suspended":
-        raise NotPossible("The instance is suspended already.")
+        raise CommandRejected("The instance is suspended already.")
     if is_case(work):
         suspend_case(work)
     work.status = "suspended"
 
 
-def _resume(work: Work, command: Command) -> None:
+def _resume(work: UnitOfWork, command: Command) -> None:
     if work.status != "suspended":
-        raise NotPossible("The instance is not suspended.")
+        raise CommandRejected("The instance is not suspended.")
     if is_case(work):
         resume_case(work)
     work.status = "active"
     work.is_changed = True  # variables may have been set in the meantime
 
 
-def _terminate(work: Work, command: Command) -> None:
+def _terminate(work: UnitOfWork, command: Command) -> None:
     if is_case(work):
         terminate_case(work)
     else:
-        close(work, _root(work), "terminated")
+        end_instance(work, _root(work), "terminated")
 
 
-def _root(work: Work) -> str:
+def _root(work: UnitOfWork) -> str:
     return next(key for key, record in work.scopes.items() if record["token"] is None)
 
 
-_COMMANDS: dict[str, Callable[[Work, Command], None]] = {
+_COMMANDS: dict[str, Callable[[UnitOfWork, Command], None]] = {
     "complete_task": _complete_task,
     "complete_job": _complete_job,
     "fail_job": _fail_job,

@@ -4,15 +4,22 @@ from collections.abc import Sequence
 from typing import cast
 
 from processes.workflows.engine.definition import Node, Trigger
-from processes.workflows.engine.execution.failures import Failed
+from processes.workflows.engine.execution.errors import CommandFailed
 from processes.workflows.engine.execution.flows import leave
 from processes.workflows.engine.execution.limits import MAX_ENTRIES
-from processes.workflows.engine.execution.records import Entry, ScopeRecord, UndoRecord, Variables
+from processes.workflows.engine.execution.records import (
+    CompensationEntry,
+    ScopeRecord,
+    UndoRecord,
+    Variables,
+)
 from processes.workflows.engine.execution.scopes import open_scope, start_event_sub_process
-from processes.workflows.engine.execution.working import Work
+from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 
 
-def remember(work: Work, token: str, node: Node, *, inner: Sequence[Entry], ended: ScopeRecord | None) -> None:
+def remember(
+    work: UnitOfWork, token: str, node: Node, *, inner: Sequence[CompensationEntry], ended: ScopeRecord | None
+) -> None:
     """Note an activity that is done, when there is a way to undo it.
 
     What it saw in scopes that are gone by then, its own and its round's, is kept for the one that undoes it.
@@ -32,13 +39,13 @@ def remember(work: Work, token: str, node: Node, *, inner: Sequence[Entry], ende
     _append(work, entry, around.get("loop"))
 
 
-def remember_rounds(work: Work, entries: list[Entry]) -> None:
+def remember_rounds(work: UnitOfWork, entries: list[CompensationEntry]) -> None:
     """Note the rounds of an activity that is done as a whole."""
     if entries:
         _note(work, entries)
 
 
-def compensate(work: Work, token: str, element: str) -> None:
+def compensate(work: UnitOfWork, token: str, element: str) -> None:
     """Undo an activity, or everything in the scope, then let the token go on."""
     scope = _scope_to_undo(work, work.tokens[token]["scope"], element)
     entries = work.log.take(scope, element) if scope is not None else []
@@ -48,25 +55,27 @@ def compensate(work: Work, token: str, element: str) -> None:
     _undo_next(work, _start_undoing(work, token, scope, entries, within=None))
 
 
-def end_undone(work: Work, scope: str) -> None:
+def end_undone(work: UnitOfWork, scope: str) -> None:
     """Go on when one thing is undone."""
     record = work.drop_scope(scope)
     _undo_next(work, record["undo"])
 
 
-def _entry(work: Work, scope: str, node: Node, inner: Sequence[Entry], ended: ScopeRecord | None) -> Entry | None:
+def _entry(
+    work: UnitOfWork, scope: str, node: Node, inner: Sequence[CompensationEntry], ended: ScopeRecord | None
+) -> CompensationEntry | None:
     if node.compensated_by is not None:
         return {"element": node.id, "scope": scope, "handler": node.compensated_by}
     if ended is None or (not inner and _start_in(work, scope, node.id) is None):
         return None
-    parts: list[Entry] = [{**part, "scope": ""} for part in inner]
-    entry: Entry = {"element": node.id, "scope": scope, "inner": parts}
+    parts: list[CompensationEntry] = [{**part, "scope": ""} for part in inner]
+    entry: CompensationEntry = {"element": node.id, "scope": scope, "inner": parts}
     if "definition" in ended:
         entry["definition"] = ended["definition"]
     return entry
 
 
-def _append(work: Work, entry: Entry, loop: str | None) -> None:
+def _append(work: UnitOfWork, entry: CompensationEntry, loop: str | None) -> None:
     if loop is not None:
         record = work.loops[loop]
         work.loops.put(loop, {**record, "entries": [*record["entries"], entry]})
@@ -74,13 +83,13 @@ def _append(work: Work, entry: Entry, loop: str | None) -> None:
         _note(work, [entry])
 
 
-def _note(work: Work, entries: list[Entry]) -> None:
+def _note(work: UnitOfWork, entries: list[CompensationEntry]) -> None:
     if len(work.log) + len(entries) > MAX_ENTRIES:
-        raise Failed(entries[0]["element"], f"More than {MAX_ENTRIES} activities could be undone.")
+        raise CommandFailed(entries[0]["element"], f"More than {MAX_ENTRIES} activities could be undone.")
     work.log.extend(entries)
 
 
-def _scope_to_undo(work: Work, scope: str | None, element: str) -> str | None:
+def _scope_to_undo(work: UnitOfWork, scope: str | None, element: str) -> str | None:
     """Give the scope the thrower speaks of: its own, or the one around an event sub-process."""
     while scope is not None:
         record = work.scopes[scope]
@@ -94,7 +103,7 @@ def _scope_to_undo(work: Work, scope: str | None, element: str) -> str | None:
     return None
 
 
-def _is_event_sub_process(work: Work, scope: str, record: ScopeRecord) -> bool:
+def _is_event_sub_process(work: UnitOfWork, scope: str, record: ScopeRecord) -> bool:
     around = record["parent"]
     if around is None or "definition" in record:
         return False
@@ -102,7 +111,9 @@ def _is_event_sub_process(work: Work, scope: str, record: ScopeRecord) -> bool:
     return record["element"] in sub_processes
 
 
-def _start_undoing(work: Work, token: str, scope: str, entries: list[Entry], within: str | None) -> str:
+def _start_undoing(
+    work: UnitOfWork, token: str, scope: str, entries: list[CompensationEntry], within: str | None
+) -> str:
     record: UndoRecord = {
         "element": work.tokens[token]["element"],
         "token": token,
@@ -113,7 +124,7 @@ def _start_undoing(work: Work, token: str, scope: str, entries: list[Entry], wit
     return work.add(work.undoing, record)
 
 
-def _undo_next(work: Work, key: str) -> None:
+def _undo_next(work: UnitOfWork, key: str) -> None:
     record = work.undoing[key]
     if record["entries"]:
         entry = record["entries"][-1]
@@ -129,13 +140,13 @@ def _undo_next(work: Work, key: str) -> None:
         leave(work, record["token"])
 
 
-def _undo(work: Work, key: str, record: UndoRecord, entry: Entry) -> None:
+def _undo(work: UnitOfWork, key: str, record: UndoRecord, entry: CompensationEntry) -> None:
     if "handler" in entry:
         scope = open_scope(work, {**_scope_record(key, record, entry), "element": entry["handler"], "wraps": True})
         work.later("enter", work.add_token(scope, entry["handler"]), None)
         return
     scope = _reopen(work, key, record, entry)
-    inner: list[Entry] = [{**part, "scope": scope} for part in entry.get("inner", [])]
+    inner: list[CompensationEntry] = [{**part, "scope": scope} for part in entry.get("inner", [])]
     start = _start_in(work, scope, work.scopes[scope]["element"])
     if start is None:
         _undo_next(work, _start_undoing(work, record["token"], scope, inner, within=scope))
@@ -144,7 +155,7 @@ def _undo(work: Work, key: str, record: UndoRecord, entry: Entry) -> None:
     start_event_sub_process(work, scope, start)
 
 
-def _reopen(work: Work, key: str, record: UndoRecord, entry: Entry) -> str:
+def _reopen(work: UnitOfWork, key: str, record: UndoRecord, entry: CompensationEntry) -> str:
     """Make a scope like the one that a sub-process or a called process had, to undo its parts in."""
     scope = _scope_record(key, record, entry)
     if "definition" in entry:
@@ -152,7 +163,7 @@ def _reopen(work: Work, key: str, record: UndoRecord, entry: Entry) -> str:
     return open_scope(work, scope)
 
 
-def _scope_record(key: str, record: UndoRecord, entry: Entry) -> ScopeRecord:
+def _scope_record(key: str, record: UndoRecord, entry: CompensationEntry) -> ScopeRecord:
     return {
         "element": entry["element"],
         "parent": record["scope"],
@@ -162,7 +173,7 @@ def _scope_record(key: str, record: UndoRecord, entry: Entry) -> ScopeRecord:
     }
 
 
-def _start_in(work: Work, scope: str, element: str) -> Node | None:
+def _start_in(work: UnitOfWork, scope: str, element: str) -> Node | None:
     """Give the start of the event sub-process that undoes the sub-process it lies in."""
     definition = work.definition(scope)
     for sub_process in definition.event_sub_processes.get(element, ()):

@@ -1,10 +1,10 @@
 """What happens when something that was waited for comes."""
 
 from processes.workflows.engine.cases.pausing import is_deaf
-from processes.workflows.engine.definition import Kind, Node
+from processes.workflows.engine.definition import Node, NodeKind
 from processes.workflows.engine.execution.activities import finish
 from processes.workflows.engine.execution.arming import rearm
-from processes.workflows.engine.execution.failures import Failed
+from processes.workflows.engine.execution.errors import CommandFailed
 from processes.workflows.engine.execution.flows import leave
 from processes.workflows.engine.execution.records import (
     ConditionRecord,
@@ -13,13 +13,13 @@ from processes.workflows.engine.execution.records import (
     Variables,
 )
 from processes.workflows.engine.execution.scopes import interrupt_activity, start_event_sub_process
+from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 from processes.workflows.engine.execution.variables import value_of, write
-from processes.workflows.engine.execution.working import Work
 from processes.workflows.engine.expressions import ExpressionFailed
 
 
 def fire(
-    work: Work,
+    work: UnitOfWork,
     key: str,
     record: TimerRecord | SubscriptionRecord | ConditionRecord,
     variables: Variables | None = None,
@@ -28,7 +28,7 @@ def fire(
     node = work.definition(record["scope"]).nodes[record["element"]]
     if variables:
         write(work, record["scope"], variables, node.id)
-    if node.kind is Kind.START:
+    if node.kind is NodeKind.START:
         if not node.is_interrupting:
             rearm(work, key)
         start_event_sub_process(work, record["scope"], node)
@@ -38,8 +38,8 @@ def fire(
         work.at_once("occur", token, key)
         return
     if token is None:
-        raise Failed(node.id, "Nothing waits at this event.")
-    if node.kind is not Kind.BOUNDARY:
+        raise CommandFailed(node.id, "Nothing waits at this event.")
+    if node.kind is not NodeKind.BOUNDARY:
         _catch(work, token, node)
     elif node.is_interrupting:
         interrupt_activity(work, token, node.id)
@@ -48,7 +48,7 @@ def fire(
         work.later("enter", work.add_token(record["scope"], node.id), None)
 
 
-def throw_signal(work: Work, name: str) -> None:
+def throw_signal(work: UnitOfWork, name: str) -> None:
     """Let a signal reach everything that waits for it now."""
     for key in [key for key in work.subscriptions.in_order() if _is_signal(work.subscriptions[key], name)]:
         record = work.subscriptions.get(key)
@@ -56,7 +56,7 @@ def throw_signal(work: Work, name: str) -> None:
             fire(work, key, record)
 
 
-def check_conditions(work: Work) -> None:
+def check_conditions(work: UnitOfWork) -> None:
     """Fire the conditional events whose condition has become true."""
     for key in work.conditions.in_order():
         record = work.conditions.get(key)
@@ -69,14 +69,14 @@ def check_conditions(work: Work) -> None:
             work.conditions.put(key, {**record, "held": False})
 
 
-def _catch(work: Work, token: str, node: Node) -> None:
+def _catch(work: UnitOfWork, token: str, node: Node) -> None:
     """Let a token go on that waits at the event itself or at an event-based gateway before it."""
     waits_at = work.tokens[token]["element"]
     if waits_at != node.id:
         work.trace.append(("leave", waits_at))
         work.move(token, node.id)
         work.trace.append(("enter", node.id))
-    if node.kind is Kind.RECEIVE_TASK:
+    if node.kind is NodeKind.RECEIVE_TASK:
         finish(work, token)
         return
     work.clear(token)
@@ -87,7 +87,7 @@ def _is_signal(record: SubscriptionRecord, name: str) -> bool:
     return record["kind"] == "signal" and record["name"] == name
 
 
-def _holds_now(work: Work, record: ConditionRecord) -> bool:
+def _holds_now(work: UnitOfWork, record: ConditionRecord) -> bool:
     event = work.definition(record["scope"]).nodes[record["element"]].event
     if event is None or event.condition is None:
         return False

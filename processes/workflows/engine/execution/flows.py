@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from processes.workflows.engine.definition import Node
-from processes.workflows.engine.execution.failures import Failed
+from processes.workflows.engine.execution.errors import CommandFailed
+from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 from processes.workflows.engine.execution.variables import holds
-from processes.workflows.engine.execution.working import Work
 
 
-def leave(work: Work, token: str) -> None:
+def leave(work: UnitOfWork, token: str) -> None:
     """Let a token go on from the element it is on, by every flow whose condition holds."""
     record = work.tokens[token]
     if "loop" not in record:
@@ -20,7 +20,7 @@ def leave(work: Work, token: str) -> None:
     take(work, token, _wanted(work, token, work.node(token)))
 
 
-def take(work: Work, token: str, flows: Sequence[str]) -> None:
+def take(work: UnitOfWork, token: str, flows: Sequence[str]) -> None:
     """Send a token along flows: itself along the first, a new one along each of the others."""
     if not flows:
         consume(work, token)
@@ -33,14 +33,14 @@ def take(work: Work, token: str, flows: Sequence[str]) -> None:
         work.later("enter", work.add_token(scope, known[flow].target), flow)
 
 
-def consume(work: Work, token: str) -> None:
+def consume(work: UnitOfWork, token: str) -> None:
     """End a token; the last one of a scope ends the scope."""
     scope = work.drop_token(token)["scope"]
     if not work.has_tokens(scope):
         work.at_once("end", scope)
 
 
-def chosen(work: Work, token: str, node: Node, *, only_one: bool = False) -> list[str]:
+def chosen(work: UnitOfWork, token: str, node: Node, *, only_one: bool = False) -> list[str]:
     """Give the flows whose condition holds, in the order of the file; the default one when none does."""
     scope = work.tokens[token]["scope"]
     known = work.definition(scope).flows
@@ -55,11 +55,11 @@ def chosen(work: Work, token: str, node: Node, *, only_one: bool = False) -> lis
     if found:
         return found
     if node.default is None:
-        raise Failed(node.id, "No outgoing flow's condition holds, and there is no default flow.")
+        raise CommandFailed(node.id, "No outgoing flow's condition holds, and there is no default flow.")
     return [node.default]
 
 
-def _wanted(work: Work, token: str, node: Node) -> Sequence[str]:
+def _wanted(work: UnitOfWork, token: str, node: Node) -> Sequence[str]:
     if not node.outgoing:
         return ()
     known = work.definition(work.tokens[token]["scope"]).flows

@@ -3,19 +3,19 @@
 from collections.abc import Iterable
 from typing import TypeAlias
 
-from processes.workflows.engine.definition import Definition, Kind, Node
+from processes.workflows.engine.definition import Definition, Node, NodeKind
 from processes.workflows.engine.execution.flows import chosen, take
 from processes.workflows.engine.execution.limits import MAX_UPSTREAM, VISITS_A_LOOK
-from processes.workflows.engine.execution.records import number
-from processes.workflows.engine.execution.working import Work
+from processes.workflows.engine.execution.records import sequence_number
+from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 
 
-def enter_exclusive(work: Work, token: str, node: Node, flow: str | None) -> None:
+def enter_exclusive(work: UnitOfWork, token: str, node: Node, flow: str | None) -> None:
     work.trace.append(("leave", node.id))
     take(work, token, chosen(work, token, node, only_one=True) if node.outgoing else ())
 
 
-def enter_parallel(work: Work, token: str, node: Node, flow: str | None) -> None:
+def enter_parallel(work: UnitOfWork, token: str, node: Node, flow: str | None) -> None:
     """Wait for one token of every incoming flow, then go on by every outgoing one."""
     if flow is not None and len(node.incoming) > 1:
         waiting = work.wait_at_join(token, flow)
@@ -26,7 +26,7 @@ def enter_parallel(work: Work, token: str, node: Node, flow: str | None) -> None
     take(work, token, node.outgoing)
 
 
-def enter_inclusive(work: Work, token: str, node: Node, flow: str | None) -> None:
+def enter_inclusive(work: UnitOfWork, token: str, node: Node, flow: str | None) -> None:
     """Wait for every token that can still come, then go on by every flow whose condition holds."""
     if flow is not None and len(node.incoming) > 1:
         waiting = work.wait_at_join(token, flow)
@@ -36,36 +36,36 @@ def enter_inclusive(work: Work, token: str, node: Node, flow: str | None) -> Non
     _split(work, token, node)
 
 
-def open_inclusive(work: Work) -> bool:
+def open_inclusive(work: UnitOfWork) -> bool:
     """Open one inclusive join for which nothing can come any more; tell whether there was one."""
     if not work.joins:
         return False
     for (scope, element), waiting in sorted(work.joins.items(), key=_oldest):
         node = work.definition(scope).nodes[element]
-        if node.kind is Kind.INCLUSIVE and not _may_still_come(work, node, scope, waiting):
+        if node.kind is NodeKind.INCLUSIVE and not _may_still_come(work, node, scope, waiting):
             _split(work, _merge(work, waiting), node)
             return True
     return False
 
 
 def _oldest(join: tuple[tuple[str, str], dict[str, list[str]]]) -> int:
-    return min(number(tokens[0]) for tokens in join[1].values())
+    return min(sequence_number(tokens[0]) for tokens in join[1].values())
 
 
-def _split(work: Work, token: str, node: Node) -> None:
+def _split(work: UnitOfWork, token: str, node: Node) -> None:
     work.trace.append(("leave", node.id))
     take(work, token, chosen(work, token, node) if node.outgoing else ())
 
 
-def _merge(work: Work, waiting: dict[str, list[str]]) -> str:
+def _merge(work: UnitOfWork, waiting: dict[str, list[str]]) -> str:
     """Make one token of the first of each flow; others that came by the same flows go on waiting."""
-    oldest, *others = sorted((tokens[0] for tokens in waiting.values()), key=number)
+    oldest, *others = sorted((tokens[0] for tokens in waiting.values()), key=sequence_number)
     for other in others:
         work.drop_token(other)
     return oldest
 
 
-def _may_still_come(work: Work, node: Node, scope: str, waiting: dict[str, list[str]]) -> bool:
+def _may_still_come(work: UnitOfWork, node: Node, scope: str, waiting: dict[str, list[str]]) -> bool:
     """Tell whether a token elsewhere in the scope can reach a flow of the join at which none waits.
 
     By the standard such a token does not count when it can also reach a flow at which one waits already. There boundary
@@ -92,7 +92,7 @@ Upstream: TypeAlias = tuple[frozenset[str], frozenset[str]]
 """From where a flow without a token can be reached, boundary events counted; and one with a token, without them."""
 
 
-def _upstream(work: Work, scope: str, node: Node, empty: Iterable[str], full: Iterable[str]) -> Upstream:
+def _upstream(work: UnitOfWork, scope: str, node: Node, empty: Iterable[str], full: Iterable[str]) -> Upstream:
     """Find what lies upstream of a join, on this side of it. The definition remembers it, as far as there is room."""
     definition = work.definition(scope)
     key = (node.id, frozenset(full))

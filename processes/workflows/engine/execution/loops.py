@@ -9,16 +9,16 @@ from typing import Any
 from processes.workflows.engine.definition import Loop, Node
 from processes.workflows.engine.execution.arming import arm_boundaries
 from processes.workflows.engine.execution.compensation import remember_rounds
-from processes.workflows.engine.execution.failures import Failed
+from processes.workflows.engine.execution.errors import CommandFailed
 from processes.workflows.engine.execution.flows import leave
 from processes.workflows.engine.execution.limits import MAX_ROUNDS
 from processes.workflows.engine.execution.records import LoopRecord, Variables
 from processes.workflows.engine.execution.scopes import open_scope
+from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 from processes.workflows.engine.execution.variables import evaluate, holds, visible, write
-from processes.workflows.engine.execution.working import Work
 
 
-def begin_loop(work: Work, token: str, node: Node, loop: Loop) -> None:
+def begin_loop(work: UnitOfWork, token: str, node: Node, loop: Loop) -> None:
     scope = work.tokens[token]["scope"]
     items = _items(work, scope, node, loop)
     record: LoopRecord = {
@@ -45,14 +45,14 @@ def begin_loop(work: Work, token: str, node: Node, loop: Loop) -> None:
         _go_on(work, key, node, loop, scope)
 
 
-def end_round(work: Work, scope: str) -> None:
+def end_round(work: UnitOfWork, scope: str) -> None:
     """Count a round that is done, and go on with the next one or from the activity."""
     record = work.scopes[scope]
     key = record["loop"]
     loop_record = work.loops[key]
     node = work.node(loop_record["token"])
     if node.loop is None:
-        raise Failed(node.id, "The activity has no loop.")
+        raise CommandFailed(node.id, "The activity has no loop.")
     loop_record = {**loop_record, "completed": loop_record["completed"] + 1}
     if node.loop.output_collection:
         _keep_output(work, scope, record["round"], node.loop, loop_record)
@@ -69,16 +69,16 @@ def end_round(work: Work, scope: str) -> None:
         _go_on(work, key, node, node.loop, names_scope)
 
 
-def _items(work: Work, scope: str, node: Node, loop: Loop) -> list[Any] | None:
+def _items(work: UnitOfWork, scope: str, node: Node, loop: Loop) -> list[Any] | None:
     if not loop.is_multi_instance or not loop.collection:
         return None
     items = visible(work, scope).get(loop.collection)
     if not isinstance(items, list):
-        raise Failed(node.id, f"The variable {loop.collection} is not a list.")
+        raise CommandFailed(node.id, f"The variable {loop.collection} is not a list.")
     return items
 
 
-def _total(work: Work, scope: str, node: Node, loop: Loop, items: list[Any] | None) -> int | None:
+def _total(work: UnitOfWork, scope: str, node: Node, loop: Loop, items: list[Any] | None) -> int | None:
     if not loop.is_multi_instance:
         return None
     total: object = len(items) if items is not None else None
@@ -87,11 +87,11 @@ def _total(work: Work, scope: str, node: Node, loop: Loop, items: list[Any] | No
     if isinstance(total, float) and total.is_integer():
         total = int(total)
     if not isinstance(total, int) or isinstance(total, bool) or not 0 <= total <= MAX_ROUNDS:
-        raise Failed(node.id, f"The number of rounds is not a whole number from 0 to {MAX_ROUNDS}.")
+        raise CommandFailed(node.id, f"The number of rounds is not a whole number from 0 to {MAX_ROUNDS}.")
     return total
 
 
-def _start_all(work: Work, key: str, loop: Loop, items: list[Any] | None) -> None:
+def _start_all(work: UnitOfWork, key: str, loop: Loop, items: list[Any] | None) -> None:
     total = work.loops[key]["total"] or 0
     if total == 0:
         _end(work, key, loop)
@@ -99,7 +99,7 @@ def _start_all(work: Work, key: str, loop: Loop, items: list[Any] | None) -> Non
         _start_round(work, key, loop, index + 1, items[index] if items is not None else None)
 
 
-def _go_on(work: Work, key: str, node: Node, loop: Loop, scope: str) -> None:
+def _go_on(work: UnitOfWork, key: str, node: Node, loop: Loop, scope: str) -> None:
     """Start the next round of a loop that runs one after the other, or end it."""
     record = work.loops[key]
     done = record["started"]
@@ -116,7 +116,7 @@ def _go_on(work: Work, key: str, node: Node, loop: Loop, scope: str) -> None:
     _start_round(work, key, loop, done + 1, items[done] if items is not None else None)
 
 
-def _is_wanted(work: Work, node: Node, loop: Loop, scope: str, done: int) -> bool:
+def _is_wanted(work: UnitOfWork, node: Node, loop: Loop, scope: str, done: int) -> bool:
     """Tell whether a standard loop goes round once more; without a condition it does so up to its maximum."""
     if loop.maximum is not None and done >= loop.maximum:
         return False
@@ -125,7 +125,7 @@ def _is_wanted(work: Work, node: Node, loop: Loop, scope: str, done: int) -> boo
     return holds(work, loop.condition, scope, node.id, loopCounter=done)
 
 
-def _start_round(work: Work, key: str, loop: Loop, count: int, item: object) -> None:
+def _start_round(work: UnitOfWork, key: str, loop: Loop, count: int, item: object) -> None:
     record = work.loops[key]
     work.loops.put(key, {**record, "started": count})
     variables: Variables = {}
@@ -149,7 +149,7 @@ def _start_round(work: Work, key: str, loop: Loop, count: int, item: object) -> 
     work.later("enter", work.add_token(scope, record["element"]), None)
 
 
-def _keep_output(work: Work, scope: str, count: int, loop: Loop, record: LoopRecord) -> None:
+def _keep_output(work: UnitOfWork, scope: str, count: int, loop: Loop, record: LoopRecord) -> None:
     value = visible(work, scope).get(loop.output_item or loop.item)
     weight = work.allowance.weigh_value(value, record["element"])
     work.allowance.grow(weight, record["element"])
@@ -157,7 +157,7 @@ def _keep_output(work: Work, scope: str, count: int, loop: Loop, record: LoopRec
     record["outputs"] = [*record["outputs"], [count, value]]
 
 
-def _is_completed_early(work: Work, scope: str, node: Node, loop: Loop, record: LoopRecord) -> bool:
+def _is_completed_early(work: UnitOfWork, scope: str, node: Node, loop: Loop, record: LoopRecord) -> bool:
     """Ask the completion condition, which is given the counters by the standard's names and by those of other tools."""
     if not loop.is_multi_instance or loop.completion is None:
         return False
@@ -177,7 +177,7 @@ def _is_completed_early(work: Work, scope: str, node: Node, loop: Loop, record: 
     )
 
 
-def _end(work: Work, key: str, loop: Loop) -> None:
+def _end(work: UnitOfWork, key: str, loop: Loop) -> None:
     """Let the activity go on; what still runs of it is cancelled."""
     record = work.loops[key]
     token = record["token"]

@@ -3,19 +3,19 @@
 from collections.abc import Iterable
 
 from processes.workflows.engine.definition import Definition, Node, Trigger
-from processes.workflows.engine.execution.failures import Failed
+from processes.workflows.engine.execution.errors import CommandFailed
 from processes.workflows.engine.execution.scopes import interrupt_activity, start_event_sub_process
-from processes.workflows.engine.execution.working import Work
+from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 
 
-def raise_error(work: Work, token: str, code: str, reason: str) -> None:
+def raise_error(work: UnitOfWork, token: str, code: str, reason: str) -> None:
     """Raise an error at an activity: its own boundary events are asked first."""
     record = work.tokens[token]
     if not _is_caught_at(work, token, code):
         raise_in_scope(work, record["scope"], code, origin=record["element"], reason=reason)
 
 
-def raise_in_scope(work: Work, scope: str, code: str, *, origin: str, reason: str = "") -> None:
+def raise_in_scope(work: UnitOfWork, scope: str, code: str, *, origin: str, reason: str = "") -> None:
     """Hand an error to the nearest event sub-process or boundary event that catches it."""
     while True:
         start = _event_sub_process(work, scope, code)
@@ -24,7 +24,7 @@ def raise_in_scope(work: Work, scope: str, code: str, *, origin: str, reason: st
             return
         token = work.scopes[scope]["token"]
         if token is None:
-            raise Failed(origin, reason or f"Nothing catches the error {code}.")
+            raise CommandFailed(origin, reason or f"Nothing catches the error {code}.")
         if token in work.items:
             work.at_once("fail_task", token)
             return
@@ -33,7 +33,7 @@ def raise_in_scope(work: Work, scope: str, code: str, *, origin: str, reason: st
         scope = work.tokens[token]["scope"]
 
 
-def _is_caught_at(work: Work, token: str, code: str) -> bool:
+def _is_caught_at(work: UnitOfWork, token: str, code: str) -> bool:
     record = work.tokens[token]
     boundary = _boundary(work, record["scope"], record["element"], code)
     if boundary is not None:
@@ -41,14 +41,14 @@ def _is_caught_at(work: Work, token: str, code: str) -> bool:
     return boundary is not None
 
 
-def _boundary(work: Work, scope: str, element: str, code: str) -> Node | None:
+def _boundary(work: UnitOfWork, scope: str, element: str, code: str) -> Node | None:
     if "loop" in work.scopes[scope]:
         return None  # boundary events belong to the activity as a whole, not to one of its rounds
     definition = work.definition(scope)
     return _matching(definition, definition.boundaries.get(element, ()), code)
 
 
-def _event_sub_process(work: Work, scope: str, code: str) -> Node | None:
+def _event_sub_process(work: UnitOfWork, scope: str, code: str) -> Node | None:
     record = work.scopes[scope]
     if record.get("wraps") or record.get("interrupted"):
         return None

@@ -108,7 +108,7 @@ class ConditionRecord(TypedDict):
     """Whether it held when it was last looked at: it fires when it becomes true."""
 
 
-class Entry(TypedDict):
+class CompensationEntry(TypedDict):
     """An activity that is done and can be undone."""
 
     element: str
@@ -118,7 +118,7 @@ class Entry(TypedDict):
     definition: NotRequired[list[Any]]
     variables: NotRequired[Variables]
     """What the activity saw in scopes that are gone."""
-    inner: NotRequired[list["Entry"]]
+    inner: NotRequired[list["CompensationEntry"]]
 
 
 class LoopRecord(TypedDict):
@@ -130,7 +130,7 @@ class LoopRecord(TypedDict):
     started: int
     completed: int
     outputs: list[list[Any]]
-    entries: list[Entry]
+    entries: list[CompensationEntry]
     weight: int
     items: NotRequired[list[Any]]
     """Of sequential rounds: what was in the collection when they began."""
@@ -142,12 +142,12 @@ class UndoRecord(TypedDict):
     element: str
     token: str
     scope: str
-    entries: list[Entry]
+    entries: list[CompensationEntry]
     within: str | None
     """The scope of the sub-process whose parts are undone; None: the thrower goes on when all is done."""
 
 
-class State(TypedDict, total=False):
+class InstanceState(TypedDict, total=False):
     kind: str
     epoch: int
     next: int
@@ -163,7 +163,7 @@ class State(TypedDict, total=False):
     conditions: dict[str, ConditionRecord]
     loops: dict[str, LoopRecord]
     undoing: dict[str, UndoRecord]
-    compensations: list[Entry]
+    compensations: list[CompensationEntry]
 
 
 SECTIONS = ("scopes", "tokens", "items", "tasks", "timers", "subscriptions", "conditions", "loops", "undoing")
@@ -183,6 +183,6 @@ EVENTS = frozenset({"event", "throw", "signal"})
 """Effects that are events: they may lead to further commands."""
 
 
-def number(key: str) -> int:
+def sequence_number(key: str) -> int:
     """Give the place of an id in the order of creation."""
     return int(key.partition(".")[2])

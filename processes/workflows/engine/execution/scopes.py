@@ -2,31 +2,31 @@
 
 from collections.abc import Sequence
 
-from processes.workflows.engine.definition import Definition, Kind, Node, Trigger
+from processes.workflows.engine.definition import Definition, Node, NodeKind, Trigger
 from processes.workflows.engine.execution.arming import arm_event_sub_processes
-from processes.workflows.engine.execution.failures import Failed
+from processes.workflows.engine.execution.errors import CommandFailed
 from processes.workflows.engine.execution.limits import MAX_SCOPES_DEEP
 from processes.workflows.engine.execution.records import ScopeRecord
-from processes.workflows.engine.execution.working import Work
+from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 
 
-def open_scope(work: Work, record: ScopeRecord) -> str:
+def open_scope(work: UnitOfWork, record: ScopeRecord) -> str:
     _check_depth(work, record)
     work.allowance.grow(work.allowance.weigh(record["variables"], record["element"]), record["element"])
     return work.add(work.scopes, record)
 
 
-def _check_depth(work: Work, record: ScopeRecord) -> None:
+def _check_depth(work: UnitOfWork, record: ScopeRecord) -> None:
     """Keep what has to be walked and written by depth, as what can be undone in each other, within a bound."""
     depth, parent = 1, record["parent"]
     while parent is not None:
         depth, parent = depth + 1, work.scopes[parent]["parent"]
     if depth > MAX_SCOPES_DEEP:
         reason = f"More than {MAX_SCOPES_DEEP} sub-processes, rounds and calls would lie inside one another."
-        raise Failed(record["element"], reason)
+        raise CommandFailed(record["element"], reason)
 
 
-def begin_scope(work: Work, scope: str, starts: Sequence[str] = ()) -> None:
+def begin_scope(work: UnitOfWork, scope: str, starts: Sequence[str] = ()) -> None:
     """Put tokens on the start of a scope and arm its event sub-processes."""
     element = work.scopes[scope]["element"]
     for start in starts or first_elements(work.definition(scope), element):
@@ -41,14 +41,14 @@ def first_elements(definition: Definition, scope: str) -> Sequence[str]:
     if plain:
         return plain[:1]
     if starts:
-        raise Failed(scope, "There is no start event without a trigger.")
+        raise CommandFailed(scope, "There is no start event without a trigger.")
     found = [element for element in definition.scopes[scope].nodes if _is_first(definition.nodes[element])]
     if not found:
-        raise Failed(scope, "There is nothing to start with.")
+        raise CommandFailed(scope, "There is nothing to start with.")
     return found
 
 
-def interrupt_activity(work: Work, token: str, boundary: str) -> None:
+def interrupt_activity(work: UnitOfWork, token: str, boundary: str) -> None:
     """Cancel an activity and let its token go on at a boundary event."""
     record = work.tokens[token]
     work.clear(token)
@@ -58,7 +58,7 @@ def interrupt_activity(work: Work, token: str, boundary: str) -> None:
     work.later("enter", token, None)
 
 
-def start_event_sub_process(work: Work, scope: str, start: Node) -> None:
+def start_event_sub_process(work: UnitOfWork, scope: str, start: Node) -> None:
     """Run an event sub-process in its scope; an interrupting one after everything else there was cancelled."""
     if start.is_interrupting:
         work.clear(scope)
@@ -74,5 +74,5 @@ def _trigger(node: Node) -> Trigger:
 
 
 def _is_first(node: Node) -> bool:
-    passive = node.kind in (Kind.BOUNDARY, Kind.EVENT_SUB_PROCESS) or node.is_for_compensation
+    passive = node.kind in (NodeKind.BOUNDARY, NodeKind.EVENT_SUB_PROCESS) or node.is_for_compensation
     return not node.incoming and not passive

@@ -1,7 +1,7 @@
 from collections.abc import Callable, ItemsView
 from typing import Any, Generic, TypeVar
 
-from processes.workflows.engine.execution.records import number
+from processes.workflows.engine.execution.records import sequence_number
 
 Record = TypeVar("Record")
 
@@ -34,7 +34,7 @@ class Section(Generic[Record]):
 
     def in_order(self) -> list[str]:
         """Give the ids in the order of creation, whatever order JSON left them in."""
-        return sorted(self.records, key=number)
+        return sorted(self.records, key=sequence_number)
 
     def put(self, key: str, record: Record) -> None:
         self._copy()

@@ -2,23 +2,30 @@
 
 from datetime import datetime, timedelta
 
-from processes.workflows.engine.definition import Node, Timer, TimerKind
-from processes.workflows.engine.execution.failures import Failed
+from processes.workflows.engine.definition import Node, TimerDefinition, TimerKind
+from processes.workflows.engine.execution.errors import CommandFailed
 from processes.workflows.engine.execution.limits import LEAST_WAIT, LONG_WAIT
 from processes.workflows.engine.execution.records import TimerRecord
+from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 from processes.workflows.engine.execution.variables import evaluate
-from processes.workflows.engine.execution.working import Work
-from processes.workflows.engine.iso import Cycle, Duration, NotIso, parse_cycle, parse_duration, parse_moment
+from processes.workflows.engine.iso import (
+    Cycle,
+    Duration,
+    NotIso,
+    parse_cycle,
+    parse_datetime,
+    parse_duration,
+)
 
 
-def start_timer(work: Work, node: Node, timer: Timer, scope: str, token: str | None) -> None:
+def start_timer(work: UnitOfWork, node: Node, timer: TimerDefinition, scope: str, token: str | None) -> None:
     value = timer.literal
     if timer.expression is not None:
         value = evaluate(work, timer.expression, scope, node.id)
     try:
         due, cycle = _due(timer.kind, value, work.at)
     except NotIso as error:
-        raise Failed(node.id, str(error)) from error
+        raise CommandFailed(node.id, str(error)) from error
     record: TimerRecord = {
         "element": node.id,
         "token": token,
@@ -37,7 +44,7 @@ def start_timer(work: Work, node: Node, timer: Timer, scope: str, token: str | N
     work.add(work.timers, record)
 
 
-def repeat_timer(work: Work, timer: str) -> None:
+def repeat_timer(work: UnitOfWork, timer: str) -> None:
     """Put the next firing of a cycle in the place of the one that fired; without one, the timer is gone.
 
     Moments that passed while nobody could fire it are left out: it goes on at the next one of its own rhythm.
@@ -47,7 +54,7 @@ def repeat_timer(work: Work, timer: str) -> None:
         work.add(work.timers, following)
 
 
-def next_of_cycle(work: Work, record: TimerRecord) -> TimerRecord | None:
+def next_of_cycle(work: UnitOfWork, record: TimerRecord) -> TimerRecord | None:
     left = record.get("left")
     if "interval" not in record or left == 0:
         return None
@@ -61,7 +68,7 @@ def next_of_cycle(work: Work, record: TimerRecord) -> TimerRecord | None:
     return following
 
 
-def _hops(work: Work, element: str, wait: float) -> int:
+def _hops(work: UnitOfWork, element: str, wait: float) -> int:
     """Return how long the chain is after a timer: one that hardly waits is a hop, one that waits long ends it."""
     if wait < LEAST_WAIT:
         return work.hop(element)
@@ -70,7 +77,7 @@ def _hops(work: Work, element: str, wait: float) -> int:
 
 def _due(kind: TimerKind, value: object, now: datetime) -> tuple[datetime, Cycle | None]:
     if kind is TimerKind.DATE:
-        return parse_moment(_text(value)), None
+        return parse_datetime(_text(value)), None
     if kind is TimerKind.CYCLE:
         cycle = parse_cycle(_text(value))
         return cycle.first(now), cycle

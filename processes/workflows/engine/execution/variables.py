@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from processes.workflows.engine.execution.failures import Failed
+from processes.workflows.engine.execution.errors import CommandFailed
 from processes.workflows.engine.execution.records import Variables
-from processes.workflows.engine.execution.working import Work
+from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 from processes.workflows.engine.expressions import Expression, ExpressionFailed, Meter
 
 
-class Names(Mapping[str, Any]):
+class VisibleVariables(Mapping[str, Any]):
     """The variables of several scopes, the inner ones first; nothing is copied."""
 
     __slots__ = ("_layers",)
@@ -33,44 +33,44 @@ class Names(Mapping[str, Any]):
         return len(set().union(*self._layers))
 
 
-def visible(work: Work, scope: str) -> Mapping[str, Any]:
+def visible(work: UnitOfWork, scope: str) -> Mapping[str, Any]:
     """Give every variable that can be seen from a scope."""
     found = work.names.get(scope)
     if found is None:
         layers = _layers(work, scope)
-        found = layers[0] if len(layers) == 1 else Names(layers)
+        found = layers[0] if len(layers) == 1 else VisibleVariables(layers)
         work.names[scope] = found
     return found
 
 
-def evaluate(work: Work, expression: Expression, scope: str, element: str, **more: object) -> Any:
+def evaluate(work: UnitOfWork, expression: Expression, scope: str, element: str, **more: object) -> Any:
     try:
         return value_of(work, expression, scope, element, **more)
     except ExpressionFailed as failed:
-        raise Failed(element, failed.reason) from failed
+        raise CommandFailed(element, failed.reason) from failed
 
 
-def value_of(work: Work, expression: Expression, scope: str, element: str, **more: object) -> Any:
+def value_of(work: UnitOfWork, expression: Expression, scope: str, element: str, **more: object) -> Any:
     """Give the value of an expression, or raise ExpressionFailed; either way it counts for what it took."""
     names = visible(work, scope)
     meter = Meter()
     try:
-        return expression.evaluate(Names((more, names)) if more else names, meter)
+        return expression.evaluate(VisibleVariables((more, names)) if more else names, meter)
     finally:
         work.allowance.look(element, 1 + meter.spent)
 
 
-def holds(work: Work, expression: Expression, scope: str, element: str, **more: object) -> bool:
+def holds(work: UnitOfWork, expression: Expression, scope: str, element: str, **more: object) -> bool:
     return bool(evaluate(work, expression, scope, element, **more))
 
 
-def write(work: Work, scope: str, values: Mapping[str, Any], element: str) -> None:
+def write(work: UnitOfWork, scope: str, values: Mapping[str, Any], element: str) -> None:
     """Write each variable where it is defined, from the scope outwards; one that is nowhere, into the process."""
     for name, value in values.items():
         _set(work, _home(work, scope, name), name, value, element)
 
 
-def _layers(work: Work, scope: str) -> list[Variables]:
+def _layers(work: UnitOfWork, scope: str) -> list[Variables]:
     record = work.scopes[scope]
     layers = [record["variables"]]
     while "definition" not in record:
@@ -79,7 +79,7 @@ def _layers(work: Work, scope: str) -> list[Variables]:
     return layers
 
 
-def _home(work: Work, scope: str, name: str) -> str:
+def _home(work: UnitOfWork, scope: str, name: str) -> str:
     record = work.scopes[scope]
     while name not in record["variables"] and "definition" not in record:
         scope = cast(str, record["parent"])
@@ -87,7 +87,7 @@ def _home(work: Work, scope: str, name: str) -> str:
     return scope
 
 
-def _set(work: Work, scope: str, name: str, value: object, element: str) -> None:
+def _set(work: UnitOfWork, scope: str, name: str, value: object, element: str) -> None:
     record = work.scopes[scope]
     if scope not in work.own:
         record = {**record, "variables": record["variables"].copy()}
@@ -108,7 +108,7 @@ def _set(work: Work, scope: str, name: str, value: object, element: str) -> None
     work.is_changed = True
 
 
-def _weight_before(work: Work, scope: str, variables: Variables, name: str, element: str) -> int:
+def _weight_before(work: UnitOfWork, scope: str, variables: Variables, name: str, element: str) -> int:
     if name not in variables:
         return -len(name) - 4
     known = work.weights.get((scope, name))

@@ -8,22 +8,6 @@ from typing import Any
 
 from processes.workflows.engine.expressions.functions import FUNCTIONS
 from processes.workflows.engine.expressions.limits import Meter
-from processes.workflows.engine.expressions.nodes import (
-    AllOf,
-    AnyOf,
-    Arithmetic,
-    Call,
-    Choice,
-    Comparison,
-    ListOf,
-    Literal,
-    MapOf,
-    Name,
-    Negative,
-    Node,
-    Not,
-    Path,
-)
 from processes.workflows.engine.expressions.operations import (
     ARITHMETIC,
     ORDERED,
@@ -36,11 +20,27 @@ from processes.workflows.engine.expressions.operations import (
     look_up,
     negative,
 )
+from processes.workflows.engine.expressions.syntax_tree import (
+    AllOf,
+    AnyOf,
+    Arithmetic,
+    Comparison,
+    Conditional,
+    ExpressionNode,
+    FunctionCall,
+    ListOf,
+    Literal,
+    MapOf,
+    Negative,
+    Not,
+    Path,
+    VariableReference,
+)
 
 Evaluator = Callable[[Mapping[str, Any], Meter], Any]
 
 
-def evaluator_of(node: Node) -> Evaluator:
+def build_evaluator(node: ExpressionNode) -> Evaluator:
     return _MAKERS[type(node)](node)
 
 
@@ -49,7 +49,7 @@ def _literal(node: Literal) -> Evaluator:
     return lambda names, meter: value
 
 
-def _name(node: Name) -> Evaluator:
+def _name(node: VariableReference) -> Evaluator:
     name = node.name
 
     def evaluate(names: Mapping[str, Any], meter: Meter) -> Any:
@@ -60,18 +60,18 @@ def _name(node: Name) -> Evaluator:
 
 
 def _list(node: ListOf) -> Evaluator:
-    items = [evaluator_of(item) for item in node.items]
+    items = [build_evaluator(item) for item in node.items]
     return lambda names, meter: [item(names, meter) for item in items]
 
 
 def _map(node: MapOf) -> Evaluator:
-    entries = [(key, evaluator_of(value)) for key, value in node.entries]
+    entries = [(key, build_evaluator(value)) for key, value in node.entries]
     return lambda names, meter: {key: value(names, meter) for key, value in entries}
 
 
 def _path(node: Path) -> Evaluator:
-    base = evaluator_of(node.base)
-    keys = [evaluator_of(key) for key in node.keys]
+    base = build_evaluator(node.base)
+    keys = [build_evaluator(key) for key in node.keys]
 
     def evaluate(names: Mapping[str, Any], meter: Meter) -> Any:
         value = base(names, meter)
@@ -82,9 +82,9 @@ def _path(node: Path) -> Evaluator:
     return evaluate
 
 
-def _call(node: Call) -> Evaluator:
+def _call(node: FunctionCall) -> Evaluator:
     call = FUNCTIONS[node.function].call
-    arguments = [evaluator_of(argument) for argument in node.arguments]
+    arguments = [build_evaluator(argument) for argument in node.arguments]
     if call is None:
         return _first_of(arguments)
     return lambda names, meter: call(meter, *[argument(names, meter) for argument in arguments])
@@ -102,18 +102,18 @@ def _first_of(operands: list[Evaluator]) -> Evaluator:
 
 
 def _negative(node: Negative) -> Evaluator:
-    operand = evaluator_of(node.operand)
+    operand = build_evaluator(node.operand)
     return lambda names, meter: negative(operand(names, meter))
 
 
 def _not(node: Not) -> Evaluator:
-    operand = evaluator_of(node.operand)
+    operand = build_evaluator(node.operand)
     return lambda names, meter: not operand(names, meter)
 
 
 def _arithmetic(node: Arithmetic) -> Evaluator:
-    first = evaluator_of(node.first)
-    rest = [(ARITHMETIC[symbol], evaluator_of(operand)) for symbol, operand in node.rest]
+    first = build_evaluator(node.first)
+    rest = [(ARITHMETIC[symbol], build_evaluator(operand)) for symbol, operand in node.rest]
 
     def evaluate(names: Mapping[str, Any], meter: Meter) -> Any:
         value = first(names, meter)
@@ -125,7 +125,7 @@ def _arithmetic(node: Arithmetic) -> Evaluator:
 
 
 def _comparison(node: Comparison) -> Evaluator:
-    left, right = evaluator_of(node.left), evaluator_of(node.right)
+    left, right = build_evaluator(node.left), build_evaluator(node.right)
     if node.operator == "==":
         return lambda names, meter: equal(left(names, meter), right(names, meter), meter)
     if node.operator == "!=":
@@ -148,7 +148,7 @@ def _ordering(symbol: str, left: Evaluator, right: Evaluator) -> Evaluator:
 
 
 def _all(node: AllOf) -> Evaluator:
-    operands = [evaluator_of(operand) for operand in node.operands]
+    operands = [build_evaluator(operand) for operand in node.operands]
 
     def evaluate(names: Mapping[str, Any], meter: Meter) -> bool:
         for operand in operands:  # noqa: SIM110  (a generator inside all() takes twice as long)
@@ -160,7 +160,7 @@ def _all(node: AllOf) -> Evaluator:
 
 
 def _any(node: AnyOf) -> Evaluator:
-    operands = [evaluator_of(operand) for operand in node.operands]
+    operands = [build_evaluator(operand) for operand in node.operands]
 
     def evaluate(names: Mapping[str, Any], meter: Meter) -> bool:
         for operand in operands:  # noqa: SIM110  (as above)
@@ -171,23 +171,27 @@ def _any(node: AnyOf) -> Evaluator:
     return evaluate
 
 
-def _choice(node: Choice) -> Evaluator:
-    condition, then, otherwise = evaluator_of(node.condition), evaluator_of(node.then), evaluator_of(node.otherwise)
+def _choice(node: Conditional) -> Evaluator:
+    condition, then, otherwise = (
+        build_evaluator(node.condition),
+        build_evaluator(node.then),
+        build_evaluator(node.otherwise),
+    )
     return lambda names, meter: then(names, meter) if condition(names, meter) else otherwise(names, meter)
 
 
-_MAKERS: dict[type[Node], Callable[[Any], Evaluator]] = {
+_MAKERS: dict[type[ExpressionNode], Callable[[Any], Evaluator]] = {
     Literal: _literal,
-    Name: _name,
+    VariableReference: _name,
     ListOf: _list,
     MapOf: _map,
     Path: _path,
-    Call: _call,
+    FunctionCall: _call,
     Negative: _negative,
     Not: _not,
     Arithmetic: _arithmetic,
     Comparison: _comparison,
     AllOf: _all,
     AnyOf: _any,
-    Choice: _choice,
+    Conditional: _choice,
 }

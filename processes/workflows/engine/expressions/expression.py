@@ -3,7 +3,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from processes.workflows.engine.expressions.errors import ExpressionFailed
-from processes.workflows.engine.expressions.evaluator import Evaluator, evaluator_of
+from processes.workflows.engine.expressions.evaluator import Evaluator, build_evaluator
 from processes.workflows.engine.expressions.limits import Meter
 from processes.workflows.engine.expressions.parser import parse
 
@@ -11,7 +11,7 @@ from processes.workflows.engine.expressions.parser import parse
 def compile_expression(text: str) -> "Expression":
     """Read an expression; what is malformed or past the limits raises ExpressionError."""
     node, names = parse(text)
-    return Expression(text, names, evaluator_of(node))
+    return Expression(text, names, build_evaluator(node))
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from typing import Any
 from processes.workflows.engine.expressions.errors import ExpressionFailed
 from processes.workflows.engine.expressions.limits import Meter
 from processes.workflows.engine.expressions.operations import admitted, bounded, is_in, type_name
-from processes.workflows.engine.iso import NotIso, parse_duration, parse_moment
+from processes.workflows.engine.iso import NotIso, parse_datetime, parse_duration
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ def _duration(meter: Meter, value: Any) -> int | float:
 
 def _timestamp(meter: Meter, value: Any) -> int | float:
     try:
-        return _seconds(parse_moment(_text("timestamp", value, meter)) - _EPOCH)
+        return _seconds(parse_datetime(_text("timestamp", value, meter)) - _EPOCH)
     except NotIso as error:
         raise ExpressionFailed(str(error)) from error
 

@@ -7,25 +7,25 @@ from processes.workflows.engine.expressions.errors import ExpressionError
 from processes.workflows.engine.expressions.functions import FUNCTIONS
 from processes.workflows.engine.expressions.lexer import Token, TokenKind, tokenize
 from processes.workflows.engine.expressions.limits import MAX_DEPTH, MAX_NODES, MAX_TEXT
-from processes.workflows.engine.expressions.nodes import (
+from processes.workflows.engine.expressions.syntax_tree import (
     AllOf,
     AnyOf,
     Arithmetic,
-    Call,
-    Choice,
     Comparison,
+    Conditional,
+    ExpressionNode,
+    FunctionCall,
     ListOf,
     Literal,
     MapOf,
-    Name,
     Negative,
-    Node,
     Not,
     Path,
+    VariableReference,
 )
 
 
-def parse(text: str) -> tuple[Node, frozenset[str]]:
+def parse(text: str) -> tuple[ExpressionNode, frozenset[str]]:
     """Give the tree of an expression and the variables it reads."""
     if len(text) > MAX_TEXT:
         raise ExpressionError(f"An expression has at most {MAX_TEXT:,} characters.", MAX_TEXT)
@@ -66,7 +66,7 @@ class _Parser:
         self._nesting = 0
         self._nodes = 0
 
-    def parse_whole(self) -> Node:
+    def parse_whole(self) -> ExpressionNode:
         node = self._expression()
         if self._next.kind is not TokenKind.END:
             raise self._unexpected()
@@ -74,7 +74,7 @@ class _Parser:
 
     # Expressions, from the loosest binding to the closest
 
-    def _expression(self) -> Node:
+    def _expression(self) -> ExpressionNode:
         self._enter()
         position = self._next.position
         node = self._operators(_OR)
@@ -82,16 +82,16 @@ class _Parser:
             then = self._expression()
             self._expect(":")
             otherwise = self._expression()
-            node = Choice(self._above(position, node, then, otherwise), node, then, otherwise)
+            node = Conditional(self._above(position, node, then, otherwise), node, then, otherwise)
         elif self._take("if"):
             condition = self._operators(_OR)
             self._expect("else")
             otherwise = self._expression()
-            node = Choice(self._above(position, node, condition, otherwise), condition, node, otherwise)
+            node = Conditional(self._above(position, node, condition, otherwise), condition, node, otherwise)
         self._nesting -= 1
         return node
 
-    def _operators(self, least: int) -> Node:
+    def _operators(self, least: int) -> ExpressionNode:
         """Read an operand and every operator after it that binds at least this closely."""
         self._enter()
         node = self._operand(least)
@@ -108,7 +108,7 @@ class _Parser:
     def _power(self) -> int:
         return _POWERS.get(self._next.text, 0) if self._next.kind is TokenKind.SYMBOL else 0
 
-    def _arithmetic(self, first: Node, power: int) -> Node:
+    def _arithmetic(self, first: ExpressionNode, power: int) -> ExpressionNode:
         position = self._next.position
         rest = []
         while self._power() == power:
@@ -116,7 +116,7 @@ class _Parser:
             rest.append((operator, self._operators(power + 1)))
         return Arithmetic(self._above(position, first, *(operand for _, operand in rest)), first, tuple(rest))
 
-    def _comparison(self, left: Node) -> Node:
+    def _comparison(self, left: ExpressionNode) -> ExpressionNode:
         token = self._advance()
         is_negated = token.text == "not"
         if is_negated:
@@ -125,10 +125,10 @@ class _Parser:
         if self._power() == _COMPARE:
             raise ExpressionError("Two values are compared at a time: join comparisons by and.", self._next.position)
         operator = "in" if is_negated else token.text
-        node: Node = Comparison(self._above(token.position, left, right), operator, left, right)
+        node: ExpressionNode = Comparison(self._above(token.position, left, right), operator, left, right)
         return Not(self._above(token.position, node), node) if is_negated else node
 
-    def _logic(self, first: Node, power: int) -> Node:
+    def _logic(self, first: ExpressionNode, power: int) -> ExpressionNode:
         position = self._next.position
         operands = [first]
         while self._power() == power:
@@ -137,7 +137,7 @@ class _Parser:
         height = self._above(position, *operands)
         return AnyOf(height, tuple(operands)) if power == _OR else AllOf(height, tuple(operands))
 
-    def _operand(self, least: int) -> Node:
+    def _operand(self, least: int) -> ExpressionNode:
         if not self._is("not"):
             return self._signed()
         positions = []
@@ -150,7 +150,7 @@ class _Parser:
             node = Not(self._above(position, node), node)
         return node
 
-    def _signed(self) -> Node:
+    def _signed(self) -> ExpressionNode:
         signs = []
         while self._is("-") or self._is("!"):
             signs.append(self._advance())
@@ -160,17 +160,17 @@ class _Parser:
             node = Negative(height, node) if sign.text == "-" else Not(height, node)
         return node
 
-    def _path(self) -> Node:
+    def _path(self) -> ExpressionNode:
         position = self._next.position
         base = self._primary()
-        keys: list[Node] = []
+        keys: list[ExpressionNode] = []
         while self._is(".") or self._is("["):
             keys.append(self._key())
         if self._is("("):
             raise ExpressionError("Only the functions of the language can be called.", self._next.position)
         return Path(self._above(position, base, *keys), base, tuple(keys)) if keys else base
 
-    def _key(self) -> Node:
+    def _key(self) -> ExpressionNode:
         if self._advance().text == "[":
             key = self._expression()
             self._expect("]")
@@ -180,7 +180,7 @@ class _Parser:
             raise ExpressionError("A name follows the dot.", word.position)
         return Literal(self._above(word.position), word.text)
 
-    def _primary(self) -> Node:
+    def _primary(self) -> ExpressionNode:
         token = self._next
         if token.kind is TokenKind.VALUE:
             self._advance()
@@ -199,11 +199,11 @@ class _Parser:
             return self._map(token.position)
         raise self._unexpected()
 
-    def _name(self, token: Token) -> Node:
+    def _name(self, token: Token) -> ExpressionNode:
         self.names.add(token.text)
-        return Name(self._above(token.position), token.text)
+        return VariableReference(self._above(token.position), token.text)
 
-    def _call(self, token: Token) -> Node:
+    def _call(self, token: Token) -> ExpressionNode:
         function = FUNCTIONS.get(token.text)
         if function is None:
             known = ", ".join(sorted(FUNCTIONS))
@@ -212,19 +212,19 @@ class _Parser:
         arguments = self._separated(")")
         if not function.takes(len(arguments)):
             raise ExpressionError(f"{token.text} is written {function.usage}.", token.position)
-        return Call(self._above(token.position, *arguments), token.text, arguments)
+        return FunctionCall(self._above(token.position, *arguments), token.text, arguments)
 
-    def _separated(self, closing: str) -> tuple[Node, ...]:
+    def _separated(self, closing: str) -> tuple[ExpressionNode, ...]:
         """Read what stands between commas, and the bracket that closes it."""
-        nodes: list[Node] = []
+        nodes: list[ExpressionNode] = []
         while not self._take(closing):
             if nodes:
                 self._expect(",")
             nodes.append(self._expression())
         return tuple(nodes)
 
-    def _map(self, position: int) -> Node:
-        entries: list[tuple[str, Node]] = []
+    def _map(self, position: int) -> ExpressionNode:
+        entries: list[tuple[str, ExpressionNode]] = []
         while not self._take("}"):
             if entries:
                 self._expect(",")
@@ -242,7 +242,7 @@ class _Parser:
         if self._nesting > _MAX_NESTING:
             raise ExpressionError(_TOO_DEEP, self._next.position)
 
-    def _above(self, position: int, *below: Node) -> int:
+    def _above(self, position: int, *below: ExpressionNode) -> int:
         """Count one more node and give its height."""
         self._nodes += 1
         if self._nodes > MAX_NODES:

@@ -2,7 +2,7 @@ import pytest
 from django.test import Client
 
 from notifications.models import Alert
-from notifications.naming import find_subjects, name_subject
+from notifications.names import find_subjects, name_subject
 from notifications.services.alerts import raise_alert
 from tests.staff import signed_in
 

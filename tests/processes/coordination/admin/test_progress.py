@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from config.common.moments import format_moment
+from config.common.times import format_time
 from processes.coordination.admin.progress import STEP_OF, WAY, line_of
 from processes.coordination.admin.step_words import STEPS, WAITS
 from processes.coordination.admin.words import ENTITY_WORDS, STATUSES, say_type
@@ -22,7 +22,7 @@ def view_in(status: EventStatus, *, past: int = len(WAY), is_waiting: bool = Fal
     event = AppEvent(pk=1, app_event_status_id=status.value)
     passed = [STEP_OF[each] for each in (*WAY[:past], status)]
     coordinated = WriterEvent(pk=1, app_event_status_id=EventStatus.CREATED.value, is_waiting=is_waiting)
-    return EventView(event, coordinated, [], 0, [(number, format_moment(AT)) for number in passed])
+    return EventView(event, coordinated, [], 0, [(number, format_time(AT)) for number in passed])
 
 
 def states(view: EventView) -> list[str]:
@@ -48,7 +48,7 @@ class TestLineOf:
 
     def test_a_status_that_was_overtaken_counts_as_passed(self) -> None:
         view = view_in(EventStatus.COMMITTED)
-        view.steps.remove((STEP_OF[EventStatus.PROCESSING], format_moment(AT)))
+        view.steps.remove((STEP_OF[EventStatus.PROCESSING], format_time(AT)))
         stop = line_of(view)[WAY.index(EventStatus.PROCESSING)]
         assert (stop.state, stop.at) == ("done", None)
 

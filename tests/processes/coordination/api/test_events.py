@@ -135,7 +135,7 @@ class TestBytes:
         self, call: Caller, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         events = [make(wanted("DummyItem", "insert", name="x")).event for _ in range(3)]
-        monkeypatch.setattr("config.common.pages.PAGE_BYTES", 100)
+        monkeypatch.setattr("config.common.web.pagination.PAGE_BYTES", 100)
         seen, path = [], PATH
         while path:
             found = call("GET", path).json()

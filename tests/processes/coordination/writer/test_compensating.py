@@ -10,7 +10,7 @@ from django.utils.translation import override
 
 from notifications.errors import DecisionNeeded
 from notifications.models import Alert, Event
-from notifications.services.alerts import resolve
+from notifications.services.alerts import resolve_alert
 from processes.coordination.messages import WRITER, Message, Told
 from processes.coordination.models import AppEvent, DummyItem, DummyNode
 from processes.coordination.models.writer import TABLES
@@ -159,7 +159,7 @@ class TestFailure:
         alert = Alert.objects.get(kind=ALERT)
         assert (alert.subject, alert.status) == (f"coordination/{obstructed.event}", Alert.Status.OPEN)
         with pytest.raises(DecisionNeeded):
-            resolve(alert.pk, "staff:olga")
+            resolve_alert(alert.pk, "staff:olga")
         assert str(alert).endswith(f"could not be taken back: {obstructed.why}")
 
     def test_is_kept_for_readers_of_any_language(self, arrange: Callable[[], Obstructed]) -> None:

@@ -6,9 +6,9 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from config.audit.changes import record_change
 from config.records.models import ChangeRecord
-from config.records.services.changes import record_change
-from config.records.services.upkeep import forget_old_changes
+from config.records.retention import expire_changes
 from processes.coordination.content import RowChange, read_content
 from processes.coordination.models import AppEvent, AppEventPayload
 from processes.coordination.models.writer import COMMITS, ROLLBACKS
@@ -51,11 +51,11 @@ class TestFirstUnreadChange:
         fill()
         make_sensor("0xB")
         ChangeRecord.objects.update(at=timezone.now() - timedelta(days=settings.CHANGE_DAYS + 1))
-        forget_old_changes()
+        expire_changes()
         assert [line.object_id for line in ChangeRecord.objects.all()] == ["0xB"]
         fill()
         assert told() == [("Sensor", "0xB", "insert")]
-        forget_old_changes()
+        expire_changes()
         assert not ChangeRecord.objects.exists()
 
 

@@ -12,9 +12,9 @@ from processes.workflows.admin.drawings import Drawing, Spot, draw_revision, dra
 from processes.workflows.admin.words import KINDS
 from processes.workflows.diagrams import STATES, answer_diagram
 from processes.workflows.engine import diagram
-from processes.workflows.engine.definition import Kind
+from processes.workflows.engine.definition import NodeKind
 from processes.workflows.engine.diagram import Marks
-from processes.workflows.engine.running import State
+from processes.workflows.engine.runner import InstanceState
 from processes.workflows.models import WorkflowRevision
 from tests.processes.workflows.cases_files import case, human, listener, milestone
 from tests.processes.workflows.store.scene import Scene
@@ -22,7 +22,7 @@ from tests.processes.workflows.store.scene import Scene
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
 CLAIM = Path(__file__).parents[1] / "engine/diagram/files/claim.cmmn"
-STATE: State = {
+STATE: InstanceState = {
     "scopes": {
         "0.1": {"element": "c", "parent": None, "token": None, "variables": {}, "definition": ["c", 1]},
         "0.2": {"element": "plan", "parent": "0.1", "token": "0.3", "variables": {}},
@@ -36,7 +36,7 @@ STATE: State = {
         "0.8": {"element": "A", "scope": "0.7", "state": "failed", "since": ""},
     },
 }
-OWN: State = {
+OWN: InstanceState = {
     "scopes": {key: scope for key, scope in STATE["scopes"].items() if key != "0.7"},
     "items": {key: item for key, item in STATE["items"].items() if item["scope"] != "0.7"},
 }
@@ -60,7 +60,7 @@ class TestDiagram:
 
     def test_every_state_and_every_kind_has_a_word(self) -> None:
         assert set(STATES) == set(diagram.STATES)
-        assert set(KINDS) == set(Kind)
+        assert set(KINDS) == set(NodeKind)
 
 
 class TestPage:

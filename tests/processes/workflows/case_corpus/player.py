@@ -7,8 +7,8 @@ from functools import cache
 from typing import Any
 
 from processes.workflows.engine.definition import Definition
-from processes.workflows.engine.reading import read_definition
-from processes.workflows.engine.running import State, run
+from processes.workflows.engine.parser import parse_definition
+from processes.workflows.engine.runner import InstanceState, run_command
 from tests.processes.workflows.case_corpus.script import FOLDER, ITEM_COMMANDS
 from tests.processes.workflows.corpus.script import Command
 
@@ -21,7 +21,7 @@ def definition_of(key: str) -> Definition:
     for kind in ("cmmn", "bpmn"):
         path = FOLDER / "files" / f"{key}.{kind}"
         if path.exists():
-            return read_definition(path.read_bytes())
+            return parse_definition(path.read_bytes())
     raise LookupError(key)
 
 
@@ -34,12 +34,12 @@ class Player:
 
     def __init__(self, key: str) -> None:
         self.key = key
-        self.state: State = {}
+        self.state: InstanceState = {}
         self.at = BEGIN
 
     def play(self, command: Command) -> list[tuple[str, str]]:
         """Carry out a command; give what happened, but not what was entered."""
-        outcome = run(library, self.state or None, self.translate(command), self.at)
+        outcome = run_command(library, self.state or None, self.translate(command), self.at)
         self.state = json.loads(json.dumps(outcome.state, allow_nan=False))
         return [(what, element) for what, element in outcome.trace if what != "enter"]
 

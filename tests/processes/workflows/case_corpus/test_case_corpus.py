@@ -5,9 +5,9 @@ from functools import cache
 
 import pytest
 
+from processes.workflows.engine.case_plan import CriterionRole, PlanItem
 from processes.workflows.engine.definition import CASE_KINDS, TimerKind
-from processes.workflows.engine.plan import Item, Role
-from processes.workflows.engine.running import Failed, NotPossible
+from processes.workflows.engine.runner import CommandFailed, CommandRejected
 from tests.processes.workflows.case_corpus.player import Player, definition_of
 from tests.processes.workflows.case_corpus.script import (
     FOLDER,
@@ -52,10 +52,10 @@ def _play_step(player: Player, step: Step) -> None:
 
 def _play_in_vain(player: Player, step: Step) -> None:
     before = json.dumps(player.state)
-    with pytest.raises((Failed, NotPossible)) as raised:
+    with pytest.raises((CommandFailed, CommandRejected)) as raised:
         player.play(step.command)
     failed = raised.value
-    said = f"fails at {failed.element}" if isinstance(failed, Failed) else "refused"
+    said = f"fails at {failed.element}" if isinstance(failed, CommandFailed) else "refused"
     assert said == step.expected.failure, step.line
     assert json.dumps(player.state) == before, step.line
 
@@ -74,7 +74,7 @@ class TestCorpus:
         nodes = [node for key in read_keys() for node in definition_of(key).nodes.values()]
         assert {node.kind for node in nodes} == CASE_KINDS
         assert {node.event.timer.kind for node in nodes if node.event and node.event.timer} == set(TimerKind)
-        assert {criterion.role for item in _items() for criterion in item.criteria} == set(Role)
+        assert {criterion.role for item in _items() for criterion in item.criteria} == set(CriterionRole)
         for rule in ("manual_activation", "repetition", "required"):
             written = {None if (given := getattr(item, rule)) is None else bool(given.condition) for item in _items()}
             assert written == {None, True, False}
@@ -105,6 +105,6 @@ STATUSES = {"active", "completed", "terminated", "suspended", "closed"}
 
 
 @cache
-def _items() -> list[Item]:
+def _items() -> list[PlanItem]:
     plans = [definition_of(key).plan for key in read_keys()]
     return [item for plan in plans if plan is not None for item in plan.items.values()]

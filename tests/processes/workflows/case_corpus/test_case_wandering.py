@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from processes.workflows.engine.execution.records import SECTIONS, number
-from processes.workflows.engine.returning import renew
-from processes.workflows.engine.running import Failed, NotPossible, State, run
+from processes.workflows.engine.branch import branch_state
+from processes.workflows.engine.execution.records import SECTIONS, sequence_number
+from processes.workflows.engine.runner import CommandFailed, CommandRejected, InstanceState, run_command
 from tests.processes.workflows.case_corpus.player import BEGIN, library
 from tests.processes.workflows.case_corpus.script import read_scripts
-from tests.processes.workflows.engine.cases.sketches import choose_command
-from tests.processes.workflows.engine.cases.whole import Whole
+from tests.processes.workflows.engine.cases.random_plans import choose_command
+from tests.processes.workflows.engine.cases.state_invariants import StateInvariants
 
 SCRIPTS = read_scripts()
 WALKS = 3
@@ -30,26 +30,26 @@ class TestRun:
 
 def _wander(key: str, random: Random) -> None:
     """Go on with what came of each command, or with a return to it, which must lead to the same."""
-    state: State | None = None
+    state: InstanceState | None = None
     at = BEGIN
     for _ in range(STEPS):
         command = _choose(key, state, random)
         at = _time_of(command, state, at + timedelta(minutes=random.randrange(20)))
         try:
-            outcome = run(library, state, command, at)
-        except (NotPossible, Failed):
+            outcome = run_command(library, state, command, at)
+        except (CommandRejected, CommandFailed):
             continue
-        assert outcome == run(library, state, command, at)
-        Whole(library, outcome.state).check()
+        assert outcome == run_command(library, state, command, at)
+        StateInvariants(library, outcome.state).check()
         state = json.loads(json.dumps(outcome.state, allow_nan=False))
         assert state == outcome.state
         if random.random() < 0.2:
-            state = renew(library, outcome.state, epoch=outcome.state["epoch"] + 1, taken_at=at, at=at)
-            Whole(library, state).check()
+            state = branch_state(library, outcome.state, epoch=outcome.state["epoch"] + 1, taken_at=at, at=at)
+            StateInvariants(library, state).check()
             assert _numbers(state) == list(range(1, len(_numbers(state)) + 1))
 
 
-def _choose(key: str, state: State | None, random: Random) -> dict[str, Any]:
+def _choose(key: str, state: InstanceState | None, random: Random) -> dict[str, Any]:
     steps = [step for script in SCRIPTS if script.key == key for step in script.steps]
     known = [pair for step in steps for pair in step.command.variables]
     variables = dict(random.sample(known, random.randrange(len(known) + 1)))
@@ -61,11 +61,11 @@ def _choose(key: str, state: State | None, random: Random) -> dict[str, Any]:
     return {**command, "variables": variables} if "variables" in command else command
 
 
-def _time_of(command: dict[str, Any], state: State | None, at: datetime) -> datetime:
+def _time_of(command: dict[str, Any], state: InstanceState | None, at: datetime) -> datetime:
     if state is None or command["command"] != "fire_timer":
         return at
     return max(at, datetime.fromisoformat(state["timers"][command["timer"]]["due"]))
 
 
-def _numbers(state: State) -> list[int]:
-    return sorted(number(key) for section in SECTIONS for key in state.get(section, {}))  # type: ignore[attr-defined]
+def _numbers(state: InstanceState) -> list[int]:
+    return sorted(sequence_number(key) for section in SECTIONS for key in state.get(section, {}))  # type: ignore[attr-defined]

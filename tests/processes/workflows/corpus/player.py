@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-from processes.workflows.engine.bpmn.reading import read_bpmn
+from processes.workflows.engine.bpmn.parser import parse_bpmn
 from processes.workflows.engine.definition import Definition
-from processes.workflows.engine.running import Effect, Outcome, State, run
+from processes.workflows.engine.runner import CommandOutcome, Effect, InstanceState, run_command
 from tests.processes.workflows.corpus.script import FOLDER, Command
 
 BEGIN = datetime(2030, 1, 1, tzinfo=UTC)
@@ -16,7 +16,7 @@ BEGIN = datetime(2030, 1, 1, tzinfo=UTC)
 
 @cache
 def read_definition(key: str) -> Definition:
-    return read_bpmn((FOLDER / "files" / f"{key}.bpmn").read_bytes())
+    return parse_bpmn((FOLDER / "files" / f"{key}.bpmn").read_bytes())
 
 
 def library(key: str, revision: int | None) -> tuple[Definition, int]:
@@ -31,7 +31,7 @@ class Happened:
     cancelled: list[str] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: CommandOutcome) -> None:
         self.left += [element for what, element in outcome.trace if what == "leave"]
         self.cancelled += [element for what, element in outcome.trace if what == "cancel"]
         self.effects += outcome.effects
@@ -42,13 +42,13 @@ class Player:
 
     def __init__(self, key: str) -> None:
         self.key = key
-        self.state: State | None = None
+        self.state: InstanceState | None = None
         self.at = BEGIN
 
     def play(self, command: Command) -> Happened:
         happened = Happened()
         for engine_command in self._translate(command):
-            outcome = run(library, self.state, engine_command, self.at)
+            outcome = run_command(library, self.state, engine_command, self.at)
             self.state = json.loads(json.dumps(outcome.state, allow_nan=False))
             happened.add(outcome)
         return happened

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from processes.workflows.engine.definition import CASE_KINDS, Kind, TimerKind, Trigger
-from processes.workflows.engine.running import Effect, Failed, NotPossible
+from processes.workflows.engine.definition import CASE_KINDS, NodeKind, TimerKind, Trigger
+from processes.workflows.engine.runner import CommandFailed, CommandRejected, Effect
 from tests.processes.workflows.corpus.player import Happened, Player, read_definition
 from tests.processes.workflows.corpus.script import FOLDER, Expected, Script, Step, read_keys, read_scripts
 
@@ -42,10 +42,10 @@ def _play_step(player: Player, step: Step) -> None:
 
 def _play_in_vain(player: Player, step: Step) -> None:
     before = json.dumps(player.state)
-    with pytest.raises((Failed, NotPossible)) as raised:
+    with pytest.raises((CommandFailed, CommandRejected)) as raised:
         player.play(step.command)
     failed = raised.value
-    said = f"fails at {failed.element}" if isinstance(failed, Failed) else "refused"
+    said = f"fails at {failed.element}" if isinstance(failed, CommandFailed) else "refused"
     assert said == step.expected.failure or (said.startswith("fails") and step.expected.failure == "fails"), step.line
     assert json.dumps(player.state) == before, step.line
 
@@ -72,13 +72,13 @@ class TestCorpus:
     def test_shows_every_element_that_can_be_run(self) -> None:
         nodes = [node for key in read_keys() for node in read_definition(key).nodes.values()]
         starts = {Trigger.NONE, *WAITING}
-        assert {node.kind for node in nodes} == set(Kind) - CASE_KINDS
-        assert _triggers(Kind.START) == starts | {Trigger.ERROR}
-        assert _triggers(Kind.END) == ENDS
-        assert _triggers(Kind.CATCH) == set(WAITING)
-        assert _triggers(Kind.THROW) >= {Trigger.NONE, Trigger.MESSAGE, Trigger.SIGNAL, Trigger.COMPENSATION}
-        assert _triggers(Kind.BOUNDARY, is_interrupting=True) >= {*WAITING, Trigger.ERROR}
-        assert _triggers(Kind.BOUNDARY, is_interrupting=False) == set(WAITING)
+        assert {node.kind for node in nodes} == set(NodeKind) - CASE_KINDS
+        assert _triggers(NodeKind.START) == starts | {Trigger.ERROR}
+        assert _triggers(NodeKind.END) == ENDS
+        assert _triggers(NodeKind.CATCH) == set(WAITING)
+        assert _triggers(NodeKind.THROW) >= {Trigger.NONE, Trigger.MESSAGE, Trigger.SIGNAL, Trigger.COMPENSATION}
+        assert _triggers(NodeKind.BOUNDARY, is_interrupting=True) >= {*WAITING, Trigger.ERROR}
+        assert _triggers(NodeKind.BOUNDARY, is_interrupting=False) == set(WAITING)
         assert {node.event.timer.kind for node in nodes if node.event and node.event.timer} == set(TimerKind)
 
     def test_shows_loops_of_every_kind(self) -> None:
@@ -94,7 +94,7 @@ WAITING = (Trigger.MESSAGE, Trigger.SIGNAL, Trigger.TIMER, Trigger.CONDITION)
 ENDS = {Trigger.NONE, Trigger.ERROR, Trigger.SIGNAL, Trigger.MESSAGE, Trigger.TERMINATE, Trigger.COMPENSATION}
 
 
-def _triggers(kind: Kind, *, is_interrupting: bool | None = None) -> set[Trigger]:
+def _triggers(kind: NodeKind, *, is_interrupting: bool | None = None) -> set[Trigger]:
     nodes = [node for key in read_keys() for node in read_definition(key).nodes.values() if node.kind is kind]
     wanted = [node for node in nodes if is_interrupting in (None, node.is_interrupting)]
     return {node.event.trigger for node in wanted if node.event is not None}

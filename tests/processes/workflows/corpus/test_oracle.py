@@ -5,7 +5,7 @@ from lxml import etree
 from SpiffWorkflow.bpmn.parser.BpmnParser import BpmnValidator
 from SpiffWorkflow.exceptions import SpiffWorkflowException
 
-from processes.workflows.engine.definition import Definition, Kind, Node
+from processes.workflows.engine.definition import Definition, Node, NodeKind
 from tests.processes.workflows.corpus.oracle import Oracle
 from tests.processes.workflows.corpus.player import Player, read_definition
 from tests.processes.workflows.corpus.script import FOLDER, Script, Step, read_keys, read_scripts
@@ -153,8 +153,8 @@ def _goes_one_way(definition: Definition) -> bool:
 
 
 def _splits(node: Node) -> bool:
-    if node.kind in (Kind.PARALLEL, Kind.INCLUSIVE) or not node.is_interrupting:
+    if node.kind in (NodeKind.PARALLEL, NodeKind.INCLUSIVE) or not node.is_interrupting:
         return True
     if node.loop is not None and not node.loop.is_sequential:
         return True
-    return len(node.outgoing) > 1 and node.kind not in (Kind.EXCLUSIVE, Kind.EVENT_BASED)
+    return len(node.outgoing) > 1 and node.kind not in (NodeKind.EXCLUSIVE, NodeKind.EVENT_BASED)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from processes.workflows.engine.running import Failed, NotPossible, run
+from processes.workflows.engine.runner import CommandFailed, CommandRejected, run_command
 from tests.processes.workflows.corpus.player import BEGIN, library
 from tests.processes.workflows.corpus.script import read_keys, read_scripts
 
@@ -35,12 +35,12 @@ def _wander(key: str, random: Random) -> None:
         command = _choose(key, state, random)
         before = copy.deepcopy((state, command))
         try:
-            outcome = run(library, state, command, at)  # type: ignore[arg-type]
-        except (NotPossible, Failed):
+            outcome = run_command(library, state, command, at)  # type: ignore[arg-type]
+        except (CommandRejected, CommandFailed):
             assert (state, command) == before
             continue
         assert (state, command) == before
-        assert outcome == run(library, state, command, at)  # type: ignore[arg-type]
+        assert outcome == run_command(library, state, command, at)  # type: ignore[arg-type]
         state = json.loads(json.dumps(outcome.state, allow_nan=False))
         assert state == outcome.state
         _check(state)

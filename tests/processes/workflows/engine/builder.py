@@ -15,11 +15,11 @@ from processes.workflows.engine.definition import (
     BpmnEvent,
     Definition,
     Flow,
-    Kind,
     Loop,
     Node,
-    Scope,
-    Timer,
+    NodeKind,
+    ScopeDefinition,
+    TimerDefinition,
     TimerKind,
     Trigger,
 )
@@ -45,77 +45,77 @@ def process(*parts: Part | str, key: str = "P", name: str = "") -> Definition:
         nodes=plan.nodes,
         flows=plan.flows,
         boundaries=_grouped((node.attached_to, node.id) for node in plan.nodes.values() if node.attached_to),
-        starts=_grouped((node.scope, node.id) for node in plan.nodes.values() if node.kind is Kind.START),
+        starts=_grouped((node.scope, node.id) for node in plan.nodes.values() if node.kind is NodeKind.START),
         event_sub_processes=_grouped(
-            (node.scope, node.id) for node in plan.nodes.values() if node.kind is Kind.EVENT_SUB_PROCESS
+            (node.scope, node.id) for node in plan.nodes.values() if node.kind is NodeKind.EVENT_SUB_PROCESS
         ),
     )
 
 
-def node(kind: Kind, key: str, **more: Any) -> Part:
+def node(kind: NodeKind, key: str, **more: Any) -> Part:
     return Part(Node(id=key, kind=kind, scope="", **more))
 
 
 def user(key: str, **more: Any) -> Part:
-    return node(Kind.USER_TASK, key, **more)
+    return node(NodeKind.USER_TASK, key, **more)
 
 
 def script(key: str, **assigns: str) -> Part:
     given = tuple(Assignment(name, compile_expression(text)) for name, text in assigns.items())
-    return node(Kind.SCRIPT_TASK, key, assigns=given)
+    return node(NodeKind.SCRIPT_TASK, key, assigns=given)
 
 
 def service(key: str, handler: str, inputs: dict[str, str] | None = None, **more: Any) -> Part:
     given = tuple(Assignment(name, compile_expression(text)) for name, text in (inputs or {}).items())
-    return node(Kind.SERVICE_TASK, key, handler=handler, inputs=given, **more)
+    return node(NodeKind.SERVICE_TASK, key, handler=handler, inputs=given, **more)
 
 
 def start(key: str, event: BpmnEvent | None = None, **more: Any) -> Part:
-    return node(Kind.START, key, event=event, **more)
+    return node(NodeKind.START, key, event=event, **more)
 
 
 def end(key: str, event: BpmnEvent | None = None) -> Part:
-    return node(Kind.END, key, event=event)
+    return node(NodeKind.END, key, event=event)
 
 
 def catch(key: str, event: BpmnEvent) -> Part:
-    return node(Kind.CATCH, key, event=event)
+    return node(NodeKind.CATCH, key, event=event)
 
 
 def throw(key: str, event: BpmnEvent | None = None) -> Part:
-    return node(Kind.THROW, key, event=event)
+    return node(NodeKind.THROW, key, event=event)
 
 
 def boundary(key: str, attached_to: str, event: BpmnEvent, **more: Any) -> Part:
-    return node(Kind.BOUNDARY, key, attached_to=attached_to, event=event, **more)
+    return node(NodeKind.BOUNDARY, key, attached_to=attached_to, event=event, **more)
 
 
 def exclusive(key: str) -> Part:
-    return node(Kind.EXCLUSIVE, key)
+    return node(NodeKind.EXCLUSIVE, key)
 
 
 def parallel(key: str) -> Part:
-    return node(Kind.PARALLEL, key)
+    return node(NodeKind.PARALLEL, key)
 
 
 def inclusive(key: str) -> Part:
-    return node(Kind.INCLUSIVE, key)
+    return node(NodeKind.INCLUSIVE, key)
 
 
 def event_based(key: str) -> Part:
-    return node(Kind.EVENT_BASED, key)
+    return node(NodeKind.EVENT_BASED, key)
 
 
 def sub(key: str, *inside: Part | str, **more: Any) -> Part:
-    return Part(Node(id=key, kind=Kind.SUB_PROCESS, scope="", **more), inside)
+    return Part(Node(id=key, kind=NodeKind.SUB_PROCESS, scope="", **more), inside)
 
 
 def event_sub(key: str, *inside: Part | str) -> Part:
-    return Part(Node(id=key, kind=Kind.EVENT_SUB_PROCESS, scope=""), inside)
+    return Part(Node(id=key, kind=NodeKind.EVENT_SUB_PROCESS, scope=""), inside)
 
 
 def call(key: str, called: str, **more: Any) -> Part:
-    return node(Kind.CALL_ACTIVITY, key, called=called, **more)
+    return node(NodeKind.CALL_ACTIVITY, key, called=called, **more)
 
 
 def message(name: str) -> BpmnEvent:
@@ -139,19 +139,19 @@ def condition(text: str) -> BpmnEvent:
 
 
 def duration(text: str) -> BpmnEvent:
-    return BpmnEvent(Trigger.TIMER, timer=Timer(TimerKind.DURATION, literal=text))
+    return BpmnEvent(Trigger.TIMER, timer=TimerDefinition(TimerKind.DURATION, literal=text))
 
 
 def date(text: str) -> BpmnEvent:
-    return BpmnEvent(Trigger.TIMER, timer=Timer(TimerKind.DATE, literal=text))
+    return BpmnEvent(Trigger.TIMER, timer=TimerDefinition(TimerKind.DATE, literal=text))
 
 
 def cycle(text: str) -> BpmnEvent:
-    return BpmnEvent(Trigger.TIMER, timer=Timer(TimerKind.CYCLE, literal=text))
+    return BpmnEvent(Trigger.TIMER, timer=TimerDefinition(TimerKind.CYCLE, literal=text))
 
 
 def timer_of(kind: TimerKind, text: str) -> BpmnEvent:
-    return BpmnEvent(Trigger.TIMER, timer=Timer(kind, expression=compile_expression(text)))
+    return BpmnEvent(Trigger.TIMER, timer=TimerDefinition(kind, expression=compile_expression(text)))
 
 
 TERMINATE = BpmnEvent(Trigger.TERMINATE)
@@ -170,14 +170,14 @@ def again(text: str = "", **more: Any) -> Loop:
 
 @dataclass
 class _Plan:
-    scopes: dict[str, Scope] = field(default_factory=dict)
+    scopes: dict[str, ScopeDefinition] = field(default_factory=dict)
     nodes: dict[str, Node] = field(default_factory=dict)
     flows: dict[str, Flow] = field(default_factory=dict)
 
 
 def _add_scope(plan: _Plan, key: str, parent: str | None, parts: tuple[Part | str, ...]) -> None:
     own: list[str] = []
-    plan.scopes[key] = Scope(key, parent, ())
+    plan.scopes[key] = ScopeDefinition(key, parent, ())
     for part in parts:
         if isinstance(part, Part):
             _add_node(plan, key, own, part.node)
@@ -186,7 +186,7 @@ def _add_scope(plan: _Plan, key: str, parent: str | None, parts: tuple[Part | st
     for part in parts:
         if isinstance(part, str):
             _add_flows(plan, key, own, part)
-    plan.scopes[key] = Scope(key, parent, tuple(own))
+    plan.scopes[key] = ScopeDefinition(key, parent, tuple(own))
 
 
 def _add_node(plan: _Plan, scope: str, own: list[str], given: Node) -> None:
@@ -200,7 +200,7 @@ def _add_flows(plan: _Plan, scope: str, own: list[str], text: str) -> None:
     keys = [key.strip() for key in chain.removesuffix(" default").split(">")]
     for key in keys:
         if key not in plan.nodes:
-            _add_node(plan, scope, own, Node(key, Kind.START if key.startswith("start") else Kind.END, scope))
+            _add_node(plan, scope, own, Node(key, NodeKind.START if key.startswith("start") else NodeKind.END, scope))
     for source, target in itertools.pairwise(keys):
         is_last = target == keys[-1]
         flow = Flow(f"{source}-{target}", source, target, condition=_compiled(expression) if is_last else None)

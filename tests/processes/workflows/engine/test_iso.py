@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from processes.workflows.engine.iso import Duration, NotIso, parse_cycle, parse_duration, parse_moment
+from processes.workflows.engine.iso import Duration, NotIso, parse_cycle, parse_datetime, parse_duration
 
 
 class TestParseDuration:
@@ -60,7 +60,7 @@ class TestParseMoment:
         ],
     )
     def test_gives_utc(self, text: str, expected: datetime) -> None:
-        moment = parse_moment(text)
+        moment = parse_datetime(text)
         assert (moment, moment.tzinfo) == (expected, UTC)
 
     @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ class TestParseMoment:
     )
     def test_refuses_everything_else(self, text: str) -> None:
         with pytest.raises(NotIso):
-            parse_moment(text)
+            parse_datetime(text)
 
 
 class TestParseCycle:

@@ -7,8 +7,8 @@ import pytest
 
 from processes.workflows.engine.definition import Definition
 from processes.workflows.engine.execution.limits import MAX_UPSTREAM
-from processes.workflows.engine.reading import read_definition
-from processes.workflows.engine.running import run
+from processes.workflows.engine.parser import parse_definition
+from processes.workflows.engine.runner import run_command
 from processes.workflows.services.compiled_cache import CompiledCache, weigh_definition
 from processes.workflows.services.library import COMPILED
 from tests.processes.workflows.engine.execution.test_depth import AT
@@ -34,7 +34,7 @@ class TestWeigh:
     )
     def test_counts_about_what_a_definition_takes(self, source: bytes) -> None:
         tracemalloc.start()
-        definition = read_definition(source)
+        definition = parse_definition(source)
         taken, _ = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert taken / 3 < weigh_definition(definition) < taken * 3
@@ -42,7 +42,7 @@ class TestWeigh:
 
 class TestCompiledCache:
     def test_those_used_last_stay_as_many_as_fit(self) -> None:
-        definitions = [read_definition(SMALL) for _ in range(4)]
+        definitions = [parse_definition(SMALL) for _ in range(4)]
         cache = CompiledCache(most_bytes=3 * weigh_definition(definitions[0]))
         for number, definition in enumerate(definitions[:3]):
             cache.keep("small", number, definition)
@@ -51,7 +51,7 @@ class TestCompiledCache:
         assert [cache.find("small", number) is not None for number in range(4)] == [True, False, True, True]
 
     def test_one_that_is_too_large_by_itself_is_kept_alone(self) -> None:
-        small, large = read_definition(SMALL), read_definition(EXPRESSIONS)
+        small, large = parse_definition(SMALL), parse_definition(EXPRESSIONS)
         cache = CompiledCache(most_bytes=weigh_definition(small))
         cache.keep("small", 1, small)
         cache.keep("large", 1, large)
@@ -70,13 +70,13 @@ class TestCompiledCache:
 class TestJoins:
     def definition_after(self, source: bytes) -> Definition:
         """Run a process by completing its tasks one by one; return its definition with what it remembers."""
-        definition = read_definition(source)
-        state = run(
+        definition = parse_definition(source)
+        state = run_command(
             lambda key, revision: (definition, 1), None, {"command": "start", "definition": ["fan", 1]}, AT
         ).state
         while task := next((key for key, each in state["tasks"].items() if each["element"] != "z"), None):
             command = {"command": "complete_task", "task": task}
-            state = run(lambda key, revision: (definition, 1), state, command, AT).state
+            state = run_command(lambda key, revision: (definition, 1), state, command, AT).state
         assert [task["element"] for task in state["tasks"].values()] == ["z"]
         return definition
 

@@ -9,10 +9,10 @@ from django.utils import timezone
 
 from notifications.models import Alert, Event
 from processes.workflows.engine.definition import Definition
-from processes.workflows.engine.execution import working
+from processes.workflows.engine.execution import unit_of_work
 from processes.workflows.engine.execution.limits import LEAST_WAIT, LONG_WAIT
-from processes.workflows.engine.reading import read_definition
-from processes.workflows.engine.running import State, run
+from processes.workflows.engine.parser import parse_definition
+from processes.workflows.engine.runner import InstanceState, run_command
 from processes.workflows.models import WorkflowIncident, WorkflowInstance, WorkflowTimer, WorkflowVersion
 from processes.workflows.services import event_starts
 from processes.workflows.services.jobs import register_handler, run_jobs_once
@@ -41,7 +41,7 @@ RENEWED = {"type": "&quot;custom.x&quot;"}
 @pytest.fixture(autouse=True)
 def _few_hops(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let chains be short, that they need not be run to their true end."""
-    monkeypatch.setattr(working, "MAX_HOPS", MAX_HOPS)
+    monkeypatch.setattr(unit_of_work, "MAX_HOPS", MAX_HOPS)
 
 
 def lap(*steps: tuple[str, str]) -> bytes:
@@ -151,12 +151,12 @@ class Clock:
     """An instance in the engine alone, whose timers fire when they are due."""
 
     def __init__(self, source: bytes) -> None:
-        self.definition = read_definition(source)
+        self.definition = parse_definition(source)
         self.at = AT
-        self.state: State = self.run({"command": "start", "definition": [self.definition.key, 1]}, None)
+        self.state: InstanceState = self.run({"command": "start", "definition": [self.definition.key, 1]}, None)
 
-    def run(self, command: dict[str, Any], state: State | None) -> State:
-        outcome = run(self._find, state, command, self.at)
+    def run(self, command: dict[str, Any], state: InstanceState | None) -> InstanceState:
+        outcome = run_command(self._find, state, command, self.at)
         self.effects = outcome.effects
         return outcome.state
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 from config.records.models import LogEntry
 from messaging.models import Enterprise
 from notifications.models import Event, Follower
-from notifications.services.events import Fact, record_event
+from notifications.services.events import NewEvent, record_event
 from notifications.services.relay import relay_once
 from notifications.services.sequencer import stamp_once
 from processes.workflows.models import PostponedEvent, WorkflowIncident, WorkflowInstance, WorkflowSubscription
@@ -70,7 +70,7 @@ class TestWaiting:
     def test_an_event_of_the_product_is_about_its_subject(self, scene: Scene) -> None:
         lost = named("sensor.connection_lost")
         head = scene.begin(chain("p", message("m"), user("a"), before=lost), record="sensor/0xA")
-        record_event(Fact("sensor.connection_lost", "sensor/0xA", timezone.now(), {"sensor_id": "0xA"}))
+        record_event(NewEvent("sensor.connection_lost", "sensor/0xA", timezone.now(), {"sensor_id": "0xA"}))
         follow()
         assert scene.waits_at(head) == ["a"]
 
@@ -230,7 +230,9 @@ class TestStarts:
         assert WorkflowInstance.objects.count() == 1
 
     def _receive(self, enterprise: str) -> None:
-        record_event(Fact("message.received", f"message/{enterprise}/1", timezone.now(), {"enterprise": enterprise}))
+        record_event(
+            NewEvent("message.received", f"message/{enterprise}/1", timezone.now(), {"enterprise": enterprise})
+        )
         follow()
 
 

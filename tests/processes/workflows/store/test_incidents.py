@@ -2,7 +2,7 @@ import pytest
 
 from notifications.errors import DecisionNeeded
 from notifications.models import Alert
-from notifications.services.alerts import resolve
+from notifications.services.alerts import resolve_alert
 from processes.workflows import errors
 from processes.workflows.models import WorkflowIncident, WorkflowInstance, WorkflowTimer
 from tests.processes.workflows.store.files import chain, flow, process, script, timer, user
@@ -47,7 +47,7 @@ class TestOpenIncident:
     def test_the_alert_is_closed_by_who_settles_it_alone(self, scene: Scene) -> None:
         scene.complete(scene.begin(DIVIDES, x=0))
         with pytest.raises(DecisionNeeded):
-            resolve(Alert.objects.get().pk, "staff:olga")
+            resolve_alert(Alert.objects.get().pk, "staff:olga")
 
     def test_the_same_failure_again_is_counted(self, scene: Scene) -> None:
         head = scene.begin(DIVIDES, x=0)

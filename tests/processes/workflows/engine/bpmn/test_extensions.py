@@ -1,9 +1,9 @@
 import pytest
 
 from processes.workflows.engine.bpmn.forms import MAX_CHOICES
-from processes.workflows.engine.bpmn.reading import read_bpmn
+from processes.workflows.engine.bpmn.parser import parse_bpmn
 from processes.workflows.engine.definition import FormField
-from tests.processes.workflows.engine.bpmn.sources import find_problems, load, read_only, wrap
+from tests.processes.workflows.engine.bpmn.source_files import find_problems, load, read_only, wrap
 
 
 class TestHandlers:
@@ -137,4 +137,4 @@ class TestPlaces:
 
     def test_those_of_other_namespaces_are_ignored(self) -> None:
         body = '<other:thing xmlns:other="urn:o" /><userTask id="t" xmlns:o="urn:o" o:handler="1"><o:x/></userTask>'
-        assert list(read_bpmn(wrap(body)).nodes) == ["s", "t"]
+        assert list(parse_bpmn(wrap(body)).nodes) == ["s", "t"]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from processes.workflows.engine.definition import Kind, TimerKind, Trigger
-from tests.processes.workflows.engine.bpmn.sources import FILES, load
+from processes.workflows.engine.definition import NodeKind, TimerKind, Trigger
+from tests.processes.workflows.engine.bpmn.source_files import FILES, load
 
 
 class TestSequence:
@@ -15,7 +15,7 @@ class TestSequence:
 
     def test_a_node_knows_its_kind_its_flows_and_its_line(self) -> None:
         node = load("sequence").nodes["fetch"]
-        assert (node.kind, node.name, node.line) == (Kind.MANUAL_TASK, "Fetch the part", 9)
+        assert (node.kind, node.name, node.line) == (NodeKind.MANUAL_TASK, "Fetch the part", 9)
         assert (node.incoming, node.outgoing) == (("to_fetch",), ("to_note",))
 
 

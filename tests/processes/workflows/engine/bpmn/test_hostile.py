@@ -6,11 +6,11 @@ import pytest
 
 from processes.workflows.engine.bpmn.file import MAX_EXPRESSION_TEXT, MAX_EXPRESSIONS
 from processes.workflows.engine.bpmn.outline import MAX_FLOWS, MAX_NODES
-from processes.workflows.engine.bpmn.xml import MAX_ATTRIBUTES, MAX_BYTES, MAX_DEPTH, MAX_ELEMENTS, read_xml
-from processes.workflows.engine.problems import NotExecutable
-from processes.workflows.engine.reading import read_definition
-from tests.processes.workflows.engine.bpmn.hostile import FILES, TRUSTED
-from tests.processes.workflows.engine.bpmn.sources import find_problems, wrap
+from processes.workflows.engine.bpmn.xml import MAX_ATTRIBUTES, MAX_BYTES, MAX_DEPTH, MAX_ELEMENTS, parse_xml
+from processes.workflows.engine.parser import parse_definition
+from processes.workflows.engine.problems import InvalidDefinition
+from tests.processes.workflows.engine.bpmn.hostile_files import FILES, TRUSTED
+from tests.processes.workflows.engine.bpmn.source_files import find_problems, wrap
 
 DOCTYPES = [name for name in FILES if any(word in name for word in ("DOCTYPE", "laughs", "external"))]
 TOO_DEEP = b"<a>" * (MAX_DEPTH + 1) + b"</a>" * (MAX_DEPTH + 1)
@@ -19,7 +19,7 @@ TOP = Path(__file__).parents[5]
 
 class TestHostileFiles:
     def test_none_is_read_none_takes_a_second_or_100_megabytes(self) -> None:
-        command = [sys.executable, "-m", "tests.processes.workflows.engine.bpmn.hostile"]
+        command = [sys.executable, "-m", "tests.processes.workflows.engine.bpmn.hostile_files"]
         output = subprocess.run(command, cwd=TOP, capture_output=True, text=True, check=True, timeout=110).stdout
         rows = [line.split("\t") for line in output.splitlines()]
         *files, (megabytes, _, _) = rows
@@ -29,52 +29,52 @@ class TestHostileFiles:
 
     @pytest.mark.parametrize("name", DOCTYPES)
     def test_a_doctype_is_refused_wherever_it_hides(self, name: str) -> None:
-        with pytest.raises(NotExecutable, match="A DOCTYPE is not allowed"):
-            read_definition(FILES[name]())
+        with pytest.raises(InvalidDefinition, match="A DOCTYPE is not allowed"):
+            parse_definition(FILES[name]())
 
     def test_the_line_of_what_is_malformed_is_told(self) -> None:
-        with pytest.raises(NotExecutable) as refused:
-            read_definition(b"<a>\n<b>\n</a>")
+        with pytest.raises(InvalidDefinition) as refused:
+            parse_definition(b"<a>\n<b>\n</a>")
         assert [(problem.element, problem.line) for problem in refused.value.problems] == [("", 3)]
 
     def test_cmmn_is_told_apart_from_what_is_no_definition(self) -> None:
-        with pytest.raises(NotExecutable, match="The file has no case"):
-            read_definition(FILES["CMMN"]())
+        with pytest.raises(InvalidDefinition, match="The file has no case"):
+            parse_definition(FILES["CMMN"]())
 
 
 class TestReadXml:
     def test_reads_up_to_the_limits(self) -> None:
-        deep = read_xml(b"<a>" * MAX_DEPTH + b"</a>" * MAX_DEPTH)
-        large = read_xml(b"<a>" + b"x" * (MAX_BYTES - 7) + b"</a>")
+        deep = parse_xml(b"<a>" * MAX_DEPTH + b"</a>" * MAX_DEPTH)
+        large = parse_xml(b"<a>" + b"x" * (MAX_BYTES - 7) + b"</a>")
         assert (len(deep.children), len(large.text)) == (1, MAX_BYTES - 7)
 
     @pytest.mark.parametrize("source", [TOO_DEEP, b"<a/>".ljust(MAX_BYTES + 1)], ids=["deep", "large"])
     def test_reads_nothing_beyond_them(self, source: bytes) -> None:
-        with pytest.raises(NotExecutable, match=r"deep|larger"):
-            read_xml(source)
+        with pytest.raises(InvalidDefinition, match=r"deep|larger"):
+            parse_xml(source)
 
     def test_reads_so_many_elements_and_not_one_more(self) -> None:
-        assert len(read_xml(b"<a>" + b"<b/>" * (MAX_ELEMENTS - 1) + b"</a>").children) == MAX_ELEMENTS - 1
-        with pytest.raises(NotExecutable, match="more than 50000 elements"):
-            read_xml(b"<a>" + b"<b/>" * MAX_ELEMENTS + b"</a>")
+        assert len(parse_xml(b"<a>" + b"<b/>" * (MAX_ELEMENTS - 1) + b"</a>").children) == MAX_ELEMENTS - 1
+        with pytest.raises(InvalidDefinition, match="more than 50000 elements"):
+            parse_xml(b"<a>" + b"<b/>" * MAX_ELEMENTS + b"</a>")
 
     def test_reads_so_many_attributes_and_not_one_more(self) -> None:
         attributes = [b"a%d=''" % number for number in range(MAX_ATTRIBUTES + 1)]
-        assert len(read_xml(b"<a %s/>" % b" ".join(attributes[1:])).attributes) == MAX_ATTRIBUTES
-        with pytest.raises(NotExecutable, match="more than 200 attributes"):
-            read_xml(b"<a %s/>" % b" ".join(attributes))
+        assert len(parse_xml(b"<a %s/>" % b" ".join(attributes[1:])).attributes) == MAX_ATTRIBUTES
+        with pytest.raises(InvalidDefinition, match="more than 200 attributes"):
+            parse_xml(b"<a %s/>" % b" ".join(attributes))
 
     @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "windows-1251", "koi8-r"])
     def test_reads_the_encoding_that_the_file_declares(self, encoding: str) -> None:
         text = f'<?xml version="1.0" encoding="{encoding.removesuffix("-sig")}"?>\n<a>Заявка</a>'
-        assert (read_xml(text.encode(encoding)).text, read_xml(text.encode(encoding)).line) == ("Заявка", 2)
+        assert (parse_xml(text.encode(encoding)).text, parse_xml(text.encode(encoding)).line) == ("Заявка", 2)
 
     def test_leaves_comments_and_instructions_out_and_texts_whole(self) -> None:
-        root = read_xml(b"<a>one<!-- two --> three<?four five?><![CDATA[ <six>]]></a>")
+        root = parse_xml(b"<a>one<!-- two --> three<?four five?><![CDATA[ <six>]]></a>")
         assert (root.text, root.children) == ("one three <six>", ())
 
     def test_a_doctype_in_a_text_is_only_text(self) -> None:
-        assert read_xml(b"<!-- <!DOCTYPE a> --><a><![CDATA[<!DOCTYPE a>]]></a>").text == "<!DOCTYPE a>"
+        assert parse_xml(b"<!-- <!DOCTYPE a> --><a><![CDATA[<!DOCTYPE a>]]></a>").text == "<!DOCTYPE a>"
 
 
 class TestSize:
@@ -116,4 +116,4 @@ def messages(source: bytes) -> list[str]:
 
 class TestReadDefinition:
     def test_reads_bpmn_by_its_namespace(self) -> None:
-        assert read_definition(TRUSTED.encode()).key == read_definition(wrap("")).key == "p"
+        assert parse_definition(TRUSTED.encode()).key == parse_definition(wrap("")).key == "p"

@@ -9,8 +9,8 @@ from processes.workflows.engine.bpmn.forms import MAX_CHOICES, MAX_FIELDS
 from processes.workflows.engine.bpmn.outline import MAX_FLOWS, MAX_NODES
 from processes.workflows.engine.bpmn.xml import MAX_ATTRIBUTES, MAX_BYTES, MAX_DEPTH, MAX_ELEMENTS
 from processes.workflows.engine.expressions.limits import MAX_TEXT
-from processes.workflows.engine.problems import NotExecutable
-from processes.workflows.engine.reading import read_definition
+from processes.workflows.engine.parser import parse_definition
+from processes.workflows.engine.problems import InvalidDefinition
 from tests.processes.workflows.store.files import process
 
 
@@ -90,6 +90,6 @@ LIMITS: dict[str, tuple[int, Callable[[int], bytes]]] = {
 @pytest.mark.parametrize("limit", LIMITS)
 def test_one_past_the_limit_is_refused(limit: str) -> None:
     most, write = LIMITS[limit]
-    read_definition(write(most))
-    with pytest.raises(NotExecutable):
-        read_definition(write(most + 1))
+    parse_definition(write(most))
+    with pytest.raises(InvalidDefinition):
+        parse_definition(write(most + 1))

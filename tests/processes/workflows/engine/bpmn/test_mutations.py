@@ -7,10 +7,10 @@ import pytest
 from lxml import etree
 
 from processes.workflows.engine.bpmn.nodes import ACTIVITIES, EVENTS
-from processes.workflows.engine.bpmn.reading import read_bpmn
+from processes.workflows.engine.bpmn.parser import parse_bpmn
 from processes.workflows.engine.definition import Definition, Trigger
 from processes.workflows.engine.problems import MOST_PROBLEMS
-from tests.processes.workflows.engine.bpmn.sources import FILES, find_problems
+from tests.processes.workflows.engine.bpmn.source_files import FILES, find_problems
 
 ROUNDS = max(20, int(float(os.environ.get("DRILL_SCALE", "0.02")) * 1_000))
 SOURCES = [path.read_bytes() for path in sorted(FILES.glob("*.bpmn"))]
@@ -25,7 +25,7 @@ class TestMutations:
             problems = find_problems(mutated)
             assert len(problems) <= MOST_PROBLEMS
             if not problems:
-                assert_whole(read_bpmn(mutated))
+                assert_whole(parse_bpmn(mutated))
 
 
 def assert_whole(definition: Definition) -> None:

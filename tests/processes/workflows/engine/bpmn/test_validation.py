@@ -2,9 +2,9 @@
 
 import pytest
 
-from processes.workflows.engine.bpmn.reading import read_bpmn
-from processes.workflows.engine.problems import NotExecutable
-from tests.processes.workflows.engine.bpmn.sources import FILES, find_problems, wrap
+from processes.workflows.engine.bpmn.parser import parse_bpmn
+from processes.workflows.engine.problems import InvalidDefinition
+from tests.processes.workflows.engine.bpmn.source_files import FILES, find_problems, wrap
 
 MESSAGE = '<message id="m" name="asked" /><signal id="g" name="rung" /><error id="e" errorCode="bad" />'
 MANY = "multiInstanceLoopCharacteristics"
@@ -37,8 +37,8 @@ class TestAllAtOnce:
         assert len(find_problems(wrap(tasks))) == 100
 
     def test_the_error_says_the_first_of_them(self) -> None:
-        with pytest.raises(NotExecutable, match="businessRuleTask"):
-            read_bpmn(wrap('<businessRuleTask id="t" />'))
+        with pytest.raises(InvalidDefinition, match="businessRuleTask"):
+            parse_bpmn(wrap('<businessRuleTask id="t" />'))
 
 
 class TestTypes:
@@ -371,7 +371,7 @@ class TestProcesses:
     def test_the_executable_one_of_several_is_read(self) -> None:
         one = '<process id="a" isExecutable="true"><startEvent id="s" /></process>'
         other = '<process id="b"><startEvent id="s" /><complexGateway id="c" /></process>'
-        assert read_bpmn(self.file(other + one)).key == "a"
+        assert parse_bpmn(self.file(other + one)).key == "a"
 
     @pytest.mark.parametrize("mark", ['isExecutable="true"', ""])
     def test_several_that_could_be_run_are_named(self, mark: str) -> None:

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from processes.workflows.engine.running import NotPossible
+from processes.workflows.engine.runner import CommandRejected
 from tests.processes.workflows.cases_files import human, listener
-from tests.processes.workflows.engine.cases.course import Course
+from tests.processes.workflows.engine.cases.case_driver import CaseDriver
+from tests.processes.workflows.engine.cases.cases_by_state import ACTIVITIES, MOMENTS, bring, possible
 from tests.processes.workflows.engine.cases.test_lifecycle import read_table
-from tests.processes.workflows.engine.cases.ways import ACTIVITIES, MOMENTS, bring, possible
 
 # `.`: refused. Process and case tasks complete by what they run, and only a user event listener is made to occur.
 OF_STAGES_AND_TASKS = """
@@ -45,9 +45,9 @@ def expected_of(kind: str, state: str, command: str) -> str | None:
     return read_table(OF_STAGES_AND_TASKS if kind in ACTIVITIES else OF_MILESTONES_AND_LISTENERS)[state, command]
 
 
-def refuse(course: Course, command: str, element: str) -> None:
+def refuse(course: CaseDriver, command: str, element: str) -> None:
     before, trace = json.dumps(course.state), list(course.trace)
-    with pytest.raises(NotPossible):
+    with pytest.raises(CommandRejected):
         course.item(command, element)
     assert (json.dumps(course.state), course.trace) == (before, trace)
 
@@ -96,9 +96,9 @@ class TestCommandItem:
 
     @pytest.mark.parametrize("given", [{"item": "0.99"}, {"item": None}, {"item": ["x"]}])
     def test_an_item_that_is_not_there_takes_none(self, given: dict[str, object]) -> None:
-        course = Course.of(human("A"))
+        course = CaseDriver.of(human("A"))
         for command in COMMANDS:
-            with pytest.raises(NotPossible):
+            with pytest.raises(CommandRejected):
                 course.do(command, **given)
 
 
@@ -124,8 +124,8 @@ complete_item     .           .           .           .           .
 """
 
 
-def bring_case(state: str) -> Course:
-    course = Course.of(human("A"), listener("L"))
+def bring_case(state: str) -> CaseDriver:
+    course = CaseDriver.of(human("A"), listener("L"))
     ways = {"suspended": "suspend", "terminated": "terminate"}
     if state in ways:
         course.do(ways[state])
@@ -143,7 +143,7 @@ class TestCommandCase:
         course, expected = bring_case(state), read_table(OF_CASES)[state, command]
         if expected is None:
             before = json.dumps(course.state)
-            with pytest.raises(NotPossible):
+            with pytest.raises(CommandRejected):
                 course.do(command)
             assert json.dumps(course.state) == before
         else:
@@ -160,7 +160,7 @@ class TestCommandCase:
             assert (course.status, course.states("plan")) == (expected, [expected])
 
     def test_a_case_is_completed_by_hand_when_nothing_in_it_is_under_way(self) -> None:
-        course = Course.of(human("A", manual=True), listener("L"))
+        course = CaseDriver.of(human("A", manual=True), listener("L"))
         assert course.item("complete_item", "plan").status == "completed"
         assert course.plan == {"A": "terminated", "L": "terminated"}
 

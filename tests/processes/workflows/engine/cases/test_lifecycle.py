@@ -3,7 +3,7 @@
 import pytest
 
 from processes.workflows.engine.cases.lifecycle import ItemState, Transition, leads_to, leaves_with_parent
-from processes.workflows.engine.definition import Kind
+from processes.workflows.engine.definition import NodeKind
 
 # `before` is the state in which the item was when its parent was suspended; `.`: the transition cannot be made.
 STAGES_AND_TASKS = """
@@ -69,14 +69,14 @@ parentTerminate   .           .           .           .           .           . 
 close             .           .           .           .           closed      closed      closed      .           .
 """
 TABLES = {
-    Kind.STAGE: STAGES_AND_TASKS,
-    Kind.HUMAN_TASK: STAGES_AND_TASKS,
-    Kind.PROCESS_TASK: STAGES_AND_TASKS,
-    Kind.CASE_TASK: STAGES_AND_TASKS,
-    Kind.MILESTONE: MILESTONES_AND_LISTENERS,
-    Kind.TIMER_LISTENER: MILESTONES_AND_LISTENERS,
-    Kind.USER_LISTENER: MILESTONES_AND_LISTENERS,
-    Kind.CASE_PLAN: CASES,
+    NodeKind.STAGE: STAGES_AND_TASKS,
+    NodeKind.HUMAN_TASK: STAGES_AND_TASKS,
+    NodeKind.PROCESS_TASK: STAGES_AND_TASKS,
+    NodeKind.CASE_TASK: STAGES_AND_TASKS,
+    NodeKind.MILESTONE: MILESTONES_AND_LISTENERS,
+    NodeKind.TIMER_LISTENER: MILESTONES_AND_LISTENERS,
+    NodeKind.USER_LISTENER: MILESTONES_AND_LISTENERS,
+    NodeKind.CASE_PLAN: CASES,
 }
 
 
@@ -92,7 +92,7 @@ def read_table(text: str) -> dict[tuple[str, str], str | None]:
 
 class TestLeadsTo:
     @pytest.mark.parametrize("kind", TABLES)
-    def test_every_transition_leads_from_every_state_where_the_standard_says(self, kind: Kind) -> None:
+    def test_every_transition_leads_from_every_state_where_the_standard_says(self, kind: NodeKind) -> None:
         table = read_table(TABLES[kind])
         assert {(state, transition): leads_to(kind, state, transition) for state, transition in table} == table
 
@@ -104,8 +104,8 @@ class TestLeadsTo:
 
 
 class TestLeavesWithParent:
-    @pytest.mark.parametrize("kind", sorted(set(TABLES) - {Kind.CASE_PLAN}))
-    def test_whatever_is_not_done_can_leave_with_its_parent(self, kind: Kind) -> None:
+    @pytest.mark.parametrize("kind", sorted(set(TABLES) - {NodeKind.CASE_PLAN}))
+    def test_whatever_is_not_done_can_leave_with_its_parent(self, kind: NodeKind) -> None:
         table = read_table(TABLES[kind])
         lives = {state for (state, transition), to in table.items() if to is not None and transition != "close"}
         assert {table[state, leaves_with_parent(kind).value] for state in lives} == {"terminated"}

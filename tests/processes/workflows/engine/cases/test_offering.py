@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from processes.workflows.engine.cases.offering import TRANSITIONS, offer
-from processes.workflows.engine.running import NotPossible, run
+from processes.workflows.engine.cases.offering import TRANSITIONS, list_allowed_commands
+from processes.workflows.engine.runner import CommandRejected, run_command
 from tests.processes.workflows.cases_files import (
     case,
     case_task,
@@ -16,11 +16,18 @@ from tests.processes.workflows.cases_files import (
     stage,
     timer,
 )
-from tests.processes.workflows.engine.cases.course import Course
-from tests.processes.workflows.engine.cases.ways import ACTIVITIES, INNER, MOMENTS, PROCESS, bring, possible
+from tests.processes.workflows.engine.cases.case_driver import CaseDriver
+from tests.processes.workflows.engine.cases.cases_by_state import (
+    ACTIVITIES,
+    INNER,
+    MOMENTS,
+    PROCESS,
+    bring,
+    possible,
+)
 
 
-def taken(course: Course) -> dict[str, tuple[str, ...]]:
+def taken(course: CaseDriver) -> dict[str, tuple[str, ...]]:
     """Try everything, each on the same state."""
     found = {
         key: tuple(name for name in TRANSITIONS if is_taken(course, name, key)) for key in course.state.get("items", {})
@@ -28,17 +35,17 @@ def taken(course: Course) -> dict[str, tuple[str, ...]]:
     return {key: names for key, names in found.items() if names}
 
 
-def is_taken(course: Course, name: str, key: str) -> bool:
+def is_taken(course: CaseDriver, name: str, key: str) -> bool:
     try:
-        run(course.library, course.state, {"command": name, "item": key}, course.now)
-    except NotPossible:
+        run_command(course.library, course.state, {"command": name, "item": key}, course.now)
+    except CommandRejected:
         return False
     return True
 
 
-def check(course: Course) -> None:
+def check(course: CaseDriver) -> None:
     before = json.dumps(course.state)
-    assert offer(course.library, course.state) == taken(course)
+    assert list_allowed_commands(course.library, course.state) == taken(course)
     assert json.dumps(course.state) == before
 
 
@@ -76,15 +83,15 @@ class TestOffer:
                 check(bring(kind, state, within=within))
 
     def test_of_a_whole_case_all_the_way(self) -> None:
-        course = Course(WHOLE, PROCESS, INNER, variables={"ok": False})
+        course = CaseDriver(WHOLE, PROCESS, INNER, variables={"ok": False})
         check(course)
         for name, *given in STEPS:
             getattr(course, name)(*given)
             check(course)
 
     def test_says_what_staff_expect(self) -> None:
-        course = Course.of(human("A", manual=True), stage("S", human("B", manual=True)), listener("L"))
-        offered = offer(course.library, course.state)
+        course = CaseDriver.of(human("A", manual=True), stage("S", human("B", manual=True)), listener("L"))
+        offered = list_allowed_commands(course.library, course.state)
         assert offered[course.key("A")] == ("start", "disable")
         assert offered[course.key("S")] == ("complete_item", "suspend_item", "terminate_item")
         assert offered[course.key("L")] == ("occur", "suspend_item", "terminate_item")
@@ -92,5 +99,5 @@ class TestOffer:
 
     def test_nothing_of_what_has_not_begun_or_is_over(self) -> None:
         over = {"kind": "cmmn", "epoch": 0, "next": 1, "status": "terminated", "record": ""}
-        assert offer(Course.of(human("A")).library, over) == {}  # type: ignore[arg-type]
-        assert offer(Course.of(human("A")).library, {}) == {}
+        assert list_allowed_commands(CaseDriver.of(human("A")).library, over) == {}  # type: ignore[arg-type]
+        assert list_allowed_commands(CaseDriver.of(human("A")).library, {}) == {}

@@ -2,10 +2,10 @@
 
 import pytest
 
-from processes.workflows.engine.running import NotPossible
+from processes.workflows.engine.runner import CommandRejected
 from tests.processes.workflows.cases_files import case, human, listener, process_task, stage
-from tests.processes.workflows.engine.cases.course import Course
-from tests.processes.workflows.engine.cases.ways import PROCESS
+from tests.processes.workflows.engine.cases.case_driver import CaseDriver
+from tests.processes.workflows.engine.cases.cases_by_state import PROCESS
 
 WAITS = """
 <definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" targetNamespace="urn:test">
@@ -33,10 +33,10 @@ RINGS = """
 """
 
 
-def two_waiting() -> Course:
+def two_waiting() -> CaseDriver:
     """Begin a case with two tasks that wait for a signal, the first suspended, and one that will send it."""
     parts = (process_task("W", "waits"), process_task("V", "waits"), process_task("R", "rings", manual=True))
-    return Course(case(*parts), WAITS, RINGS).item("suspend_item", "W")
+    return CaseDriver(case(*parts), WAITS, RINGS).item("suspend_item", "W")
 
 
 class TestSuspend:
@@ -49,14 +49,14 @@ class TestSuspend:
     def test_an_event_from_outside_is_refused_until_it_goes_on(self) -> None:
         course = two_waiting()
         waiting = min(course.state["subscriptions"])
-        with pytest.raises(NotPossible, match="suspended"):
+        with pytest.raises(CommandRejected, match="suspended"):
             course.do("event", subscription=waiting, payload={})
         course.item("resume_item", "W").do("event", subscription=waiting, payload={})
         assert course.states("W") == ["completed"]
 
     def test_what_has_failed_in_a_stage_does_not_leave_it_nor_come_again_while_the_stage_is_suspended(self) -> None:
         inside = process_task("P", "work", exit="Stop occur", repeats=True)
-        course = Course(case(stage("S", inside, human("Keep")), listener("Stop")), PROCESS)
+        course = CaseDriver(case(stage("S", inside, human("Keep")), listener("Stop")), PROCESS)
         course.complete("carry", ok=False).item("suspend_item", "S").item("occur", "Stop")
         assert course.states("S", "P") == ["suspended", "failed"]
         assert course.item("resume_item", "S").states("S", "P") == ["active", "failed"]

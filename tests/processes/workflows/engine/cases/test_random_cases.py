@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from processes.workflows.engine.definition import Kind
+from processes.workflows.engine.branch import branch_state
+from processes.workflows.engine.definition import NodeKind
 from processes.workflows.engine.execution import allowance
-from processes.workflows.engine.execution.records import SECTIONS, number
-from processes.workflows.engine.returning import renew
-from processes.workflows.engine.running import State, run
+from processes.workflows.engine.execution.records import SECTIONS, sequence_number
+from processes.workflows.engine.runner import InstanceState, run_command
 from tests.processes.workflows.cases_files import (
     case,
     human,
@@ -25,13 +25,13 @@ from tests.processes.workflows.cases_files import (
     stage,
     timer,
 )
-from tests.processes.workflows.engine.cases.course import START, Course
-from tests.processes.workflows.engine.cases.sketches import ROOT
+from tests.processes.workflows.engine.cases.case_driver import START, CaseDriver
+from tests.processes.workflows.engine.cases.cases_by_state import PROCESS
+from tests.processes.workflows.engine.cases.random_plans import ROOT
+from tests.processes.workflows.engine.cases.random_walks import Walk, WalkStep, walk
+from tests.processes.workflows.engine.cases.reference_model import ReferenceModel
+from tests.processes.workflows.engine.cases.state_invariants import StateInvariants
 from tests.processes.workflows.engine.cases.test_lifecycle import TABLES, read_table
-from tests.processes.workflows.engine.cases.walks import Step, Walk, walk
-from tests.processes.workflows.engine.cases.ways import PROCESS
-from tests.processes.workflows.engine.cases.whole import Whole
-from tests.processes.workflows.engine.cases.world import World
 
 SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
 EXAMPLES = settings(
@@ -57,11 +57,11 @@ class TestRun:
     @EXAMPLES
     @given(seed=SEEDS)
     def test_sentries_completion_and_repetition_are_what_the_standard_makes_of_them(self, seed: int) -> None:
-        worlds: list[World] = []
+        worlds: list[ReferenceModel] = []
 
-        def compare(found: Walk, step: Step) -> None:
+        def compare(found: Walk, step: WalkStep) -> None:
             if step.before is None:
-                worlds.append(World(found.plan))
+                worlds.append(ReferenceModel(found.plan))
             is_by_hand = step.command["command"] == "complete_item"
             worlds[0].follow(step.trace, step.command.get("variables", {}), meant(step), is_by_hand=is_by_hand)
             assert worlds[0].states() == live_states(step.after)
@@ -71,8 +71,8 @@ class TestRun:
     @EXAMPLES
     @given(seed=SEEDS)
     def test_every_state_is_whole(self, seed: int) -> None:
-        def check(found: Walk, step: Step) -> None:
-            whole = Whole(found.library, step.after)
+        def check(found: Walk, step: WalkStep) -> None:
+            whole = StateInvariants(found.library, step.after)
             whole.check()
             check_ways(whole, step)
 
@@ -87,17 +87,17 @@ class TestRun:
             return
         version = random.randrange(len(found.steps))
         begin = found.steps[version]
-        state = renew(found.library, begin.after, epoch=3, taken_at=begin.at, at=begin.at)
+        state = branch_state(found.library, begin.after, epoch=3, taken_at=begin.at, at=begin.at)
         for step in found.steps[version + 1 :]:
-            again = run(found.library, step.before, step.command, step.at)
+            again = run_command(found.library, step.before, step.command, step.at)
             assert (again.state, again.trace) == (step.after, step.trace)
-            outcome = run(found.library, state, renamed(step.command, step.before, state), step.at)
+            outcome = run_command(found.library, state, renamed(step.command, step.before, state), step.at)
             state = outcome.state
             assert outcome.trace == step.trace
             assert without_ids(found, state) == without_ids(found, step.after)
 
 
-def meant(step: Step) -> tuple[str, int] | None:
+def meant(step: WalkStep) -> tuple[str, int] | None:
     """Give the item that a command was given to, and which of those that are live it is."""
     if step.before is None:
         return None
@@ -107,21 +107,21 @@ def meant(step: Step) -> tuple[str, int] | None:
     if key is None:
         return None
     element = items[key]["element"]
-    live = [other for other in sorted(items, key=number) if items[other]["element"] == element]
+    live = [other for other in sorted(items, key=sequence_number) if items[other]["element"] == element]
     live = [other for other in live if items[other]["state"] not in ("completed", "terminated", "closed")]
     return element, live.index(key)
 
 
-def live_states(state: State) -> dict[str, list[str]]:
+def live_states(state: InstanceState) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for key in sorted(state["items"], key=number):
+    for key in sorted(state["items"], key=sequence_number):
         record = state["items"][key]
         if record["state"] not in ("completed", "terminated", "closed"):
             found.setdefault(record["element"], []).append(record["state"])
     return found
 
 
-def check_ways(whole: Whole, step: Step) -> None:
+def check_ways(whole: StateInvariants, step: WalkStep) -> None:
     """Each item came from the state that it was in by transitions of the standard; a new one from the beginning."""
     before = step.before["items"] if step.before is not None else {}
     for key, record in whole.items.items():
@@ -131,7 +131,7 @@ def check_ways(whole: Whole, step: Step) -> None:
 
 
 @cache
-def reached_from(kind: Kind, state: str) -> list[str]:
+def reached_from(kind: NodeKind, state: str) -> list[str]:
     """Name the states that lie behind a state, and itself; a suspended item may have been whatever can be suspended."""
     table = read_table(TABLES[kind])
     before = [at for (at, transition), to in table.items() if transition == "parentSuspend" and to is not None]
@@ -144,25 +144,25 @@ def reached_from(kind: Kind, state: str) -> list[str]:
     return reached
 
 
-def ids(state: State) -> list[str]:
+def ids(state: InstanceState) -> list[str]:
     keys = [key for section in SECTIONS for key in state.get(section, {})]  # type: ignore[attr-defined]
-    return sorted(keys, key=number)
+    return sorted(keys, key=sequence_number)
 
 
-def renamed(command: dict[str, Any], state: State | None, other: State) -> dict[str, Any]:
+def renamed(command: dict[str, Any], state: InstanceState | None, other: InstanceState) -> dict[str, Any]:
     """Give the command that means in another state, of the same shape, what this one means here."""
     assert state is not None
     names = dict(zip(ids(state), ids(other), strict=True))
     return {name: names.get(value, value) if isinstance(value, str) else value for name, value in command.items()}
 
 
-def without_ids(found: Walk, state: State) -> State:
-    return renew(found.library, state, epoch=9, taken_at=START, at=START)
+def without_ids(found: Walk, state: InstanceState) -> InstanceState:
+    return branch_state(found.library, state, epoch=9, taken_at=START, at=START)
 
 
 class TestRepetition:
     def test_the_state_does_not_grow_with_the_number_of_rounds(self) -> None:
-        course = Course.of(
+        course = CaseDriver.of(
             human("A", repeats=True),
             stage("S", human("B"), milestone("Done", entry="B complete"), entry="A complete", repeats=True),
             milestone("M", entry="S complete", repeats=True),
@@ -176,7 +176,7 @@ class TestRepetition:
         assert set(sizes[1:]) == {sizes[1]}
 
     def test_nor_does_it_when_items_are_ended_by_hand_or_leave(self) -> None:
-        course = Course.of(
+        course = CaseDriver.of(
             human("A", repeats=True, exit="B terminate"), human("B", repeats=True, manual=True), listener("L")
         )
         sizes = []
@@ -186,7 +186,7 @@ class TestRepetition:
         assert set(sizes) == {sizes[0]}
 
     def test_nor_with_the_processes_that_were_run(self) -> None:
-        course = Course(case(process_task("P", "work", repeats=True)), PROCESS)
+        course = CaseDriver(case(process_task("P", "work", repeats=True)), PROCESS)
         sizes = []
         for _ in range(20):
             course.complete("carry", ok=True, note="x" * 50)
@@ -194,9 +194,9 @@ class TestRepetition:
         assert set(sizes[1:]) == {sizes[1]}
 
 
-def size_of(state: State) -> tuple[int, ...]:
+def size_of(state: InstanceState) -> tuple[int, ...]:
     """Measure a state apart from the length of its numbers."""
-    renewed = renew(lambda key, revision: (_never(), 1), state, epoch=1, taken_at=START, at=START)
+    renewed = branch_state(lambda key, revision: (_never(), 1), state, epoch=1, taken_at=START, at=START)
     timeless = {**renewed, "timers": {key: {**timer, "due": ""} for key, timer in renewed.get("timers", {}).items()}}
     return len(json.dumps(timeless)), state["size"], *(len(state.get(section, {})) for section in SECTIONS)  # type: ignore[arg-type]
 

@@ -1,9 +1,9 @@
 """A file as Camunda Modeler and cmmn.io write it."""
 
-from processes.workflows.engine.definition import Kind, Scope
-from processes.workflows.engine.plan import Criterion, Role
-from processes.workflows.engine.reading import read_definition
-from tests.processes.workflows.engine.cmmn.sources import FILES, load
+from processes.workflows.engine.case_plan import Criterion, CriterionRole
+from processes.workflows.engine.definition import NodeKind, ScopeDefinition
+from processes.workflows.engine.parser import parse_definition
+from tests.processes.workflows.engine.cmmn.source_files import FILES, load
 
 CLAIM = {"claim": {"amount": 500, "doubts": 1}}
 
@@ -14,31 +14,31 @@ class TestCamundaModeler:
         assert (definition.key, definition.name, definition.kind) == ("Claim_case", "Settle a claim", "cmmn")
         outer = tuple(f"PlanItem_{name}" for name in ("register", "check", "payment", "withdraw", "late"))
         assert list(definition.scopes.values()) == [
-            Scope("Claim_case", None, ("CasePlanModel_1",)),
-            Scope("CasePlanModel_1", "Claim_case", outer),
-            Scope("PlanItem_payment", "CasePlanModel_1", ("PlanItem_pay", "PlanItem_paid")),
+            ScopeDefinition("Claim_case", None, ("CasePlanModel_1",)),
+            ScopeDefinition("CasePlanModel_1", "Claim_case", outer),
+            ScopeDefinition("PlanItem_payment", "CasePlanModel_1", ("PlanItem_pay", "PlanItem_paid")),
         ]
 
     def test_each_is_of_the_kind_of_what_defines_it_and_has_its_name(self) -> None:
         nodes = load("camunda_modeler").nodes
         assert [(node.kind, node.name) for node in nodes.values()] == [
-            (Kind.CASE_PLAN, "Settle a claim"),
-            (Kind.HUMAN_TASK, "Register the claim"),
-            (Kind.HUMAN_TASK, "Check by hand"),
-            (Kind.STAGE, "Payment"),
-            (Kind.PROCESS_TASK, "Pay"),
-            (Kind.MILESTONE, "Paid"),
-            (Kind.USER_LISTENER, "Withdrawn"),
-            (Kind.TIMER_LISTENER, "Late"),
+            (NodeKind.CASE_PLAN, "Settle a claim"),
+            (NodeKind.HUMAN_TASK, "Register the claim"),
+            (NodeKind.HUMAN_TASK, "Check by hand"),
+            (NodeKind.STAGE, "Payment"),
+            (NodeKind.PROCESS_TASK, "Pay"),
+            (NodeKind.MILESTONE, "Paid"),
+            (NodeKind.USER_LISTENER, "Withdrawn"),
+            (NodeKind.TIMER_LISTENER, "Late"),
         ]
         assert (nodes["PlanItem_pay"].called, nodes["PlanItem_pay"].line) == ("pay_claim", 72)
 
     def test_criteria_and_rules_are_those_of_the_file(self) -> None:
         item = load("camunda_modeler").plan.items["PlanItem_check"]
         assert [describe(criterion) for criterion in item.criteria] == [
-            ("EntryCriterion_1", Role.ENTRY, [("PlanItem_register", "complete")], True),
-            ("EntryCriterion_2", Role.ENTRY, [("CaseFileItem_letters", "update")], None),
-            ("ExitCriterion_1", Role.EXIT, [("PlanItem_withdraw", "occur")], None),
+            ("EntryCriterion_1", CriterionRole.ENTRY, [("PlanItem_register", "complete")], True),
+            ("EntryCriterion_2", CriterionRole.ENTRY, [("CaseFileItem_letters", "update")], None),
+            ("ExitCriterion_1", CriterionRole.EXIT, [("PlanItem_withdraw", "occur")], None),
         ]
         rules = (item.repetition, item.manual_activation)
         assert [rule.condition.evaluate(CLAIM) for rule in rules] == [True, False]
@@ -63,10 +63,10 @@ class TestCamundaModeler:
 
     def test_is_told_by_its_namespace(self) -> None:
         source = (FILES / "camunda_modeler.cmmn").read_bytes()
-        assert read_definition(source).plan.root == "CasePlanModel_1"
+        assert parse_definition(source).plan.root == "CasePlanModel_1"
 
 
-def describe(criterion: Criterion) -> tuple[str, Role, list[tuple[str, str]], object]:
+def describe(criterion: Criterion) -> tuple[str, CriterionRole, list[tuple[str, str]], object]:
     sentry = criterion.sentry
     holds = sentry.condition.evaluate(CLAIM) if sentry.condition is not None else None
     return criterion.id, criterion.role, [(part.source, part.event) for part in sentry.on], holds

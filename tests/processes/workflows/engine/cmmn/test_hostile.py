@@ -2,9 +2,9 @@ import time
 
 import pytest
 
-from processes.workflows.engine.problems import NotExecutable
-from processes.workflows.engine.reading import read_definition
-from tests.processes.workflows.engine.cmmn.hostile import FILES
+from processes.workflows.engine.parser import parse_definition
+from processes.workflows.engine.problems import InvalidDefinition
+from tests.processes.workflows.engine.cmmn.hostile_files import FILES
 
 
 class TestHostileFiles:
@@ -16,6 +16,6 @@ class TestHostileFiles:
 
     def _time(self, source: bytes) -> float:
         began = time.process_time()
-        with pytest.raises(NotExecutable):
-            read_definition(source)
+        with pytest.raises(InvalidDefinition):
+            parse_definition(source)
         return time.process_time() - began

@@ -6,9 +6,9 @@ from random import Random
 import pytest
 from lxml import etree
 
-from processes.workflows.engine.cmmn.reading import read_cmmn
-from processes.workflows.engine.definition import Definition, Kind
-from processes.workflows.engine.plan import Item, Role
+from processes.workflows.engine.case_plan import CriterionRole, PlanItem
+from processes.workflows.engine.cmmn.parser import parse_cmmn
+from processes.workflows.engine.definition import Definition, NodeKind
 from processes.workflows.engine.problems import MOST_PROBLEMS
 from tests.processes.workflows.cases_files import (
     case,
@@ -21,10 +21,10 @@ from tests.processes.workflows.cases_files import (
     timer,
 )
 from tests.processes.workflows.engine.bpmn.test_mutations import mutate
-from tests.processes.workflows.engine.cmmn.sources import FILES, told
+from tests.processes.workflows.engine.cmmn.source_files import FILES, told
 
 ROUNDS = max(40, int(float(os.environ.get("DRILL_SCALE", "0.02")) * 2_000))
-CALLS = (Kind.PROCESS_TASK, Kind.CASE_TASK)
+CALLS = (NodeKind.PROCESS_TASK, NodeKind.CASE_TASK)
 
 
 def undrawn(source: bytes) -> bytes:
@@ -64,11 +64,11 @@ class TestMutations:
             problems = told(mutated)
             assert len(problems) <= MOST_PROBLEMS
             if not problems:
-                assert_whole(read_cmmn(mutated))
+                assert_whole(parse_cmmn(mutated))
 
     @pytest.mark.parametrize("source", SOURCES)
     def test_what_they_are_made_of_is_whole(self, source: bytes) -> None:
-        assert_whole(read_cmmn(source))
+        assert_whole(parse_cmmn(source))
 
 
 def assert_whole(definition: Definition) -> None:
@@ -78,9 +78,11 @@ def assert_whole(definition: Definition) -> None:
     assert scopes[definition.key].nodes == (plan.root,)
     assert [key for scope in scopes.values() for key in scope.nodes if nodes[key].scope != scope.id] == []
     assert sorted(key for scope in scopes.values() for key in scope.nodes) == sorted(nodes)
-    assert {key for key in nodes if nodes[key].kind in (Kind.CASE_PLAN, Kind.STAGE)} == scopes.keys() - {definition.key}
+    assert {key for key in nodes if nodes[key].kind in (NodeKind.CASE_PLAN, NodeKind.STAGE)} == scopes.keys() - {
+        definition.key
+    }
     for key, node in nodes.items():
-        assert (node.event is not None and node.event.timer is not None) == (node.kind is Kind.TIMER_LISTENER)
+        assert (node.event is not None and node.event.timer is not None) == (node.kind is NodeKind.TIMER_LISTENER)
         assert (bool(node.called) != (plan.items[key].called_by is not None)) == (node.kind in CALLS)
         assert all(criterion.sentry.on or criterion.sentry.condition for criterion in plan.items[key].criteria)
     assert_heard(definition)
@@ -104,5 +106,5 @@ def assert_heard(definition: Definition) -> None:
             assert not part.criterion or part.criterion in exits_of(plan.items[source])
 
 
-def exits_of(item: Item) -> set[str]:
-    return {criterion.id for criterion in item.criteria if criterion.role is Role.EXIT}
+def exits_of(item: PlanItem) -> set[str]:
+    return {criterion.id for criterion in item.criteria if criterion.role is CriterionRole.EXIT}

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.processes.workflows.cases_files import case, human
-from tests.processes.workflows.engine.cmmn.sources import item, told, wrap
+from tests.processes.workflows.engine.cmmn.source_files import item, told, wrap
 
 
 class TestEvents:

@@ -2,10 +2,10 @@
 
 import pytest
 
-from processes.workflows.engine.problems import NotExecutable
-from processes.workflows.engine.reading import read_definition
+from processes.workflows.engine.parser import parse_definition
+from processes.workflows.engine.problems import InvalidDefinition
 from tests.processes.workflows.cases_files import CMMN, case, human, milestone, process_task, stage
-from tests.processes.workflows.engine.cmmn.sources import SENTRY, item, told, wrap
+from tests.processes.workflows.engine.cmmn.source_files import SENTRY, item, told, wrap
 
 ROOT = f'<definitions xmlns="{CMMN}">'
 PLAN = '<casePlanModel id="p"><planItem id="A" definitionRef="d" /><humanTask id="d" /></casePlanModel>'
@@ -48,8 +48,8 @@ class TestFile:
     @pytest.mark.parametrize("version", ["20131201/MODEL", "20990101/MODEL"])
     def test_another_version_of_cmmn_is_told_what_to_do(self, version: str) -> None:
         source = case(human("A")).replace("20151109/MODEL", version).encode()
-        with pytest.raises(NotExecutable, match="another version of CMMN: save it as CMMN"):
-            read_definition(source)
+        with pytest.raises(InvalidDefinition, match="another version of CMMN: save it as CMMN"):
+            parse_definition(source)
 
 
 class TestElements:

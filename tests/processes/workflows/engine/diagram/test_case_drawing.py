@@ -2,18 +2,18 @@
 
 import pytest
 
-from processes.workflows.engine.diagram import draw
+from processes.workflows.engine.diagram import draw_diagram
 from processes.workflows.engine.diagram.case_icons import DECORATORS, ITEMS, LISTENERS
 from processes.workflows.engine.diagram.colours import INK, PAPER
 from processes.workflows.engine.diagram.icons import MARKERS
-from tests.processes.workflows.engine.diagram.case_making import (
+from tests.processes.workflows.engine.diagram.drawn_cases import (
     case_shape,
     connector,
     item,
     make_case,
     read_case,
 )
-from tests.processes.workflows.engine.diagram.making import SVG, Drawn
+from tests.processes.workflows.engine.diagram.drawn_files import SVG, Drawn
 
 ON_PART = (
     '<sentry id="s"><planItemOnPart id="o" sourceRef="t"><standardEvent>exit</standardEvent></planItemOnPart></sentry>'
@@ -36,10 +36,10 @@ class TestFile:
         assert claim.root.findtext(f"{SVG}title") == "Claim for a damaged delivery"
 
     def test_a_file_without_interchange_gives_nothing(self) -> None:
-        assert draw(read_case().split(b"<cmmndi:CMMNDI")[0] + b"</cmmn:definitions>") is None
+        assert draw_diagram(read_case().split(b"<cmmndi:CMMNDI")[0] + b"</cmmn:definitions>") is None
 
     def test_an_empty_diagram_gives_nothing(self) -> None:
-        assert draw(make_case(item("t"), "")) is None
+        assert draw_diagram(make_case(item("t"), "")) is None
 
     def test_a_second_diagram_is_drawn_when_the_first_is_empty(self) -> None:
         drawn = f"</cmmndi:CMMNDiagram><cmmndi:CMMNDiagram>{case_shape('t')}"

@@ -3,15 +3,15 @@
 import pytest
 from lxml import etree
 
-from processes.workflows.engine.diagram import Marks, draw, interchange
-from tests.processes.workflows.engine.diagram.case_making import (
+from processes.workflows.engine.diagram import Marks, draw_diagram, interchange
+from tests.processes.workflows.engine.diagram.drawn_cases import (
     case_shape,
     connector,
     item,
     make_case,
     read_case,
 )
-from tests.processes.workflows.engine.diagram.making import SVG, Drawn
+from tests.processes.workflows.engine.diagram.drawn_files import SVG, Drawn
 from tests.processes.workflows.engine.diagram.test_hostile import SCRIPT, TAGS
 
 KINDS = ("humanTask", "processTask", "stage", "milestone", "timerEventListener", "unheardOf")
@@ -70,7 +70,7 @@ class TestAmounts:
             make_case("".join(item(f"t{n}") for n in range(count)), "".join(case_shape(f"t{n}") for n in range(count)))
             for count in (9, 10)
         ]
-        assert [draw(page) is None for page in pages] == [False, True]
+        assert [draw_diagram(page) is None for page in pages] == [False, True]
 
     def test_an_endless_connector_is_cut(self) -> None:
         corners = [(str(number % 7), str(number)) for number in range(5_000)]

@@ -2,9 +2,9 @@
 
 import pytest
 
-from processes.workflows.engine.diagram import draw
+from processes.workflows.engine.diagram import draw_diagram
 from processes.workflows.engine.diagram.icons import EVENTS, GATEWAYS, MARKERS, TASKS
-from tests.processes.workflows.engine.diagram.making import SVG, Drawn, edge, make, read_file, shape
+from tests.processes.workflows.engine.diagram.drawn_files import SVG, Drawn, edge, make, read_file, shape
 
 EVENT = {"width": "36", "height": "36"}
 
@@ -32,16 +32,16 @@ class TestFile:
         assert len(drawn.root.findall(f".//{SVG}g[@data-element]")) == listed
 
     def test_the_same_file_gives_the_same_bytes(self) -> None:
-        assert draw(read_file("alphabet")) == draw(read_file("alphabet"))
+        assert draw_diagram(read_file("alphabet")) == draw_diagram(read_file("alphabet"))
 
     def test_a_file_without_interchange_gives_nothing(self) -> None:
-        assert draw(read_file("order").split(b"<bpmndi:BPMNDiagram")[0] + b"</bpmn:definitions>") is None
+        assert draw_diagram(read_file("order").split(b"<bpmndi:BPMNDiagram")[0] + b"</bpmn:definitions>") is None
 
     def test_an_empty_plane_gives_nothing(self) -> None:
-        assert draw(make('<task id="t"/>', "")) is None
+        assert draw_diagram(make('<task id="t"/>', "")) is None
 
     def test_another_language_gives_nothing(self) -> None:
-        assert draw(b'<definitions xmlns="https://www.omg.org/spec/DMN/20191111/MODEL/"/>') is None
+        assert draw_diagram(b'<definitions xmlns="https://www.omg.org/spec/DMN/20191111/MODEL/"/>') is None
 
     def test_it_is_an_image_with_a_title(self, order: Drawn) -> None:
         assert order.root.get("role") == "img"

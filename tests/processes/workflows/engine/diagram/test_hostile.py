@@ -3,9 +3,9 @@
 import pytest
 from lxml import etree
 
-from processes.workflows.engine.diagram import Marks, draw, interchange
-from processes.workflows.engine.problems import NotExecutable
-from tests.processes.workflows.engine.diagram.making import SVG, Drawn, edge, make, read_file, shape
+from processes.workflows.engine.diagram import Marks, draw_diagram, interchange
+from processes.workflows.engine.problems import InvalidDefinition
+from tests.processes.workflows.engine.diagram.drawn_files import SVG, Drawn, edge, make, read_file, shape
 
 TAGS = {"svg", "g", "title", "desc", "rect", "circle", "ellipse", "path", "text", "tspan"}
 SCRIPT = "&lt;/text&gt;&lt;script&gt;alert(1)&lt;/script&gt;"
@@ -47,8 +47,8 @@ class TestInjection:
         source = b'<!DOCTYPE d [<!ENTITY e SYSTEM "file:///etc/passwd">]>' + make(
             '<task id="t" name="&e;"/>', shape("t")
         )
-        with pytest.raises(NotExecutable):
-            draw(source)
+        with pytest.raises(InvalidDefinition):
+            draw_diagram(source)
 
 
 class TestNumbers:
@@ -63,7 +63,7 @@ class TestNumbers:
 
     @pytest.mark.parametrize("size", ["0", "-5", "0.01", "nan", "1e9"])
     def test_a_shape_of_no_size_is_left_out(self, size: str) -> None:
-        assert draw(make('<task id="t"/>', shape("t", width=size))) is None
+        assert draw_diagram(make('<task id="t"/>', shape("t", width=size))) is None
 
     @pytest.mark.parametrize(
         "kind", ["task", "userTask", "endEvent", "eventBasedGateway", "participant", "transaction", "group"]
@@ -92,7 +92,7 @@ class TestAmounts:
             make("".join(f'<task id="t{n}"/>' for n in range(count)), "".join(shape(f"t{n}") for n in range(count)))
             for count in (9, 10)
         ]
-        assert [draw(page) is None for page in pages] == [False, True]
+        assert [draw_diagram(page) is None for page in pages] == [False, True]
 
     def test_a_shape_repeated_is_drawn_once(self) -> None:
         drawn = Drawn(make('<task id="t"/>', shape("t") * 500))

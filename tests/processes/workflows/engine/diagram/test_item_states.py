@@ -3,12 +3,12 @@
 import pytest
 
 from processes.workflows.engine.cases.lifecycle import ItemState
-from processes.workflows.engine.diagram import STATES, Marks, Words, draw, find_shown_state
+from processes.workflows.engine.diagram import STATES, MarkLabels, Marks, draw_diagram, find_shown_state
 from processes.workflows.engine.diagram.case_icons import STATES as ICONS
 from processes.workflows.engine.diagram.colours import ACTIVE, BROKEN, PAUSED, PLAIN
 from processes.workflows.engine.diagram.item_states import LOOKS
-from tests.processes.workflows.engine.diagram.case_making import case_shape, item, make_case, read_case
-from tests.processes.workflows.engine.diagram.making import SVG, Drawn
+from tests.processes.workflows.engine.diagram.drawn_cases import case_shape, item, make_case, read_case
+from tests.processes.workflows.engine.diagram.drawn_files import SVG, Drawn
 
 CLOSED = make_case(item("s", "stage", "Outer", item("t")), case_shape("s", more='isCollapsed="true"') + case_shape("t"))
 
@@ -39,7 +39,7 @@ class TestStates:
 
     def test_unknown_items_states_and_empty_counts_are_passed_over(self) -> None:
         marks = Marks(items={"nowhere": {"active": 1}, "P_pay": {"asleep": 1, "active": 0}, "P_ask": {}})
-        assert draw(read_case(), marks) == draw(read_case())
+        assert draw_diagram(read_case(), marks) == draw_diagram(read_case())
 
 
 class TestSeveral:
@@ -86,7 +86,7 @@ class TestCollapsed:
 
 
 def test_the_words_are_those_of_the_reader() -> None:
-    content = draw(read_case(), Marks(items={"P_pay": {"active": 2}}), Words(states={"active": "активна"}))
+    content = draw_diagram(read_case(), Marks(items={"P_pay": {"active": 2}}), MarkLabels(states={"active": "активна"}))
     assert content is not None
     assert "<title>активна: 2</title>" in content.decode()
     assert "Pay the customer: активна: 2" in content.decode()

@@ -1,8 +1,8 @@
 """Tokens and incidents on a drawing."""
 
-from processes.workflows.engine.diagram import Marks, Words, draw
+from processes.workflows.engine.diagram import MarkLabels, Marks, draw_diagram
 from processes.workflows.engine.diagram.colours import ACTIVE, BROKEN, FINISHED, PLAIN
-from tests.processes.workflows.engine.diagram.making import SVG, Drawn, make, read_file, shape
+from tests.processes.workflows.engine.diagram.drawn_files import SVG, Drawn, make, read_file, shape
 
 NESTED = '<subProcess id="s"><task id="t"/><subProcess id="u"><task id="v"/></subProcess></subProcess>'
 
@@ -39,7 +39,7 @@ def test_a_part_that_is_done_does_not_make_the_whole_done() -> None:
 
 def test_unknown_elements_and_empty_counts_are_passed_over() -> None:
     marks = Marks(active={"nowhere": 1, "Pack": 0}, incidents=frozenset({"gone"}), done=frozenset({"lost"}))
-    assert draw(read_file("order"), marks) == draw(read_file("order"))
+    assert draw_diagram(read_file("order"), marks) == draw_diagram(read_file("order"))
 
 
 def test_a_very_large_number_is_cut() -> None:
@@ -48,7 +48,7 @@ def test_a_very_large_number_is_cut() -> None:
 
 def test_the_description_says_what_is_shown_in_the_words_given() -> None:
     marks = Marks(active={"Pack": 2}, incidents=frozenset({"Book"}), done=frozenset({"Received"}))
-    content = draw(read_file("order"), marks, Words(tokens="Токены", incident="Инцидент", done="Пройдено"))
+    content = draw_diagram(read_file("order"), marks, MarkLabels(tokens="Токены", incident="Инцидент", done="Пройдено"))
     for said in ("Pack the goods: Токены: 2", "Book the payment in the ledger: Инцидент", "Order received: Пройдено"):
         assert said in content.decode()
 

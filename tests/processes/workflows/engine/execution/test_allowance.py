@@ -1,7 +1,7 @@
 import pytest
 
 from processes.workflows.engine.execution.allowance import Allowance
-from processes.workflows.engine.execution.failures import Failed
+from processes.workflows.engine.execution.errors import CommandFailed
 from processes.workflows.engine.execution.limits import (
     MAX_EFFECTS,
     MAX_LOOKS,
@@ -22,31 +22,31 @@ class TestAllowance:
         allowance = Allowance(0)
         for _ in range(MAX_STEPS):
             allowance.step("a")
-        with pytest.raises(Failed, match="10000 elements"):
+        with pytest.raises(CommandFailed, match="10000 elements"):
             allowance.step("a")
 
     def test_looks(self) -> None:
         allowance = Allowance(0)
         allowance.look("a", MAX_LOOKS)
-        with pytest.raises(Failed, match="200000 steps"):
+        with pytest.raises(CommandFailed, match="200000 steps"):
             allowance.look("a")
 
     def test_bytes_that_are_weighed(self) -> None:
         allowance = Allowance(0)
         for _ in range(MAX_WEIGHED // 1_000_000):
             allowance.weigh_value("y" * 999_998, "a")
-        with pytest.raises(Failed, match="100000000 bytes"):
+        with pytest.raises(CommandFailed, match="100000000 bytes"):
             allowance.weigh_value("", "a")
 
     def test_bytes_of_variables(self) -> None:
         allowance = Allowance(0)
         allowance.grow(MAX_VARIABLES, "a")
-        with pytest.raises(Failed, match="1000000 bytes"):
+        with pytest.raises(CommandFailed, match="1000000 bytes"):
             allowance.grow(1, "a")
 
     def test_bytes_of_effects(self) -> None:
         allowance = Allowance(0)
         for _ in range(MAX_EFFECTS // weigh(MILLION)):
             allowance.give(MILLION, "a")
-        with pytest.raises(Failed, match="16000000 bytes"):
+        with pytest.raises(CommandFailed, match="16000000 bytes"):
             allowance.give({"": 1}, "a")

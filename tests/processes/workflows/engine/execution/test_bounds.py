@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from processes.workflows.engine.execution import allowance, calls, loops
-from processes.workflows.engine.running import Failed
+from processes.workflows.engine.runner import CommandFailed
 from tests.processes.workflows.engine.execution.test_depth import ONCE, Instance
 from tests.processes.workflows.store.files import flow, process
 
@@ -42,12 +42,12 @@ def test_one_past_the_bound_fails(bound: str, monkeypatch: pytest.MonkeyPatch) -
     module, name, write = BOUNDS[bound]
     monkeypatch.setattr(module, name, FEW)
     Instance(write(FEW))
-    with pytest.raises(Failed) as failed:
+    with pytest.raises(CommandFailed) as failed:
         Instance(write(FEW * 3))
     assert str(FEW) in failed.value.reason
 
 
 def test_calls_end_at_their_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calls, "MAX_CALLS", FEW)
-    with pytest.raises(Failed, match=str(FEW)):
+    with pytest.raises(CommandFailed, match=str(FEW)):
         Instance(called(0))

@@ -8,9 +8,9 @@ import pytest
 from processes.workflows.engine.bpmn.outline import MAX_NESTED
 from processes.workflows.engine.definition import Definition
 from processes.workflows.engine.execution.limits import MAX_SCOPES_DEEP
-from processes.workflows.engine.problems import NotExecutable
-from processes.workflows.engine.reading import read_definition
-from processes.workflows.engine.running import Failed, State, run
+from processes.workflows.engine.parser import parse_definition
+from processes.workflows.engine.problems import InvalidDefinition
+from processes.workflows.engine.runner import CommandFailed, InstanceState, run_command
 from tests.processes.workflows.store.files import flow, process
 
 AT = datetime(2030, 1, 1, tzinfo=UTC)
@@ -38,11 +38,11 @@ def nested(depth: int, *, calls: bool = False, loop: str = "") -> bytes:
 
 class Instance:
     def __init__(self, source: bytes) -> None:
-        self.definition = read_definition(source)
-        self.state: State = self.command({"command": "start", "definition": ["deep", 1]}, None)
+        self.definition = parse_definition(source)
+        self.state: InstanceState = self.command({"command": "start", "definition": ["deep", 1]}, None)
 
-    def command(self, command: dict[str, Any], state: State | None) -> State:
-        return run(self._find, state, command, AT).state
+    def command(self, command: dict[str, Any], state: InstanceState | None) -> InstanceState:
+        return run_command(self._find, state, command, AT).state
 
     def complete(self) -> None:
         """Complete the tasks that are open, until there are none or one cannot be completed."""
@@ -62,8 +62,8 @@ class TestNesting:
         assert instance.state["status"] == "completed"
 
     def test_one_deeper_is_refused_with_its_element_and_line(self) -> None:
-        with pytest.raises(NotExecutable) as refused:
-            read_definition(nested(MAX_NESTED + 1))
+        with pytest.raises(InvalidDefinition) as refused:
+            parse_definition(nested(MAX_NESTED + 1))
         (problem,) = refused.value.problems
         assert (problem.element, problem.line) == ("p1", MAX_NESTED + 2)
         assert problem.message == f"Sub-processes are nested more than {MAX_NESTED} deep."
@@ -72,13 +72,13 @@ class TestNesting:
 class TestCalls:
     def test_deeper_than_a_state_may_be_is_a_failure_of_the_command(self) -> None:
         instance = Instance(nested(MAX_NESTED, calls=True))
-        with pytest.raises(Failed) as failed:
+        with pytest.raises(CommandFailed) as failed:
             instance.complete()
         assert str(MAX_SCOPES_DEEP) in failed.value.reason
         assert len(instance.state["scopes"]) <= MAX_SCOPES_DEEP
 
     def test_what_is_as_deep_as_it_can_be_can_be_ended(self) -> None:
         instance = Instance(nested(MAX_NESTED, calls=True))
-        with pytest.raises(Failed):
+        with pytest.raises(CommandFailed):
             instance.complete()
         assert instance.command({"command": "terminate"}, instance.state)["status"] == "terminated"

@@ -1,7 +1,7 @@
 import pytest
 
-from processes.workflows.engine.definition import Kind
-from processes.workflows.engine.running import Failed
+from processes.workflows.engine.definition import NodeKind
+from processes.workflows.engine.runner import CommandFailed
 from tests.processes.workflows.engine.builder import (
     boundary,
     duration,
@@ -12,7 +12,7 @@ from tests.processes.workflows.engine.builder import (
     process,
     user,
 )
-from tests.processes.workflows.engine.case import Case
+from tests.processes.workflows.engine.process_driver import ProcessDriver
 
 
 class TestExclusive:
@@ -33,18 +33,18 @@ class TestExclusive:
 
     @pytest.mark.parametrize(("x", "task"), [(11, "a"), (6, "b"), (1, "c")])
     def test_takes_the_first_flow_that_holds(self, x: int, task: str) -> None:
-        case = Case(self.DEFINITION, x=x)
+        case = ProcessDriver(self.DEFINITION, x=x)
         assert case.tasks == [task]
         assert case.complete(task).status == "completed"
         assert case.walk == ["m", "end"]
 
     def test_passes_every_token_on(self) -> None:
-        case = Case(process(parallel("p"), exclusive("m"), user("a"), "start > p", "p > m > a > end", "p > m"))
+        case = ProcessDriver(process(parallel("p"), exclusive("m"), user("a"), "start > p", "p > m > a > end", "p > m"))
         assert case.tasks == ["a", "a"]
 
     def test_with_nowhere_to_go_fails(self) -> None:
-        with pytest.raises(Failed, match="g: No outgoing"):
-            Case(process(exclusive("g"), "start > g", "g > end : x == 1"), x=2)
+        with pytest.raises(CommandFailed, match="g: No outgoing"):
+            ProcessDriver(process(exclusive("g"), "start > g", "g > end : x == 1"), x=2)
 
 
 class TestParallel:
@@ -54,7 +54,7 @@ class TestParallel:
     )  # fmt: skip
 
     def test_waits_for_every_flow(self) -> None:
-        case = Case(self.DEFINITION)
+        case = ProcessDriver(self.DEFINITION)
         assert case.trace[2:] == (("enter", "fork"), ("leave", "fork"), ("enter", "a"), ("enter", "b"))
         assert case.complete("b").tokens == ["a", "join"]
         assert case.complete("a").tasks == ["c"]
@@ -65,7 +65,7 @@ class TestParallel:
             parallel("fork"), exclusive("m"), parallel("join"), user("a"), user("b"),
             "start > fork", "fork > m", "fork > m", "fork > a > join", "m > join", "join > b > end",
         )  # fmt: skip
-        case = Case(definition)
+        case = ProcessDriver(definition)
         assert case.tokens == ["a", "join", "join"]
         assert case.complete("a").tokens == ["b", "join"]
 
@@ -81,10 +81,10 @@ class TestInclusive:
             inclusive("fork"), user("a"), user("b"), user("c"),
             "start > fork", "fork > a : x > 1", "fork > b : x > 2", "fork > c default",
         )  # fmt: skip
-        assert [Case(definition, x=x).tasks for x in (1, 2, 3)] == [["c"], ["a"], ["a", "b"]]
+        assert [ProcessDriver(definition, x=x).tasks for x in (1, 2, 3)] == [["c"], ["a"], ["a", "b"]]
 
     def test_waits_for_what_was_started_alone(self) -> None:
-        case = Case(self.DEFINITION)
+        case = ProcessDriver(self.DEFINITION)
         assert case.tasks == ["a", "b"]
         assert case.complete("a").tokens == ["b", "join"]
         assert case.complete("b").tokens == ["z"]
@@ -94,17 +94,17 @@ class TestInclusive:
             parallel("fork"), exclusive("g"), inclusive("join"), user("a"), user("b"), user("z"),
             "start > fork", "fork > a > join > z > end", "fork > b > g", "g > join : back", "g > end2 default",
         )  # fmt: skip
-        case = Case(definition).complete("a")
+        case = ProcessDriver(definition).complete("a")
         assert case.tokens == ["b", "join"]
         assert case.complete("b", back=False).tokens == ["z"]
-        assert Case(definition).complete("a").complete("b", back=True).tokens == ["z"]
+        assert ProcessDriver(definition).complete("a").complete("b", back=True).tokens == ["z"]
 
     def test_a_token_upstream_of_an_activity_with_a_boundary_event_counts(self) -> None:
         definition = process(
             parallel("fork"), inclusive("join"), user("a"), user("b"), user("z"), boundary("t", "b", duration("PT1H")),
             "start > fork", "fork > a > join > z > end", "fork > b > end2", "t > join",
         )  # fmt: skip
-        case = Case(definition).complete("a")
+        case = ProcessDriver(definition).complete("a")
         assert case.tokens == ["b", "join"]
         assert case.fire("t").tokens == ["z"]
 
@@ -112,7 +112,7 @@ class TestInclusive:
         definition = process(
             parallel("fork"), inclusive("join"), user("z"), "start > fork", "fork > join > z", "fork > join"
         )
-        assert Case(definition).tasks == ["z"]
+        assert ProcessDriver(definition).tasks == ["z"]
 
     def test_does_not_wait_for_what_would_only_come_the_next_time_round(self) -> None:
         definition = process(
@@ -121,16 +121,16 @@ class TestInclusive:
             "start > m > p", "p > f", "f > a > j", "f > b : false", "b > j > z > q", "p > c > q", "q > g",
             "g > m : again", "g > end default",
         )  # fmt: skip
-        case = Case(definition)
+        case = ProcessDriver(definition)
         assert case.tasks == ["c", "a"]
         assert case.complete("a").tokens == ["c", "z"]
 
     def test_in_a_circle_it_does_not_wait_for_itself(self) -> None:
         definition = process(
-            inclusive("join"), node(Kind.TASK, "t"), user("a"), exclusive("g"),
+            inclusive("join"), node(NodeKind.TASK, "t"), user("a"), exclusive("g"),
             "start > join > t > a > g", "g > join : more", "g > end default",
         )  # fmt: skip
-        case = Case(definition)
+        case = ProcessDriver(definition)
         assert case.complete("a", more=True).tasks == ["a"]
         assert case.complete("a", more=False).status == "completed"
 
@@ -139,7 +139,7 @@ class TestInclusive:
             parallel("fork"), exclusive("m"), inclusive("join"), user("a"), user("b"), user("z"),
             "start > fork", "fork > a > m", "fork > b > m", "m > join", "fork > join", "join > z > end",
         )  # fmt: skip
-        case = Case(definition)
+        case = ProcessDriver(definition)
         case.complete("a")
         case.complete("b")
         assert case.tasks == ["z", "z"]

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies
 
-from processes.workflows.engine.execution.records import SECTIONS, number
-from processes.workflows.engine.returning import renew
-from processes.workflows.engine.running import NotPossible, State, run
-from tests.processes.workflows.engine.case import START, Case
-from tests.processes.workflows.engine.execution.blocks import Plan, blocks, plan_of, verify
+from processes.workflows.engine.branch import branch_state
+from processes.workflows.engine.execution.records import SECTIONS, sequence_number
+from processes.workflows.engine.runner import CommandRejected, InstanceState
+from processes.workflows.engine.runner import run_command as run
+from tests.processes.workflows.engine.execution.random_processes import BlockPlan, blocks, plan_of, verify
+from tests.processes.workflows.engine.process_driver import START, ProcessDriver
 
 SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
 EXAMPLES = settings(
@@ -22,7 +23,7 @@ EXAMPLES = settings(
 )
 
 
-def open_commands(state: State) -> list[dict[str, Any]]:
+def open_commands(state: InstanceState) -> list[dict[str, Any]]:
     """Give every command that would get the instance on."""
     tasks = state.get("tasks", {})
     found: list[dict[str, Any]] = [{"command": "complete_task", "task": key} for key in tasks]
@@ -31,8 +32,10 @@ def open_commands(state: State) -> list[dict[str, Any]]:
     return found
 
 
-def run_to_the_end(plan: Plan, data: strategies.DataObject) -> tuple[Case, list[State], Counter[str]]:
-    case = Case(plan.definition, plan.called)
+def run_to_the_end(
+    plan: BlockPlan, data: strategies.DataObject
+) -> tuple[ProcessDriver, list[InstanceState], Counter[str]]:
+    case = ProcessDriver(plan.definition, plan.called)
     states = [case.state]
     runs = Counter(case.walk)
     while case.status == "active":
@@ -42,12 +45,12 @@ def run_to_the_end(plan: Plan, data: strategies.DataObject) -> tuple[Case, list[
         run_command(case, chosen)
         states.append(case.state)
         runs.update(case.walk)
-        with pytest.raises(NotPossible):
+        with pytest.raises(CommandRejected):
             run_command(case, chosen)
     return case, states, runs
 
 
-def run_command(case: Case, command: dict[str, Any]) -> None:
+def run_command(case: ProcessDriver, command: dict[str, Any]) -> None:
     case.do(command["command"], **{field: value for field, value in command.items() if field != "command"})
 
 
@@ -67,7 +70,7 @@ class TestRandomProcesses:
     ) -> None:
         case, states, _ = run_to_the_end(plan_of(block), data)
         version = data.draw(strategies.integers(0, len(states) - 1))
-        state = renew(case.library, states[version], epoch=3, taken_at=START, at=START)
+        state = branch_state(case.library, states[version], epoch=3, taken_at=START, at=START)
         for (command, at), before, after in zip(
             case.commands[version + 1 :], states[version:], states[version + 1 :], strict=False
         ):
@@ -77,20 +80,20 @@ class TestRandomProcesses:
             assert without_ids(case, state) == without_ids(case, after)
 
 
-def runs_of_called(plan: Plan, runs: Counter[str]) -> int:
+def runs_of_called(plan: BlockPlan, runs: Counter[str]) -> int:
     return sum(times for element, times in runs.items() if element.startswith("call"))
 
 
-def ids(state: State) -> list[str]:
+def ids(state: InstanceState) -> list[str]:
     keys = [key for section in SECTIONS for key in state.get(section, {})]  # type: ignore[attr-defined]
-    return sorted(keys, key=number)
+    return sorted(keys, key=sequence_number)
 
 
-def renamed(command: dict[str, Any], state: State, other: State) -> dict[str, Any]:
+def renamed(command: dict[str, Any], state: InstanceState, other: InstanceState) -> dict[str, Any]:
     """Give the command that means in another state, of the same shape, what this one means here."""
     names = dict(zip(ids(state), ids(other), strict=True))
     return {field: names.get(value, value) for field, value in command.items()}
 
 
-def without_ids(case: Case, state: State) -> State:
-    return renew(case.library, state, epoch=9, taken_at=START, at=START)
+def without_ids(case: ProcessDriver, state: InstanceState) -> InstanceState:
+    return branch_state(case.library, state, epoch=9, taken_at=START, at=START)

@@ -1,0 +1,84 @@
+"""What staff may do about messages of RabbitMQ that were parked, and how long their traces are kept."""
+
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from config.common.database.batches import delete_in_batches
+from config.common.text import clean_text
+from config.engines.amqp_messages import properties_of
+from config.engines.publisher import NotPublished, Publisher
+from notifications.errors import NotSentAgain, ParkedMessageDecided, ParkedMessageNotFound
+from notifications.models import MessageFailure, ParkedMessage
+from notifications.services.alerts import close_alert
+from notifications.services.poison import FORGOTTEN_AFTER, FULL, PARKED, can_park, queue_subject
+
+PUBLISHED_WITHIN = 3.0
+
+_publisher = Publisher()
+
+
+def resend_parked_message(*, message_id: int, actor: str) -> None:
+    """Put a parked message back into its queue, at the end, with its tries forgotten.
+
+    First sent and then marked: dying in between sends it twice, which its consumer is used to; never not at all.
+    """
+    parked = _get_undecided(message_id)
+    if not settings.AMQP_URL:
+        raise NotSentAgain(reason="AMQP_URL is not set")
+    try:
+        _publisher.publish(
+            bytes(parked.body),
+            exchange="",
+            routing_key=parked.queue,
+            properties=properties_of(parked.properties),
+            deadline=PUBLISHED_WITHIN,
+        )
+    except NotPublished as error:
+        raise NotSentAgain(reason=str(error)) from error
+    _decide(parked, ParkedMessage.Status.RESENT, actor)
+
+
+def discard_parked_message(*, message_id: int, actor: str, reason: str) -> None:
+    """Give a parked message up; who and why stay on the row until it is forgotten."""
+    _decide(_get_undecided(message_id), ParkedMessage.Status.DISCARDED, actor, reason)
+
+
+def has_parked_messages(subject: str) -> bool:
+    """Say whether messages of the queue that an alert is about still wait for a decision."""
+    queue = subject.partition("/")[2]
+    return ParkedMessage.objects.filter(queue=queue, status=ParkedMessage.Status.PARKED).exists()
+
+
+def expire_parked_messages() -> None:
+    """Delete what was decided more than `RETENTION_DAYS` ago, and counts of messages that left in another way."""
+    decided_before = timezone.now() - timedelta(days=settings.RETENTION_DAYS)
+    delete_in_batches(ParkedMessage.objects.filter(decided_at__lt=decided_before))
+    MessageFailure.objects.filter(tried_at__lt=Now() - FORGOTTEN_AFTER).delete()
+
+
+def _get_undecided(message_id: int) -> ParkedMessage:
+    parked = ParkedMessage.objects.filter(pk=message_id).first()
+    if parked is None:
+        raise ParkedMessageNotFound
+    if parked.status != ParkedMessage.Status.PARKED:
+        raise ParkedMessageDecided
+    return parked
+
+
+def _decide(parked: ParkedMessage, status: ParkedMessage.Status, actor: str, reason: str = "") -> None:
+    """Write the decision, unless another one was faster; with the last one of its queue the alert is over."""
+    with transaction.atomic():
+        open_rows = ParkedMessage.objects.filter(queue=parked.queue, status=ParkedMessage.Status.PARKED)
+        decided = open_rows.filter(pk=parked.pk).update(
+            status=status, decided_at=Now(), decided_by=clean_text(actor, 160), reason=clean_text(reason, 200)
+        )
+        if not decided:
+            raise ParkedMessageDecided
+        if not open_rows.exists():
+            close_alert(PARKED, queue_subject(parked.queue))
+        if can_park(parked.queue):
+            close_alert(FULL, queue_subject(parked.queue))

@@ -1,0 +1,78 @@
+"""How much there is to repeat, and when: counts that an index bounds, however many sessions there are."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+from django.db import connection
+from django.db.models import OuterRef
+
+from config.common.database.sql import CountUpTo, load_engine_sql
+from notifications.models import RepeatSession, Theme
+
+HORIZON = timedelta(hours=6)
+STRETCHES = 24
+MOST_COUNTED = 2_000
+"""A count ends here, each for itself: a page of a million sessions must cost what one of a thousand does."""
+
+_EVER = (datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
+
+
+@dataclass(frozen=True)
+class Stretch:
+    starts_at: datetime
+    ends_at: datetime
+    count: int
+
+
+@dataclass(frozen=True)
+class Backlog:
+    """What the scheduler has before it; a number of `MOST_COUNTED` stands for so many or more."""
+
+    overdue: int
+    stretches: list[Stretch]
+    later: int
+    exhausted: int
+
+
+def read_backlog(now: datetime) -> Backlog:
+    """Count the saved sessions by when they are due, and those that wait for a person."""
+    marks = [now + HORIZON * place / STRETCHES for place in range(STRETCHES + 1)]
+    overdue, *counts, later = _count([_EVER[0], *marks, _EVER[1]])
+    ends = zip(marks[:-1], marks[1:], counts, strict=True)
+    return Backlog(overdue, [Stretch(*each) for each in ends], later, count_exhausted())
+
+
+def count_exhausted() -> int:
+    waiting = RepeatSession.objects.filter(status=RepeatSession.Status.EXHAUSTED)
+    return waiting.order_by()[:MOST_COUNTED].count()
+
+
+def count_by_theme(numbers: Collection[int]) -> dict[int, dict[str, int]]:
+    """Count the sessions of themes by status, in one query; each count ends at `MOST_COUNTED`."""
+    themes = Theme.objects.filter(pk__in=numbers)
+    counted = themes.annotate(**{status: _count_of(status) for status in RepeatSession.Status.values})
+    return {row.pop("pk"): row for row in counted.values("pk", *RepeatSession.Status.values)}
+
+
+def _count(marks: Sequence[datetime]) -> list[int]:
+    """Count from each mark to the next, in one statement: each count reads a piece of `session_to_repeat`."""
+    starts, ends = marks[:-1], marks[1:]
+    with connection.cursor() as cursor:
+        statement = load_engine_sql("notifications", "count_due_sessions")
+        if connection.vendor == "postgresql":
+            cursor.execute(statement, [list(starts), list(ends), MOST_COUNTED])
+        else:
+            cursor.execute(statement, [MOST_COUNTED, _texts(starts), _texts(ends)])
+        return [number for (number,) in cursor.fetchall()]
+
+
+def _texts(moments: Sequence[datetime]) -> str:
+    """Write times as SQLite keeps them."""
+    return msgspec.json.encode([str(connection.ops.adapt_datetimefield_value(each)) for each in moments]).decode()
+
+
+def _count_of(status: str) -> CountUpTo:
+    found = RepeatSession.objects.filter(theme=OuterRef("pk"), status=status)
+    return CountUpTo(found.order_by().values("pk")[:MOST_COUNTED])

@@ -1,0 +1,128 @@
+"""The quick way for callers in Python: a session that is created and saved at once, in one round trip."""
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from typing import Any, TypedDict
+
+import msgspec
+import structlog
+from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
+from django.utils.translation import gettext
+
+from config.common.correlation import correlation_id
+from config.common.database.sql import load_sql, postgresql_cursor
+from config.common.errors import Invalid
+from notifications.models import RepeatSession, Theme
+from notifications.sessions.lifecycle import saved_columns
+from notifications.sessions.order import database_time_in, wake_scheduler
+from notifications.sessions.records import check_length, encode_records, insert_records, length_of
+from notifications.sessions.together import GroupCommit
+
+LONGEST_TOGETHER = 65_536
+"""Bytes of a session; longer ones have a round trip of their own."""
+
+log = structlog.get_logger(__name__)
+
+
+def enqueue_session(*, theme: int, records: Sequence[Any], delay: float | None = None) -> int:
+    """Save a session for repetition after a delay, by default its theme's; return its id.
+
+    Inside a transaction it becomes true with the rest of it. Outside of one, it shares a round trip and a commit with
+    those that other threads save at the same time.
+    """
+    bodies = encode_records(records)
+    if connection.vendor != "postgresql":
+        return _insert_one_by_one(theme, [bodies], delay)[0]
+    [session] = _describe(theme, [bodies], delay)
+    is_alone = connection.in_atomic_block or session["length"] > LONGEST_TOGETHER
+    found = _insert([session])[0] if is_alone else _together.ask(session)
+    return _insert_one_by_one(theme, [bodies], delay)[0] if found is None else found
+
+
+def enqueue_sessions(*, theme: int, sessions: Sequence[Sequence[Any]], delay: float | None = None) -> list[int]:
+    """Save sessions of one theme, all or none, in their order; return their ids."""
+    encoded = [encode_records(records) for records in sessions]
+    if not encoded:
+        return []
+    if connection.vendor == "postgresql":
+        ids = [found for found in _insert(_describe(theme, encoded, delay)) if found is not None]
+        if ids:
+            return ids
+    return _insert_one_by_one(theme, encoded, delay)
+
+
+class _Session(TypedDict):
+    """What `remember_sessions.postgresql.sql` is given of each."""
+
+    theme: int
+    delay: float | None
+    chain: str
+    length: int
+    longest: int
+    """What its theme must have room for: the longest of those that are saved all or none."""
+    bodies: Sequence[str]
+
+
+def _describe(theme: int, sessions: Sequence[Sequence[str]], delay: float | None) -> list[_Session]:
+    lengths = [length_of(bodies) for bodies in sessions]
+    longest, chain = max(lengths), correlation_id()
+    # JSON has no infinity, and would make it nothing.
+    seconds = None if delay is None else timedelta(seconds=delay).total_seconds()
+    return [
+        {"theme": theme, "delay": seconds, "chain": chain, "length": length, "longest": longest, "bodies": bodies}
+        for bodies, length in zip(sessions, lengths, strict=True)
+    ]
+
+
+def _insert_for_all(sessions: Sequence[_Session]) -> list[int | None]:
+    """Insert what several callers have asked for; what cannot be inserted is left to each of them."""
+    try:
+        return _insert(sessions)
+    except (OperationalError, InterfaceError):
+        raise
+    except DatabaseError as error:
+        log.warning("sessions.apart", sessions=len(sessions), error=str(error))
+        return [None] * len(sessions)
+
+
+def _insert(sessions: Sequence[_Session]) -> list[int | None]:
+    """Return the new ids; there is none for a session that its theme refuses, for whatever reason."""
+    with postgresql_cursor(commits=True) as cursor:
+        statement = load_sql("notifications", "remember_sessions.postgresql")
+        # One parameter: to spread it over arrays takes the client longer than the server needs to read it.
+        cursor.execute(statement, [msgspec.json.encode(sessions).decode()], prepare=True)
+        found = dict(cursor.fetchall())
+    _announce(session["delay"] for session in sessions)
+    return [found.get(place) for place in range(1, len(sessions) + 1)]
+
+
+def _insert_one_by_one(theme: int, sessions: Sequence[Sequence[str]], delay: float | None) -> list[int]:
+    """The same for SQLite; and the way to learn why PostgreSQL inserted nothing."""
+    with transaction.atomic():
+        found = Theme.objects.filter(pk=theme).first()
+        if found is None:
+            raise Invalid({"theme": [gettext("There is no such theme.")]})
+        _announce([delay])
+        return [_insert_one(found, bodies, found.delay if delay is None else delay) for bodies in sessions]
+
+
+def _insert_one(theme: Theme, bodies: Sequence[str], delay: float) -> int:
+    length = length_of(bodies)
+    check_length(theme, length)
+    session = RepeatSession.objects.create(
+        theme=theme,
+        length=length,
+        record_count=len(bodies),
+        correlation_id=correlation_id(),
+        **saved_columns(database_time_in(delay)),
+    )
+    insert_records(session.pk, bodies)
+    return session.pk
+
+
+def _announce(delays: Iterable[float | None]) -> None:
+    """Ring for the nearest. A theme's own delay is not known here; a look too many is cheaper than a read each time."""
+    wake_scheduler(seconds=min(delay or 0.0 for delay in delays))
+
+
+_together = GroupCommit(_insert_for_all)

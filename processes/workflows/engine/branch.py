@@ -1,0 +1,76 @@
+"""An earlier state as the beginning of a new branch: everything that waits is there again, as something new."""
+
+from datetime import datetime
+from typing import Any
+
+from processes.workflows.engine.execution.records import (
+    SECTIONS,
+    CompensationEntry,
+    InstanceState,
+    ItemRecord,
+    Library,
+    TimerRecord,
+    sequence_number,
+)
+
+_REFERENCES = ("scope", "token", "parent", "loop", "undo", "within")
+
+
+def branch_state(
+    library: Library, state: InstanceState, *, epoch: int, taken_at: datetime, at: datetime
+) -> InstanceState:
+    """Give every part of a state a new id, in the new epoch, and let its timers run again.
+
+    What runs by duration or in cycles is given the time it had left when the state was taken; a date stays the date it
+    is. The order of creation stays, so that the same commands lead to the same states.
+    """
+    names = _new_names(state, epoch)
+    renewed: InstanceState = {**state, "epoch": epoch, "next": len(names) + 1}
+    for section in SECTIONS:
+        records: dict[str, Any] = state.get(section) or {}  # type: ignore[assignment]
+        if records:
+            keys = sorted(records, key=sequence_number)
+            renewed[section] = {names[key]: _renamed(records[key], names) for key in keys}  # type: ignore[literal-required]
+    if "timers" in renewed:
+        renewed["timers"] = {
+            key: _restarted(timer, taken_at=taken_at, at=at) for key, timer in renewed["timers"].items()
+        }
+    if "items" in renewed:
+        renewed["items"] = {key: _with_timers(item, taken_at=taken_at, at=at) for key, item in renewed["items"].items()}
+    if "compensations" in state:
+        renewed["compensations"] = _entries(state["compensations"], names)
+    return renewed
+
+
+def _new_names(state: InstanceState, epoch: int) -> dict[str, str]:
+    keys = [key for section in SECTIONS for key in state.get(section) or {}]  # type: ignore[attr-defined]
+    return {key: f"{epoch}.{count}" for count, key in enumerate(sorted(keys, key=sequence_number), start=1)}
+
+
+def _renamed(record: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+    renamed = {**record}
+    for field in _REFERENCES:
+        if record.get(field) is not None:
+            renamed[field] = names[record[field]]
+    if "entries" in record:
+        renamed["entries"] = _entries(record["entries"], names)
+    if "paused" in record:
+        renamed["paused"] = [_renamed(timer, names) for timer in record["paused"]]
+    return renamed
+
+
+def _entries(entries: list[CompensationEntry], names: dict[str, str]) -> list[CompensationEntry]:
+    return [{**entry, "scope": names[entry["scope"]]} for entry in entries]
+
+
+def _with_timers(item: ItemRecord, *, taken_at: datetime, at: datetime) -> ItemRecord:
+    if "paused" not in item:
+        return item
+    return {**item, "paused": [_restarted(timer, taken_at=taken_at, at=at) for timer in item["paused"]]}
+
+
+def _restarted(timer: TimerRecord, *, taken_at: datetime, at: datetime) -> TimerRecord:
+    if timer["kind"] == "date":
+        return timer
+    left = datetime.fromisoformat(timer["due"]) - taken_at
+    return {**timer, "due": (at + left).isoformat()}

@@ -1,0 +1,84 @@
+"""From a CMMN 1.1 file to the definition of its one case."""
+
+from processes.workflows.engine.bpmn.file import Subject, is_key, quote
+from processes.workflows.engine.bpmn.nodes import read_name
+from processes.workflows.engine.bpmn.xml import XmlElement, parse_xml
+from processes.workflows.engine.case_plan import CasePlan, PlanItem
+from processes.workflows.engine.cmmn.case_file import read_case_file
+from processes.workflows.engine.cmmn.file import CMMN, read_file
+from processes.workflows.engine.cmmn.items import read_items
+from processes.workflows.engine.cmmn.listening import find_listening
+from processes.workflows.engine.cmmn.outline import CaseOutline, outline_case
+from processes.workflows.engine.cmmn.sentries import Sentries
+from processes.workflows.engine.cmmn.validation import validate
+from processes.workflows.engine.definition import Definition
+from processes.workflows.engine.problems import InvalidDefinition, Problem
+
+
+def parse_cmmn(source: bytes) -> Definition:
+    """Read a file; NotExecutable names everything that keeps it from running."""
+    return parse_cmmn_root(parse_xml(source))
+
+
+def parse_cmmn_root(root: XmlElement) -> Definition:
+    if root.space != CMMN or root.name != "definitions":
+        raise InvalidDefinition(
+            (Problem("", root.line, "The file is not CMMN 1.1: its root is not cmmn:definitions."),)
+        )
+    case = _choose_case(root)
+    model = _choose_model(case)
+    file = read_file(root)
+    if case.id and not is_key(case.id):
+        Subject(case, file).refuse(f"{quote(case.id)} cannot be the key of a definition.")
+    if model.find("planItem") is None:
+        Subject(model, file).refuse("The case plan model has no plan item.")
+    found = outline_case(case, model, file)
+    if model.id not in found.scopes:  # without ids of their own nothing else can be told apart
+        file.problems.raise_if_any()
+    definition, plan = _read_case(case, model, found)
+    validate(definition, plan, file.problems)
+    file.problems.raise_if_any()
+    return definition
+
+
+def _choose_case(root: XmlElement) -> XmlElement:
+    cases = list(root.all("case"))
+    if not cases:
+        raise InvalidDefinition((Problem("", root.line, "The file has no case."),))
+    if len(cases) > 1:
+        message = "The file has more than one case: each is a file of its own."
+        raise InvalidDefinition(tuple(Problem(case.id[:200], case.line, message) for case in cases[:100]))
+    return cases[0]
+
+
+def _choose_model(case: XmlElement) -> XmlElement:
+    models = list(case.all("casePlanModel"))
+    if len(models) != 1:
+        raise InvalidDefinition((Problem(case.id[:200], case.line, "A case has exactly one casePlanModel."),))
+    return models[0]
+
+
+def _read_case(case: XmlElement, model: XmlElement, found: CaseOutline) -> tuple[Definition, CasePlan]:
+    files = read_case_file(case, found)
+    nodes, items = read_items(Sentries(found, files))
+    plan = CasePlan(
+        root=model.id,
+        items=items,
+        files=files,
+        listening=find_listening(model.id, items, found.scopes),
+        conditioned=frozenset(key for key, item in items.items() if _has_condition(item)),
+    )
+    definition = Definition(
+        key=case.id,
+        name=read_name(Subject(case, found.file)) or case.id,
+        kind="cmmn",
+        scopes=found.scopes,
+        nodes=nodes,
+        flows={},
+        plan=plan,
+    )
+    return definition, plan
+
+
+def _has_condition(item: PlanItem) -> bool:
+    return any(criterion.sentry.condition is not None for criterion in item.criteria)

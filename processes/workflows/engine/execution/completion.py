@@ -1,0 +1,51 @@
+"""How scopes end."""
+
+from processes.workflows.engine.execution.activities import finish
+from processes.workflows.engine.execution.calls import give_back
+from processes.workflows.engine.execution.compensation import end_undone
+from processes.workflows.engine.execution.flows import leave
+from processes.workflows.engine.execution.loops import end_round
+from processes.workflows.engine.execution.unit_of_work import UnitOfWork
+
+
+def complete_scope(work: UnitOfWork, scope: str) -> None:
+    """End a scope in which no token is left."""
+    record = work.scopes.get(scope)
+    if record is None or work.has_tokens(scope):
+        return
+    if "loop" in record:
+        end_round(work, scope)
+    elif "undo" in record:
+        end_undone(work, scope)
+    elif record["token"] is None:
+        end_instance(work, scope, "completed")
+    else:
+        entries = work.log.take(scope)
+        give_back(work, scope, record["token"])
+        finish(work, record["token"], inner=entries, ended=record)
+
+
+def terminate_scope(work: UnitOfWork, scope: str) -> None:
+    """End a scope in which everything was cancelled; what was done in it cannot be undone any more."""
+    record = work.scopes.get(scope)
+    if record is None:
+        return
+    if "undo" in record:
+        end_undone(work, scope)
+    elif record["token"] is None:
+        end_instance(work, scope, "completed")
+    else:
+        give_back(work, scope, record["token"])
+        if record["token"] in work.items:
+            finish(work, record["token"])
+            return
+        work.clear(record["token"])
+        leave(work, record["token"])
+
+
+def end_instance(work: UnitOfWork, scope: str, status: str) -> None:
+    """End the instance: its variables are all that is left."""
+    work.clear(scope)
+    work.queue.clear()
+    work.allowance.grow(-work.weigh_entries(work.log.take(scope)), work.scopes[scope]["element"])
+    work.status = status

@@ -1,0 +1,86 @@
+"""One step after the other, until everything waits for something outside."""
+
+from collections.abc import Callable
+
+from processes.workflows.engine.cases import items, sentries
+from processes.workflows.engine.cases.beginning import begin_case, end_case
+from processes.workflows.engine.cases.completing import complete_one
+from processes.workflows.engine.definition import Node, NodeKind
+from processes.workflows.engine.execution import events, gateways
+from processes.workflows.engine.execution.activities import begin
+from processes.workflows.engine.execution.completion import complete_scope, terminate_scope
+from processes.workflows.engine.execution.firing import check_conditions
+from processes.workflows.engine.execution.loops import begin_loop
+from processes.workflows.engine.execution.unit_of_work import UnitOfWork
+
+
+def run_queue(work: UnitOfWork) -> None:
+    """Do what there is to do: tokens in the order they were made, conditions whenever variables have changed.
+
+    A stage is complete only when everything that its last item has set off is done.
+    """
+    while True:
+        _look_at_conditions(work)
+        while work.queue:
+            name, *arguments = work.queue.popleft()
+            _STEPS[name](work, *arguments)
+            _look_at_conditions(work)
+        if work.status != "active" or not (gateways.open_inclusive(work) or _complete_stage(work)):
+            return
+
+
+def _look_at_conditions(work: UnitOfWork) -> None:
+    while work.is_changed:
+        work.is_changed = False
+        if len(work.conditions):
+            check_conditions(work)
+        if len(work.items):
+            sentries.tell_of_variables(work)
+            sentries.check_conditions(work)
+
+
+def _complete_stage(work: UnitOfWork) -> bool:
+    return len(work.items) > 0 and complete_one(work)
+
+
+def _enter(work: UnitOfWork, token: str, flow: str | None) -> None:
+    record = work.tokens.get(token)
+    if record is None:
+        return  # cancelled in the meantime
+    work.allowance.step(record["element"])
+    node = work.definition(record["scope"]).nodes[record["element"]]
+    if node.loop is not None and "loop" not in work.scopes[record["scope"]]:
+        begin_loop(work, token, node, node.loop)
+        return
+    work.trace.append(("enter", node.id))
+    _ENTERING.get(node.kind, _begin)(work, token, node, flow)
+
+
+def _begin(work: UnitOfWork, token: str, node: Node, flow: str | None) -> None:
+    begin(work, token, node)
+
+
+_STEPS: dict[str, Callable[..., None]] = {
+    "enter": _enter,
+    "end": complete_scope,
+    "terminate": terminate_scope,
+    "begin_case": begin_case,
+    "case_ended": end_case,
+    "created": items.take_up,
+    "met": items.meet,
+    "occur": items.occur,
+    "finish_task": items.finish_task,
+    "fail_task": items.fail,
+}
+
+_ENTERING: dict[NodeKind, Callable[[UnitOfWork, str, Node, str | None], None]] = {
+    NodeKind.START: events.pass_event,
+    NodeKind.BOUNDARY: events.pass_event,
+    NodeKind.END: events.enter_throw,
+    NodeKind.THROW: events.enter_throw,
+    NodeKind.CATCH: events.enter_catch,
+    NodeKind.EVENT_BASED: events.enter_event_gateway,
+    NodeKind.EXCLUSIVE: gateways.enter_exclusive,
+    NodeKind.PARALLEL: gateways.enter_parallel,
+    NodeKind.INCLUSIVE: gateways.enter_inclusive,
+}

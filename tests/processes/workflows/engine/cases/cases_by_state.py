@@ -1,0 +1,106 @@
+"""Small cases that bring one item, `X`, into a state by commands alone."""
+
+from collections.abc import Callable
+
+from tests.processes.workflows.cases_files import (
+    case,
+    case_task,
+    human,
+    listener,
+    milestone,
+    process_task,
+    stage,
+    timer,
+)
+from tests.processes.workflows.engine.cases.case_driver import CaseDriver
+
+STATES = ("available", "enabled", "disabled", "active", "suspended", "completed", "terminated", "failed")
+KEEPS = human("Keep")
+"""It keeps the case open, whatever becomes of the others."""
+MAKERS: dict[str, Callable[..., str]] = {
+    "human task": human,
+    "stage": lambda key, **common: stage(key, human("In"), **common),
+    "process task": lambda key, **common: process_task(key, "work", **common),
+    "case task": lambda key, **common: case_task(key, "inner", **common),
+    "milestone": lambda key, **common: milestone(key, **common),
+    "user event listener": listener,
+    "timer event listener": lambda key, **common: timer(key, "PT1H", **common),
+}
+ACTIVITIES = ("human task", "stage", "process task", "case task")
+MOMENTS = ("milestone", "user event listener", "timer event listener")
+PROCESS = """
+<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" targetNamespace="urn:test">
+  <error id="lost" errorCode="LOST" />
+  <process id="work" isExecutable="true">
+    <startEvent id="begin" />
+    <userTask id="carry" />
+    <exclusiveGateway id="found" default="no" />
+    <endEvent id="arrived" />
+    <endEvent id="gone"><errorEventDefinition errorRef="lost" /></endEvent>
+    <sequenceFlow id="first" sourceRef="begin" targetRef="carry" />
+    <sequenceFlow id="then" sourceRef="carry" targetRef="found" />
+    <sequenceFlow id="yes" sourceRef="found" targetRef="arrived">
+      <conditionExpression>${ok}</conditionExpression>
+    </sequenceFlow>
+    <sequenceFlow id="no" sourceRef="found" targetRef="gone" />
+  </process>
+</definitions>
+"""
+INNER = case(human("Inside"), key="inner").replace('id="plan"', 'id="inner_plan"')
+
+
+def possible(kind: str) -> list[str]:
+    """Name the states that an item of a kind can be brought into."""
+    if kind in MOMENTS:
+        return ["available", "suspended", "completed", "terminated"]
+    return [state for state in STATES if state != "failed" or kind == "process task"]
+
+
+def bring(kind: str, state: str, *, within: bool = False) -> CaseDriver:
+    """Begin a case and bring its item X into a state; X can lie in a stage S."""
+    item = _item(kind, state)
+    parts = [stage("S", item, human("KeepIn"))] if within else [item]
+    course = CaseDriver(case(*parts, listener("Go"), KEEPS), PROCESS, INNER)
+    if kind in MOMENTS:
+        return _bring_moment(course, kind, state)
+    return _bring_activity(course, kind, state)
+
+
+def _item(kind: str, state: str) -> str:
+    make = MAKERS[kind]
+    if kind == "milestone" or (state == "available" and kind in ACTIVITIES):
+        return make("X", entry="Go occur")
+    return make("X", manual=True) if state in ("enabled", "disabled") else make("X")
+
+
+def _bring_moment(course: CaseDriver, kind: str, state: str) -> CaseDriver:
+    if state == "suspended":
+        course.item("suspend_item", "X")
+    elif state == "terminated":
+        course.item("terminate_item", "X")
+    elif state == "completed":
+        _let_happen(course, kind)
+    assert course.states("X") == [state]
+    return course
+
+
+def _let_happen(course: CaseDriver, kind: str) -> None:
+    if kind == "timer event listener":
+        course.fire("X")
+    else:
+        course.item("occur", "Go" if kind == "milestone" else "X")
+
+
+def _bring_activity(course: CaseDriver, kind: str, state: str) -> CaseDriver:
+    ways = {"disabled": "disable", "suspended": "suspend_item", "terminated": "terminate_item"}
+    if state in ways:
+        course.item(ways[state], "X")
+    elif state == "completed":
+        course.complete(_TASKS[kind], ok=True)
+    elif state == "failed":
+        course.complete("carry", ok=False)
+    assert course.states("X") == [state]
+    return course
+
+
+_TASKS = {"human task": "X", "stage": "In", "process task": "carry", "case task": "Inside"}
