@@ -33,12 +33,12 @@ from sensors.history.queue import QUEUE as HISTORY
 from sensors.history.queue import declare_history_queue, encode_batch
 from sensors.history.store import get_store
 from sensors.history.values import Period
-from sensors.history.writing import write_signals
+from sensors.history.write import write_signals
 from sensors.ingest import consumer
 from sensors.ingest.apply import apply_signals
 from sensors.ingest.signals import Signal
 from sensors.ingest.topology import QUEUE as SIGNALS
-from sensors.ingest.topology import declare as declare_signals
+from sensors.ingest.topology import declare_signal_queue as declare_signals
 from sensors.models import RejectedSignal, SensorState
 from tests.conftest import ServerAddresses
 from tests.faults.fork_safety import close_all_connections

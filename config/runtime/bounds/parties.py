@@ -26,8 +26,8 @@ from processes.coordination.gateway import asking, wait
 from processes.exchange.services import preparing
 from sensors.api import history
 from sensors.history import store
-from sensors.ingest import rejected, signals
-from sensors.services import sheets, telling, workbook, workbook_parts
+from sensors.ingest import rejections, signals
+from sensors.services import publish, sheets, workbook, workbook_parts
 
 WAIT = "the others wait"
 
@@ -50,7 +50,7 @@ def sensor_bounds() -> list[Bound]:
         Bound(
             "signals.rejected",
             "sensors with an entry of their own among the rejected signals",
-            count(rejected.MOST_SENSORS),
+            count(rejections.MOST_SENSORS),
             "reason and minute",
             "counted in one entry for all others",
         ),
@@ -201,7 +201,7 @@ def webhook_bounds() -> list[Bound]:
         ),
         Bound("webhook.open", "time of such silence", span(policy.GIVE_UP_AFTER), "client", "not called any more"),
         Bound("webhook.retry_after", "`Retry-After`", span(webhook.RETRY_AFTER_SECONDS), "answer", "counts as so much"),
-        Bound("webhook.list", "lost sensors in a message", count(telling.LONGEST_LIST), "message", "the next message"),
+        Bound("webhook.list", "lost sensors in a message", count(publish.LONGEST_LIST), "message", "the next message"),
     ]
 
 

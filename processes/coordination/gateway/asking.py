@@ -24,7 +24,7 @@ from processes.coordination.errors import EntityNotFound, RowNotFound
 from processes.coordination.gateway.reading import writer_rows
 from processes.coordination.models.writer import TABLES
 from processes.coordination.writer.changing import Wanted
-from sensors.api.serializers import ClientSerializer, SensorEditSerializer, SensorSerializer
+from sensors.api.shapes import ClientSerializer, SensorEditSerializer, SensorSerializer
 
 MOST = 10_000
 LARGEST_ID = 2**63 - 1

@@ -13,7 +13,7 @@ from config.audit.log import write_log_entry
 from config.common.times import format_time
 from notifications.services.alerts import raise_alert
 from notifications.sessions.handlers import register_function
-from sensors.ingest.rejected import record_rejections
+from sensors.ingest.rejections import record_rejections
 from sensors.ingest.signals import Code, Rejection
 from sensors.models import Client
 from tests.config.dashboard.live.records import make_process

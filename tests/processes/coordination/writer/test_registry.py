@@ -15,7 +15,7 @@ from processes.coordination.models.writer import COMMITS, ROLLBACKS
 from processes.coordination.reader.models import TABLES
 from processes.coordination.writer.recording import Recorded
 from processes.coordination.writer.registry import as_one_event, fill_once, read_changes
-from sensors.services import writing
+from sensors.services import changes as writing
 from sensors.services.clients import create_client, update_client
 from sensors.services.imports import import_sensors
 from sensors.services.links import link, unlink
