@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from processes.coordination.bus import Bus, open_bus
 from processes.coordination.coordinator.role import Coordinator
-from processes.coordination.messages import COORDINATOR, Message, Told
+from processes.coordination.protocol.messages import COORDINATOR, Message, MessageType
+from processes.coordination.protocol.role import Role
 from processes.coordination.reader.role import Reader
-from processes.coordination.role import Role
-from processes.coordination.routing import reader_names
+from processes.coordination.schema.routing import reader_names
 from processes.coordination.writer.role import Writer
 
 
@@ -28,10 +28,10 @@ def _open(name: str) -> Role:
     return Reader(open_bus(), name.removeprefix("reader/"))
 
 
-def say_alive(bus: Bus, roles: Sequence[Role]) -> bool:
+def send_heartbeats(bus: Bus, roles: Sequence[Role]) -> bool:
     """Send a heartbeat of each role: the deadlines of events count only while all roles send them.
 
     The Coordinator sends its own through the queue as well: what it records of that shows that it receives.
     """
-    bus.send([(COORDINATOR, Message(Told.ALIVE, role=role.name)) for role in roles])
+    bus.send([(COORDINATOR, Message(MessageType.ALIVE, role=role.name)) for role in roles])
     return False

@@ -8,11 +8,11 @@ from django.utils.translation import gettext_lazy as _
 
 from config.admin_base.theme import DropdownFilter
 from processes.coordination.admin.words import STATUSES, say_entity
-from processes.coordination.entities import BY_NAME, ENTITIES, Op, type_number
 from processes.coordination.models import AppEvent, WriterEventReader
-from processes.coordination.routing import reader_names
-from processes.coordination.selectors import ENDED, UNDER_WAY, events_in
-from processes.coordination.statuses import EventStatus
+from processes.coordination.protocol.statuses import EventStatus
+from processes.coordination.schema.entities import BY_NAME, ENTITIES, Op, type_number
+from processes.coordination.schema.routing import reader_names
+from processes.coordination.selectors import ENDED, UNDER_WAY, events_in_status
 from processes.coordination.subjects import EVENT_PREFIX
 
 
@@ -34,7 +34,7 @@ class StatusFilter(DropdownFilter):
             return queryset
         if status in ENDED:  # without the detour, so that the index gives them in their order
             return queryset.filter(app_event_status_id=status.value)
-        return queryset.filter(pk__in=events_in(status).order_by().values("pk"))
+        return queryset.filter(pk__in=events_in_status(status).order_by().values("pk"))
 
 
 class EntityFilter(DropdownFilter):

@@ -5,8 +5,8 @@ from django.utils.translation import gettext
 
 from notifications.names import Named, Names, register_names
 from processes.coordination.admin.words import ROLES
+from processes.coordination.protocol.transitions import RoleKind
 from processes.coordination.subjects import EVENT_PREFIX, READER_PREFIX, subject_of
-from processes.coordination.transitions import RoleKind
 
 
 def name_subject(subject: str) -> Named | None:
