@@ -17,8 +17,14 @@ from config.common.database.sql import load_sql, postgresql_cursor
 from config.common.errors import Invalid
 from notifications.models import RepeatSession, Theme
 from notifications.sessions.lifecycle import saved_columns
-from notifications.sessions.order import database_time_in, wake_scheduler
-from notifications.sessions.records import check_length, encode_records, insert_records, length_of
+from notifications.sessions.storage import (
+    check_length,
+    database_time_in,
+    encode_records,
+    insert_records,
+    length_of,
+    wake_scheduler,
+)
 
 LONGEST_TOGETHER = 65_536
 """Bytes of a session; longer ones have a round trip of their own."""

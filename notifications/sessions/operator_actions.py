@@ -20,11 +20,10 @@ from config.records.form_claims import SentTwice, claim_form
 from config.records.models import ChangeRecord
 from notifications.errors import SessionNotFound, WrongStatus
 from notifications.models import RepeatSession, SessionStep
-from notifications.sessions.exhaustion import close_exhausted_alerts
 from notifications.sessions.lifecycle import delete_session, rewrite_records, saved_columns
-from notifications.sessions.order import wake_scheduler
 from notifications.sessions.presentation import get_session
-from notifications.sessions.timeline import write_steps
+from notifications.sessions.storage import wake_scheduler, write_steps
+from notifications.sessions.theme_health import close_exhausted_alerts
 
 Status = RepeatSession.Status
 What = SessionStep.What

@@ -18,9 +18,9 @@ from notifications.models.session import OWN_THEMES_FROM
 from notifications.sending.secret_rotation import OVERLAP, rotate_secret_of
 from notifications.sending.signing import make_secret
 from notifications.sending.webhook_url import is_webhook_url
-from notifications.sessions.breaker import reset_theme_breaker
 from notifications.sessions.enqueue import enqueue_session
 from notifications.sessions.handlers import is_registered
+from notifications.sessions.theme_health import reset_theme_breaker
 
 KIND = "theme"
 LONGEST_TIMEOUT = 86_400.0

@@ -19,8 +19,9 @@ from config.runtime.bounds.bound import (
 from messaging import protocol
 from messaging.services import values
 from notifications.sending import policy, sender, webhook
-from notifications.sessions import repeat, slots, themes
+from notifications.sessions import repeat, themes
 from notifications.sessions import webhook as session_webhook
+from notifications.sessions import workers as slots
 from processes.coordination.bus import amqp
 from processes.coordination.gateway import requests, wait
 from processes.exchange.services import preparing

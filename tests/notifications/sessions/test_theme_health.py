@@ -4,9 +4,9 @@ import pytest
 
 from notifications.models import Alert, RepeatSession, Theme
 from notifications.sending.policy import BREAKER_FAILURES
-from notifications.sessions.breaker import close_idle_breaker
 from notifications.sessions.enqueue import enqueue_session
 from notifications.sessions.operations import Finish
+from notifications.sessions.theme_health import close_idle_breaker
 from notifications.sessions.themes import delete_theme, update_theme
 from tests.notifications.sessions.themes import Register, Scripted, pass_time, repeat_due, theme
 

@@ -7,11 +7,11 @@ import pytest
 
 from notifications.models import Alert, RepeatSession, SessionStep, Theme
 from notifications.sessions import repeater as module
-from notifications.sessions import slots
+from notifications.sessions import workers
 from notifications.sessions.enqueue import enqueue_sessions
 from notifications.sessions.handlers import SessionView, register_handler
 from notifications.sessions.repeater import Repeater
-from notifications.sessions.slots import MOST_SLOW, ThemeSlots
+from notifications.sessions.workers import MOST_SLOW, ThemeSlots
 from tests.faults.wait import wait_until
 from tests.notifications.sessions.themes import Scripted, pass_time, theme
 
@@ -124,7 +124,7 @@ class TestThemeSlots:
         for _ in range(MOST_SLOW):
             assert held.free(1, is_open=False) == 2
             held.set_aside()
-        assert held.free(1, is_open=False) == slots.OPEN_SLOTS
+        assert held.free(1, is_open=False) == workers.OPEN_SLOTS
 
     def test_no_more_are_set_aside_than_there_may_be(self) -> None:
         held = ThemeSlots(2)

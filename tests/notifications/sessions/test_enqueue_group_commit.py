@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import OperationalError
 
-from notifications.sessions.together import GroupCommit, _Asked
+from notifications.sessions.enqueue import GroupCommit, _Asked
 from tests.faults.wait import wait_until
 
 
@@ -70,7 +70,7 @@ class TestAsk:
         assert trips.made == [[1], [2]]
 
     def test_is_bounded(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("notifications.sessions.together.MOST_AT_ONCE", 2)
+        monkeypatch.setattr("notifications.sessions.enqueue.MOST_AT_ONCE", 2)
         trips = Trips()
         trips.ask(1, 2, 3, 4)
         assert trips.finish(3) == {1: 10, 2: 20, 3: 30, 4: 40}
@@ -163,4 +163,4 @@ def interrupt(monkeypatch: pytest.MonkeyPatch, wait: Callable[[Any], None]) -> N
         made.news = Interrupted(lambda: wait(made))
         return made
 
-    monkeypatch.setattr("notifications.sessions.together._Asked", make)
+    monkeypatch.setattr("notifications.sessions.enqueue._Asked", make)

@@ -8,8 +8,8 @@ from django.utils import timezone
 from config.common.database.partitions import ensure_partitions
 from notifications.followers import Following
 from notifications.models import Event, EventHour, Follower
-from notifications.services.partitions import expire_events
 from notifications.services.relay import relay_once
+from notifications.services.retention import expire_events
 from tests.notifications.recorded_events import record_numbered_events
 
 pytestmark = pytest.mark.django_db(transaction=True)
