@@ -1,12 +1,10 @@
 """Whether a definition can be run: what the parts of it say about each other. All problems at once."""
 
-from processes.workflows.engine.bpmn.nodes import EVENTS
-from processes.workflows.engine.definition import Definition, Node, NodeKind, ScopeDefinition, Trigger
-from processes.workflows.engine.problems import Problems
-from processes.workflows.engine.bpmn.nodes import ACTIVITIES
-from processes.workflows.engine.definition import BpmnEvent, Definition, Node, NodeKind, Trigger
 from collections.abc import Callable
-from processes.workflows.engine.definition import Definition, Flow, Node, NodeKind, Trigger
+
+from processes.workflows.engine.bpmn.nodes import ACTIVITIES, EVENTS
+from processes.workflows.engine.definition import BpmnEvent, Definition, Flow, Node, NodeKind, ScopeDefinition, Trigger
+from processes.workflows.engine.problems import Problems
 
 
 def validate(definition: Definition, problems: Problems, *, line: int) -> None:

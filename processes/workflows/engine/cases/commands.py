@@ -1,19 +1,17 @@
 """The commands that items of a case take, and those that a case as a whole takes in its own way."""
 
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import Any
+
 from processes.workflows.engine.cases.items import end, occur, start, wind_up
 from processes.workflows.engine.cases.lifecycle import Transition
-from processes.workflows.engine.cases.moving import may, move, node_of
-from processes.workflows.engine.cases.pausing import resume, suspend
-from processes.workflows.engine.execution.errors import CommandRejected
-from processes.workflows.engine.execution.unit_of_work import UnitOfWork
-from datetime import UTC, datetime
-from processes.workflows.engine.cases.completing import can_complete
-from processes.workflows.engine.cases.moving import may, node_of
-from processes.workflows.engine.cases.pausing import is_still
+from processes.workflows.engine.cases.stages import can_complete
+from processes.workflows.engine.cases.transitions import is_still, may, move, node_of, resume, suspend
 from processes.workflows.engine.definition import NodeKind
+from processes.workflows.engine.execution.errors import CommandRejected
 from processes.workflows.engine.execution.records import InstanceState, Library
+from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 
 
 def command_item(work: UnitOfWork, name: str, command: Mapping[str, Any]) -> None:

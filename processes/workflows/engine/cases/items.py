@@ -1,25 +1,21 @@
 """How items begin, end and come again."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from processes.workflows.engine.case_plan import CriterionRole, ItemRule, PlanItem
 from processes.workflows.engine.cases.lifecycle import ItemState, Transition, leaves_with_parent
-from processes.workflows.engine.cases.moving import is_live, may, move, node_of
-from processes.workflows.engine.cases.pausing import is_still
 from processes.workflows.engine.cases.sentries import case_of, plan_of, tell
+from processes.workflows.engine.cases.transitions import is_live, is_still, may, move, node_of
 from processes.workflows.engine.definition import LISTENERS, Node, NodeKind
+from processes.workflows.engine.execution.calls import open_called
 from processes.workflows.engine.execution.errors import CommandFailed
 from processes.workflows.engine.execution.limits import MAX_ITEMS
 from processes.workflows.engine.execution.records import ItemRecord, TaskRecord, TimerRecord
 from processes.workflows.engine.execution.scopes import open_scope
-from processes.workflows.engine.execution.timers import next_of_cycle, start_timer
+from processes.workflows.engine.execution.triggers import next_of_cycle, start_timer
 from processes.workflows.engine.execution.unit_of_work import UnitOfWork
-from processes.workflows.engine.execution.variables import holds
-from collections.abc import Mapping
-from typing import Any
-from processes.workflows.engine.case_plan import PlanItem
-from processes.workflows.engine.definition import Node, NodeKind
-from processes.workflows.engine.execution.calls import open_called
-from processes.workflows.engine.execution.variables import evaluate
+from processes.workflows.engine.execution.variables import evaluate, holds
 
 
 def create(work: UnitOfWork, scope: str, element: str, *, held: Sequence[int] = ()) -> str:

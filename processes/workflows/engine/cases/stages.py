@@ -1,18 +1,14 @@
 """How a case begins, and how it ends what it was run by."""
 
 from processes.workflows.engine.cases.items import begin, end
-from processes.workflows.engine.cases.lifecycle import ItemState, Transition
-from processes.workflows.engine.cases.moving import is_live
+from processes.workflows.engine.cases.lifecycle import SETTLED, ItemState, Transition
 from processes.workflows.engine.cases.sentries import plan_of
+from processes.workflows.engine.cases.transitions import is_live, node_of
+from processes.workflows.engine.definition import LISTENERS, NodeKind
 from processes.workflows.engine.execution.activities import finish
 from processes.workflows.engine.execution.calls import give_back
-from processes.workflows.engine.execution.records import ItemRecord
+from processes.workflows.engine.execution.records import ItemRecord, sequence_number
 from processes.workflows.engine.execution.unit_of_work import UnitOfWork
-from processes.workflows.engine.cases.items import end
-from processes.workflows.engine.cases.lifecycle import SETTLED, ItemState, Transition
-from processes.workflows.engine.cases.moving import node_of
-from processes.workflows.engine.definition import LISTENERS, NodeKind
-from processes.workflows.engine.execution.records import sequence_number
 
 
 def begin_case(work: UnitOfWork, scope: str) -> None:

@@ -3,10 +3,8 @@
 from processes.workflows.engine.cases.lifecycle import BEFORE, ENDED, ItemState, Transition, leads_to
 from processes.workflows.engine.cases.sentries import tell
 from processes.workflows.engine.definition import Node
-from processes.workflows.engine.execution.records import ItemRecord
-from processes.workflows.engine.execution.unit_of_work import UnitOfWork
-from processes.workflows.engine.cases.lifecycle import Transition
 from processes.workflows.engine.execution.records import ItemRecord, SubscriptionRecord
+from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 from processes.workflows.engine.suspension import is_suspended
 
 

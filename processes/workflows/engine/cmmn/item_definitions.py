@@ -1,24 +1,33 @@
 """What the element that defines plan items says about each of them. Read once, however many refer to it."""
 
 from dataclasses import dataclass
+
 from processes.workflows.engine.bpmn.extensions import read_extensions
-from processes.workflows.engine.bpmn.file import Subject, is_true
+from processes.workflows.engine.bpmn.file import Subject, is_key, is_true, quote
 from processes.workflows.engine.bpmn.forms import read_form
 from processes.workflows.engine.bpmn.nodes import read_name
-from processes.workflows.engine.bpmn.xml import XmlElement
-from processes.workflows.engine.case_plan import Criterion
-from processes.workflows.engine.cmmn.sentries import Sentries
-from processes.workflows.engine.definition import BpmnEvent, FormField, NodeKind
-from processes.workflows.engine.expressions import Expression
-from processes.workflows.engine.bpmn.file import Subject
-from processes.workflows.engine.case_plan import ItemRule
-from processes.workflows.engine.cmmn.file import compile_within
-from processes.workflows.engine.bpmn.file import Subject, is_key, is_true, quote
-from processes.workflows.engine.cmmn.file import text_of
-from processes.workflows.engine.definition import NodeKind
 from processes.workflows.engine.bpmn.timers import is_literal, read_timer_text
-from processes.workflows.engine.case_plan import Criterion, CriterionRole, Sentry
-from processes.workflows.engine.definition import BpmnEvent, TimerKind, Trigger
+from processes.workflows.engine.bpmn.xml import XmlElement
+from processes.workflows.engine.case_plan import Criterion, CriterionRole, ItemRule, Sentry
+from processes.workflows.engine.cmmn.file import compile_within, text_of
+from processes.workflows.engine.cmmn.sentries import Sentries
+from processes.workflows.engine.definition import BpmnEvent, FormField, NodeKind, TimerKind, Trigger
+from processes.workflows.engine.expressions import Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    manual_activation: ItemRule | None = None
+    repetition: ItemRule | None = None
+    required: ItemRule | None = None
+
+    def or_else(self, other: "Control") -> "Control":
+        """Take from the other what this one does not say."""
+        return Control(
+            manual_activation=self.manual_activation or other.manual_activation,
+            repetition=self.repetition or other.repetition,
+            required=self.required or other.required,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,21 +64,6 @@ def read_own_form(subject: Subject, kind: NodeKind) -> tuple[FormField, ...]:
     """Read the form that stands in this very element, which only human tasks and their plan items have."""
     known = frozenset({"form"}) if kind is NodeKind.HUMAN_TASK else frozenset[str]()
     return read_form(subject, read_extensions(subject, known=known))
-
-
-@dataclass(frozen=True, slots=True)
-class Control:
-    manual_activation: ItemRule | None = None
-    repetition: ItemRule | None = None
-    required: ItemRule | None = None
-
-    def or_else(self, other: "Control") -> "Control":
-        """Take from the other what this one does not say."""
-        return Control(
-            manual_activation=self.manual_activation or other.manual_activation,
-            repetition=self.repetition or other.repetition,
-            required=self.required or other.required,
-        )
 
 
 def read_control(subject: Subject, name: str) -> Control:

@@ -1,13 +1,12 @@
 """The outline of a case: which plan items lie in which stage, and what defines them. Nothing is read closer yet."""
 
 from dataclasses import dataclass, field
+
+from processes.workflows.engine.bpmn.assignments import is_variable
 from processes.workflows.engine.bpmn.file import SourceFile, Subject, quote
 from processes.workflows.engine.bpmn.xml import XmlElement
 from processes.workflows.engine.cmmn.file import CMMN
 from processes.workflows.engine.definition import NodeKind, ScopeDefinition
-from processes.workflows.engine.bpmn.assignments import is_variable
-from processes.workflows.engine.bpmn.file import Subject, quote
-
 
 MAX_ITEMS = 2_000
 MAX_STAGES_DEEP = 50

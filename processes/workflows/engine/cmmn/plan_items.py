@@ -1,17 +1,20 @@
 """One plan item, read closely: what it says itself, over what its definition element says."""
 
+from collections import defaultdict
+
 from processes.workflows.engine.bpmn.file import Subject
 from processes.workflows.engine.bpmn.nodes import read_name
-from processes.workflows.engine.case_plan import PlanItem
-from processes.workflows.engine.cmmn.criteria import read_criteria
-from processes.workflows.engine.cmmn.described import Described, read_described, read_own_form
-from processes.workflows.engine.cmmn.outline import OutlinedItem
-from processes.workflows.engine.cmmn.rules import Control, read_control
-from processes.workflows.engine.cmmn.sentries import Sentries
-from processes.workflows.engine.definition import Node, NodeKind
-from collections import defaultdict
 from processes.workflows.engine.case_plan import OnPartReference, PlanItem
-from processes.workflows.engine.definition import ScopeDefinition
+from processes.workflows.engine.cmmn.item_definitions import (
+    Control,
+    Described,
+    read_control,
+    read_described,
+    read_own_form,
+)
+from processes.workflows.engine.cmmn.outline import OutlinedItem
+from processes.workflows.engine.cmmn.sentries import Sentries, read_criteria
+from processes.workflows.engine.definition import Node, NodeKind, ScopeDefinition
 
 
 def read_items(sentries: Sentries) -> tuple[dict[str, Node], dict[str, PlanItem]]:

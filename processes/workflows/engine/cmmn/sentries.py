@@ -1,19 +1,15 @@
 """Sentries: what must have happened, and which condition must hold. Each is read once, when somebody refers to it."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+
 from processes.workflows.engine.bpmn.file import Subject, quote
 from processes.workflows.engine.bpmn.xml import XmlElement
-from processes.workflows.engine.case_plan import OnPart, Sentry
+from processes.workflows.engine.case_plan import Criterion, CriterionRole, OnPart, Sentry
 from processes.workflows.engine.cmmn.file import CMMN, compile_within
-from processes.workflows.engine.cmmn.outline import CaseOutline
-from processes.workflows.engine.definition import NodeKind
-from processes.workflows.engine.expressions import Expression
-from collections.abc import Iterator
-from processes.workflows.engine.bpmn.file import Subject
-from processes.workflows.engine.case_plan import Criterion, CriterionRole
-from processes.workflows.engine.cmmn.outline import OutlinedItem
+from processes.workflows.engine.cmmn.outline import CaseOutline, OutlinedItem
 from processes.workflows.engine.definition import CASE_ACTIVITIES, NodeKind
-
+from processes.workflows.engine.expressions import Expression
 
 MAX_ON_PARTS = 100
 MAX_AWAITED = 8_000

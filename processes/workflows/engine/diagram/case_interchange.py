@@ -1,14 +1,21 @@
 """What the CMMN model says of an element, as far as it is seen in a drawing. A plan item looks as its definition."""
 
 from collections.abc import Iterator
-from processes.workflows.engine.bpmn import xml
-from processes.workflows.engine.diagram.model import Index, find_referred, is_true, shorten
-from processes.workflows.engine.diagram.picture import DrawnElement
-from processes.workflows.engine.diagram import interchange
-from processes.workflows.engine.diagram.interchange import Dialect, Drawn
-from processes.workflows.engine.diagram.model import Model, children, gather, is_true, shorten
-from processes.workflows.engine.diagram.picture import Bounds, DrawnElement, Picture, Shape
 
+from processes.workflows.engine.bpmn import xml
+from processes.workflows.engine.diagram import interchange
+from processes.workflows.engine.diagram.interchange import (
+    Dialect,
+    Drawn,
+    Index,
+    Model,
+    children,
+    find_referred,
+    gather,
+    is_true,
+    shorten,
+)
+from processes.workflows.engine.diagram.picture import Bounds, DrawnElement, Picture, Shape
 
 MODEL = "http://www.omg.org/spec/CMMN/20151109/MODEL"
 ITEMS = frozenset({"planItem", "discretionaryItem"})

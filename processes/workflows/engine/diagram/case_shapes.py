@@ -1,22 +1,21 @@
 """Plan items: tasks, stages, milestones and listeners, with the rules that they follow as decorators."""
 
 from lxml import etree
-from processes.workflows.engine.diagram.canvas import add, polyline
-from processes.workflows.engine.diagram.case_icons import DECORATORS, ITEMS, LISTENERS
-from processes.workflows.engine.diagram.colours import ShapeStyle
-from processes.workflows.engine.diagram.icons import MARKERS, Icon, draw_icon
-from processes.workflows.engine.diagram.labels import write_block
-from processes.workflows.engine.diagram.nodes import draw_markers, write_name
-from processes.workflows.engine.diagram.picture import Shape
-from processes.workflows.engine.diagram.wording import fit
-from processes.workflows.engine.diagram.case_icons import DECORATORS
-from processes.workflows.engine.diagram.nodes import draw_markers
-from processes.workflows.engine.diagram.colours import INK, PAPER, ShapeStyle
-from processes.workflows.engine.diagram.case_elements import CRITERIA
-from processes.workflows.engine.diagram.case_interchange import TAB, find_picture
-from processes.workflows.engine.diagram.notation import Draw, Layer, Notation
-from processes.workflows.engine.diagram.surroundings import draw_annotation, draw_data
 
+from processes.workflows.engine.diagram.case_interchange import CRITERIA, TAB, find_picture
+from processes.workflows.engine.diagram.colours import INK, PAPER, ShapeStyle
+from processes.workflows.engine.diagram.icons import (
+    DECORATOR_ICONS,
+    ITEM_ICONS,
+    LISTENER_ICONS,
+    MARKER_ICONS,
+    Icon,
+    draw_icon,
+)
+from processes.workflows.engine.diagram.labels import fit, write_block
+from processes.workflows.engine.diagram.picture import Draw, Layer, Notation, Shape
+from processes.workflows.engine.diagram.process_shapes import draw_annotation, draw_data, draw_markers, write_name
+from processes.workflows.engine.diagram.svg import add, polyline
 
 _CLIP = 16.0
 _ASIDE = 12.0
@@ -26,7 +25,7 @@ _ASIDE = 12.0
 def draw_item(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
     """Draw a task: a box with its icon."""
     add(group, "rect", x=0, y=0, width=shape.bounds.width, height=shape.bounds.height, rx=10, **_paint(look))
-    icon = ITEMS.get(shape.element.kind)
+    icon = ITEM_ICONS.get(shape.element.kind)
     if icon is not None:
         draw_icon(group, icon, 15, 15, scale=0.85, ink=look.stroke)
     _draw_inside(group, shape, look, top=23 if icon else 6)
@@ -59,7 +58,7 @@ def draw_listener(group: etree._Element, shape: Shape, look: ShapeStyle) -> None
     radius = min(x, y)
     for ring in (radius, radius * 0.82):
         add(group, "circle", cx=x, cy=y, r=ring, **_paint(look))
-    icon = LISTENERS.get(shape.element.kind)
+    icon = LISTENER_ICONS.get(shape.element.kind)
     if icon is not None:
         draw_icon(group, icon, x, y, scale=radius / 18, ink=look.stroke)
 
@@ -71,9 +70,9 @@ def _draw_inside(group: etree._Element, shape: Shape, look: ShapeStyle, *, top: 
 
 
 def _find_markers(shape: Shape) -> list[Icon]:
-    rules = [DECORATORS[name] for name in shape.element.markers]
+    rules = [DECORATOR_ICONS[name] for name in shape.element.markers]
     is_closed = shape.element.kind == "stage" and not shape.is_expanded
-    return [MARKERS["collapsed"], *rules] if is_closed else rules
+    return [MARKER_ICONS["collapsed"], *rules] if is_closed else rules
 
 
 def _clip(width: float, height: float, clip: float) -> str:
@@ -86,8 +85,6 @@ def _paint(look: ShapeStyle) -> dict[str, str | float]:
     return {"fill": look.fill, "stroke": look.stroke, "stroke_width": 1.6, "stroke_linejoin": "round"}
 
 
-
-
 def draw_case_plan(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
     bounds = shape.bounds
     _draw_tab(group, shape, look)
@@ -95,7 +92,7 @@ def draw_case_plan(group: etree._Element, shape: Shape, look: ShapeStyle) -> Non
     box.set("stroke-width", "1.8")
     # A large area in a full tint would outshout what is in it.
     box.set("fill-opacity", "0.4")
-    markers = [DECORATORS[name] for name in shape.element.markers]
+    markers = [DECORATOR_ICONS[name] for name in shape.element.markers]
     draw_markers(group, markers, bounds.width / 2, bounds.height - 12, look.stroke)
 
 

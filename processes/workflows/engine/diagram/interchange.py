@@ -1,15 +1,37 @@
 """Diagram interchange: where the elements of a file are drawn. The notations differ in names, not in what is said."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from processes.workflows.engine.bpmn import xml
 import math
-from processes.workflows.engine.diagram.picture import Bounds, DrawnElement, Edge, Picture, Point, Shape
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
+
 from lxml import etree
+
+from processes.workflows.engine.bpmn import xml
 from processes.workflows.engine.bpmn.xml import XmlElement, parse_tree
+from processes.workflows.engine.diagram.picture import Bounds, DrawnElement, Edge, Picture, Point, Shape
+
+LONGEST_NAME = 200
+
+Index = Mapping[str, xml.XmlElement]
+"""The elements of the model by their ids."""
+
+
+@dataclass(slots=True)
+class Model:
+    """The elements of the file by their ids, and the id of what each lies in. Of two with one id the first counts."""
+
+    elements: dict[str, xml.XmlElement] = field(default_factory=dict)
+    parents: dict[str, str] = field(default_factory=dict)
+
+    def lineage(self, key: str) -> Iterator[str]:
+        """Name an element and what it lies in; no further than elements can be nested: what is told may go round."""
+        return islice(self._climb(key), xml.MAX_DEPTH)
+
+    def _climb(self, key: str) -> Iterator[str]:
+        while key:
+            yield key
+            key = self.parents[key]
 
 
 MOST_SHAPES = 5_000
@@ -143,29 +165,6 @@ def _find_bounds(drawn: xml.XmlElement, dialect: Dialect) -> Bounds | None:
     if x is None or y is None or width is None or height is None:
         return None
     return Bounds(x, y, width, height)
-
-
-LONGEST_NAME = 200
-
-Index = Mapping[str, xml.XmlElement]
-"""The elements of the model by their ids."""
-
-
-@dataclass(slots=True)
-class Model:
-    """The elements of the file by their ids, and the id of what each lies in. Of two with one id the first counts."""
-
-    elements: dict[str, xml.XmlElement] = field(default_factory=dict)
-    parents: dict[str, str] = field(default_factory=dict)
-
-    def lineage(self, key: str) -> Iterator[str]:
-        """Name an element and what it lies in; no further than elements can be nested: what is told may go round."""
-        return islice(self._climb(key), xml.MAX_DEPTH)
-
-    def _climb(self, key: str) -> Iterator[str]:
-        while key:
-            yield key
-            key = self.parents[key]
 
 
 def gather(root: xml.XmlElement) -> Model:

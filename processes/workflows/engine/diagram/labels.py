@@ -1,17 +1,35 @@
 """Text on a drawing: inside shapes, and beside events, gateways and flows."""
 
 import math
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
-from lxml import etree
-from processes.workflows.engine.diagram.canvas import add, add_text
-from processes.workflows.engine.diagram.colours import PAPER, TEXT
-from processes.workflows.engine.diagram.numbers import write_number
-from processes.workflows.engine.diagram.picture import Bounds, Edge, Point, Shape
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
+
+from lxml import etree
+
+from processes.workflows.engine.diagram.colours import PAPER, TEXT
+from processes.workflows.engine.diagram.picture import Bounds, Edge, Point, Shape
+from processes.workflows.engine.diagram.svg import add, add_text, write_number
+
+LINE_HEIGHT = 1.22
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Lines that were laid out, and the size of their letters."""
+
+    lines: tuple[str, ...]
+    size: float
+
+    @property
+    def width(self) -> float:
+        return max((measure(line, self.size) for line in self.lines), default=0)
+
+    @property
+    def height(self) -> float:
+        return len(self.lines) * self.size * LINE_HEIGHT
 
 
 _WIDTH = 100.0
@@ -91,26 +109,8 @@ def _segments(points: Sequence[Point]) -> Iterator[tuple[Point, Point, float]]:
         yield start, end, math.dist((start.x, start.y), (end.x, end.y))
 
 
-LINE_HEIGHT = 1.22
-
 _NARROW = frozenset("iljtfrI.,:;'|!()[] ")
 _WIDE = frozenset("mwMW@%ЖШЩЮжшщюЫФ—…")
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Lines that were laid out, and the size of their letters."""
-
-    lines: tuple[str, ...]
-    size: float
-
-    @property
-    def width(self) -> float:
-        return max((measure(line, self.size) for line in self.lines), default=0)
-
-    @property
-    def height(self) -> float:
-        return len(self.lines) * self.size * LINE_HEIGHT
 
 
 def fit(text: str, width: float, height: float, sizes: tuple[float, ...] = (12, 11, 10)) -> Block:

@@ -1,28 +1,29 @@
 """What an instance adds to the drawing of its definition."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+
+from lxml import etree
+
 from processes.workflows.engine.diagram.colours import (
+    ACCENT,
     ACTIVE,
+    ALARM,
     BROKEN,
     FINISHED,
     GONE,
     OFFERED,
+    PAPER,
     PAUSED,
     PLAIN,
     ShapeStyle,
 )
-from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from processes.workflows.engine.diagram.colours import ACTIVE, BROKEN, FINISHED, PLAIN, ShapeStyle
-from lxml import etree
-from processes.workflows.engine.diagram.canvas import add, add_text
-from processes.workflows.engine.diagram.case_icons import STATES as STATE_ICONS
-from processes.workflows.engine.diagram.colours import ACCENT, ALARM, PAPER
+from processes.workflows.engine.diagram.icons import STATE_ICONS as STATE_ICONS
 from processes.workflows.engine.diagram.icons import draw_icon
 from processes.workflows.engine.diagram.picture import Bounds
+from processes.workflows.engine.diagram.svg import add, add_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,11 @@
 """A picture, as it was read from a file and before it is drawn: what is where."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from collections.abc import Iterable, Iterator
-from collections.abc import Callable
 from enum import IntEnum
+
 from lxml import etree
+
 from processes.workflows.engine.bpmn import xml
 from processes.workflows.engine.diagram.colours import ShapeStyle
 

@@ -1,14 +1,20 @@
 """What the BPMN model says of an element, as far as it is seen in a drawing."""
 
 from collections.abc import Iterator
-from processes.workflows.engine.bpmn import xml
-from processes.workflows.engine.diagram.model import Index, find_referred, is_true, shorten
-from processes.workflows.engine.diagram.picture import DrawnElement
-from processes.workflows.engine.diagram import interchange
-from processes.workflows.engine.diagram.interchange import Dialect, Drawn
-from processes.workflows.engine.diagram.model import children, gather, shorten
-from processes.workflows.engine.diagram.picture import Bounds, DrawnElement, Picture, Shape
 
+from processes.workflows.engine.bpmn import xml
+from processes.workflows.engine.diagram import interchange
+from processes.workflows.engine.diagram.interchange import (
+    Dialect,
+    Drawn,
+    Index,
+    children,
+    find_referred,
+    gather,
+    is_true,
+    shorten,
+)
+from processes.workflows.engine.diagram.picture import Bounds, DrawnElement, Picture, Shape
 
 MODEL = "http://www.omg.org/spec/BPMN/20100524/MODEL"
 SUB_PROCESSES = frozenset({"subProcess", "transaction", "adHocSubProcess"})

@@ -1,22 +1,22 @@
 """Events, activities and gateways: each is drawn in a group whose origin is the upper left corner of its bounds."""
 
 from lxml import etree
-from processes.workflows.engine.diagram.canvas import add, add_group, polyline
-from processes.workflows.engine.diagram.colours import ShapeStyle
-from processes.workflows.engine.diagram.icons import EVENTS, GATEWAYS, MARKERS, PENTAGON, PLUS, TASKS, Icon, draw_icon
-from processes.workflows.engine.diagram.labels import write_block
-from processes.workflows.engine.diagram.picture import Shape
-from processes.workflows.engine.diagram.process_elements import SUB_PROCESSES
-from processes.workflows.engine.diagram.wording import fit
-from processes.workflows.engine.diagram.canvas import add, polyline
-from processes.workflows.engine.diagram.colours import BAND, FRAME, INK, PAPER, ShapeStyle
-from processes.workflows.engine.diagram.icons import MARKERS, draw_icon
-from processes.workflows.engine.diagram.labels import write_block, write_upright
-from processes.workflows.engine.diagram.numbers import write_number
-from processes.workflows.engine.diagram.picture import Bounds, Shape
-from processes.workflows.engine.diagram.notation import Draw, Layer, Notation
-from processes.workflows.engine.diagram.process_interchange import find_picture
 
+from processes.workflows.engine.diagram.colours import BAND, FRAME, INK, PAPER, ShapeStyle
+from processes.workflows.engine.diagram.icons import (
+    EVENT_ICONS,
+    GATEWAY_ICONS,
+    MARKER_ICONS,
+    PENTAGON,
+    PLUS,
+    TASK_ICONS,
+    Icon,
+    draw_icon,
+)
+from processes.workflows.engine.diagram.labels import fit, write_block, write_upright
+from processes.workflows.engine.diagram.picture import Bounds, Draw, Layer, Notation, Shape
+from processes.workflows.engine.diagram.process_interchange import SUB_PROCESSES, find_picture
+from processes.workflows.engine.diagram.svg import add, add_group, polyline, write_number
 
 _THROWING = frozenset({"endEvent", "intermediateThrowEvent", "implicitThrowEvent"})
 _DOUBLE = frozenset({"intermediateThrowEvent", "intermediateCatchEvent", "boundaryEvent"})
@@ -32,7 +32,7 @@ def draw_event(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
         circle.set("stroke-width", "3.6" if is_end else "1.6")
         if not element.is_interrupting:
             circle.set("stroke-dasharray", "4 3")
-    icon = EVENTS.get(element.trigger)
+    icon = EVENT_ICONS.get(element.trigger)
     if icon is not None:
         is_throwing = element.kind in _THROWING
         draw_icon(group, icon, x, y, scale=radius / 18, ink=look.stroke, is_filled=is_throwing)
@@ -42,12 +42,12 @@ def draw_activity(group: etree._Element, shape: Shape, look: ShapeStyle) -> None
     element, bounds = shape.element, shape.bounds
     is_open = element.kind in SUB_PROCESSES and shape.is_expanded
     _draw_box(group, shape, look)
-    icon = TASKS.get(element.kind)
+    icon = TASK_ICONS.get(element.kind)
     if icon is not None:
         draw_icon(group, icon, 15, 15, scale=0.85, ink=look.stroke)
-    markers = [MARKERS[name] for name in element.markers]
+    markers = [MARKER_ICONS[name] for name in element.markers]
     if element.kind in SUB_PROCESSES and not shape.is_expanded:
-        markers.insert(0, MARKERS["collapsed"])
+        markers.insert(0, MARKER_ICONS["collapsed"])
     draw_markers(group, markers, bounds.width / 2, bounds.height - 12, look.stroke)
     top, bottom = (23 if icon else 6), bounds.height - (20 if markers else 6)
     write_name(group, shape, top, bottom, is_at_top=is_open)
@@ -61,9 +61,9 @@ def draw_gateway(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
     scale = min(bounds.width, bounds.height) / 50
     if element.kind == "eventBasedGateway":
         _draw_event_choice(group, shape, look, scale)
-    elif element.kind in GATEWAYS and (shape.has_marker or element.kind != "exclusiveGateway"):
+    elif element.kind in GATEWAY_ICONS and (shape.has_marker or element.kind != "exclusiveGateway"):
         sign = add_group(group, x, y, scale * 1.15, fill="none", stroke=look.stroke)
-        add(sign, "path", d=GATEWAYS[element.kind].body, stroke_width=2.8, stroke_linecap="round")
+        add(sign, "path", d=GATEWAY_ICONS[element.kind].body, stroke_width=2.8, stroke_linecap="round")
 
 
 def _draw_event_choice(group: etree._Element, shape: Shape, look: ShapeStyle, scale: float) -> None:
@@ -123,7 +123,7 @@ def draw_pool(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
         block = fit(shape.element.name, bounds.width - 12, bounds.height - 8)
         write_block(group, block, bounds.width / 2, (bounds.height - block.height) / 2)
     if "parallel" in shape.element.markers:
-        draw_icon(group, MARKERS["parallel"], bounds.width / 2, bounds.height - 10, scale=0.8, ink=INK)
+        draw_icon(group, MARKER_ICONS["parallel"], bounds.width / 2, bounds.height - 10, scale=0.8, ink=INK)
 
 
 def draw_lane(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:

@@ -2,7 +2,6 @@
 
 from lxml import etree
 
-
 SVG = "http://www.w3.org/2000/svg"
 
 

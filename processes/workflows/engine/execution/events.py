@@ -1,16 +1,13 @@
 """Events in the flow: starts, ends, intermediate ones; and the gateway that waits for the first of several."""
 
-from processes.workflows.engine.definition import BpmnEvent, Node, Trigger
-from processes.workflows.engine.execution.arming import arm
-from processes.workflows.engine.execution.compensation import compensate
-from processes.workflows.engine.execution.flows import leave
-from processes.workflows.engine.execution.handlers import inputs_of
-from processes.workflows.engine.execution.unit_of_work import UnitOfWork
-from processes.workflows.engine.cases.pausing import is_deaf
-from processes.workflows.engine.definition import Node, NodeKind
+from collections.abc import Iterable
+
+from processes.workflows.engine.cases.transitions import is_deaf
+from processes.workflows.engine.definition import BpmnEvent, Definition, Node, NodeKind, Trigger
 from processes.workflows.engine.execution.activities import finish
-from processes.workflows.engine.execution.arming import rearm
+from processes.workflows.engine.execution.compensation import compensate
 from processes.workflows.engine.execution.errors import CommandFailed
+from processes.workflows.engine.execution.flows import leave
 from processes.workflows.engine.execution.records import (
     ConditionRecord,
     SubscriptionRecord,
@@ -18,10 +15,10 @@ from processes.workflows.engine.execution.records import (
     Variables,
 )
 from processes.workflows.engine.execution.scopes import interrupt_activity, start_event_sub_process
-from processes.workflows.engine.execution.variables import value_of, write
+from processes.workflows.engine.execution.triggers import arm, rearm
+from processes.workflows.engine.execution.unit_of_work import UnitOfWork
+from processes.workflows.engine.execution.variables import inputs_of, value_of, write
 from processes.workflows.engine.expressions import ExpressionFailed
-from collections.abc import Iterable
-from processes.workflows.engine.definition import Definition, Node, Trigger
 
 
 def pass_event(work: UnitOfWork, token: str, node: Node, flow: str | None) -> None:

@@ -3,8 +3,8 @@
 import math
 from collections.abc import Mapping
 from typing import Any
-from processes.workflows.engine.execution.errors import CommandFailed
 
+from processes.workflows.engine.execution.errors import CommandFailed
 
 MAX_STEPS = 10_000
 """Elements entered by one command."""

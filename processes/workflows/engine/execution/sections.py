@@ -1,10 +1,7 @@
-
-from collections.abc import Callable, ItemsView
+from collections.abc import Callable, ItemsView, Iterable
 from typing import Any, Generic, TypeVar
-from processes.workflows.engine.execution.records import sequence_number
-from collections.abc import Iterable
-from processes.workflows.engine.execution.records import CompensationEntry
 
+from processes.workflows.engine.execution.records import CompensationEntry, sequence_number
 
 Record = TypeVar("Record")
 

@@ -1,13 +1,12 @@
 """What waits for something outside: timers, subscriptions and conditions."""
 
-from processes.workflows.engine.definition import Node, Trigger
-from processes.workflows.engine.execution.records import ConditionRecord, SubscriptionRecord
-from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 from datetime import datetime, timedelta
-from processes.workflows.engine.definition import Node, TimerDefinition, TimerKind
+
+from processes.workflows.engine.definition import Node, TimerDefinition, TimerKind, Trigger
 from processes.workflows.engine.execution.errors import CommandFailed
 from processes.workflows.engine.execution.limits import LEAST_WAIT, LONG_WAIT
-from processes.workflows.engine.execution.records import TimerRecord
+from processes.workflows.engine.execution.records import ConditionRecord, SubscriptionRecord, TimerRecord
+from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 from processes.workflows.engine.execution.variables import evaluate
 from processes.workflows.engine.iso import (
     Cycle,

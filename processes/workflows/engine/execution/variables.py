@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
+
+from processes.workflows.engine.definition import Node
 from processes.workflows.engine.execution.errors import CommandFailed
+from processes.workflows.engine.execution.limits import MAX_VARIABLES
 from processes.workflows.engine.execution.records import Variables
 from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 from processes.workflows.engine.expressions import Expression, ExpressionFailed, Meter
-from processes.workflows.engine.definition import Node
-from processes.workflows.engine.execution.limits import MAX_VARIABLES
 
 
 class VisibleVariables(Mapping[str, Any]):
@@ -114,8 +115,6 @@ def _weight_before(work: UnitOfWork, scope: str, variables: Variables, name: str
         return -len(name) - 4
     known = work.weights.get((scope, name))
     return known if known is not None else work.allowance.weigh_value(variables[name], element)
-
-
 
 
 def inputs_of(work: UnitOfWork, token: str, node: Node) -> Variables:

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 
 from lxml import etree
 
-from processes.workflows.engine.diagram.canvas import add, polyline
 from processes.workflows.engine.diagram.colours import FRAME, LINE, PAPER
-from processes.workflows.engine.diagram.numbers import write_number
 from processes.workflows.engine.diagram.picture import Edge, Point
+from processes.workflows.engine.diagram.svg import add, polyline, write_number
 
 _HEAD = 9.0
 _CORNER = 6.0

@@ -2,7 +2,7 @@
 
 import pytest
 
-from processes.workflows.engine.diagram.wording import fit, measure, wrap
+from processes.workflows.engine.diagram.labels import fit, measure, wrap
 
 
 class TestWrap:

@@ -2,26 +2,20 @@
 
 from lxml import etree
 
-from processes.workflows.engine.diagram import case_elements, process_elements
-from processes.workflows.engine.diagram.badges import draw_badges
-from processes.workflows.engine.diagram.canvas import SVG, add, add_group, add_text
-from processes.workflows.engine.diagram.case_notation import CASE
+from processes.workflows.engine.diagram import case_interchange, process_interchange
+from processes.workflows.engine.diagram.case_shapes import CASE
 from processes.workflows.engine.diagram.colours import PAPER, PAPER_EDGE
-from processes.workflows.engine.diagram.extent import find_extent
-from processes.workflows.engine.diagram.flows import draw_edge
-from processes.workflows.engine.diagram.labels import place_edge_label, place_shape_label, write_label
-from processes.workflows.engine.diagram.marks import MarkLabels, Marks
-from processes.workflows.engine.diagram.notation import Draw, Layer, Notation
-from processes.workflows.engine.diagram.numbers import write_number
-from processes.workflows.engine.diagram.picture import Bounds, Picture, Shape
-from processes.workflows.engine.diagram.process_notation import PROCESS
-from processes.workflows.engine.diagram.reading import read_whole
-from processes.workflows.engine.diagram.standing import ShapeMarks, assign_marks
-from processes.workflows.engine.diagram.wording import Block
+from processes.workflows.engine.diagram.edges import draw_edge
+from processes.workflows.engine.diagram.interchange import read_whole
+from processes.workflows.engine.diagram.labels import Block, place_edge_label, place_shape_label, write_label
+from processes.workflows.engine.diagram.marks import MarkLabels, Marks, ShapeMarks, assign_marks, draw_badges
+from processes.workflows.engine.diagram.picture import Bounds, Draw, Layer, Notation, Picture, Shape, find_extent
+from processes.workflows.engine.diagram.process_shapes import PROCESS
+from processes.workflows.engine.diagram.svg import SVG, add, add_group, add_text, write_number
 
 _FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
 
-_NOTATIONS = {process_elements.MODEL: PROCESS, case_elements.MODEL: CASE}
+_NOTATIONS = {process_interchange.MODEL: PROCESS, case_interchange.MODEL: CASE}
 """By the namespace of the file."""
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from processes.workflows.engine.cases.offering import TRANSITIONS, list_allowed_commands
+from processes.workflows.engine.cases.commands import TRANSITIONS, list_allowed_commands
 from processes.workflows.engine.runner import CommandRejected, run_command
 from tests.processes.workflows.cases_files import (
     case,

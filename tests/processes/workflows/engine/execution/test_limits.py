@@ -1,6 +1,5 @@
 import pytest
 
-from processes.workflows.engine.execution.allowance import Allowance
 from processes.workflows.engine.execution.errors import CommandFailed
 from processes.workflows.engine.execution.limits import (
     MAX_EFFECTS,
@@ -8,6 +7,7 @@ from processes.workflows.engine.execution.limits import (
     MAX_STEPS,
     MAX_VARIABLES,
     MAX_WEIGHED,
+    Allowance,
     weigh,
 )
 

@@ -3,7 +3,7 @@
 import pytest
 
 from processes.workflows.engine.diagram import draw_diagram
-from processes.workflows.engine.diagram.icons import EVENTS, GATEWAYS, MARKERS, TASKS
+from processes.workflows.engine.diagram.icons import EVENT_ICONS, GATEWAY_ICONS, MARKER_ICONS, TASK_ICONS
 from tests.processes.workflows.engine.diagram.drawn_files import SVG, Drawn, edge, make, read_file, shape
 
 EVENT = {"width": "36", "height": "36"}
@@ -75,7 +75,7 @@ class TestEvents:
 
     @pytest.mark.parametrize("trigger", ["message", "timer", "condition", "signal", "error", "compensation"])
     def test_each_trigger_has_its_icon(self, alphabet: Drawn, trigger: str) -> None:
-        assert EVENTS[trigger].body in alphabet.paths(f"Start_{trigger}")
+        assert EVENT_ICONS[trigger].body in alphabet.paths(f"Start_{trigger}")
 
     def test_what_is_thrown_is_filled(self, alphabet: Drawn) -> None:
         caught, thrown = (
@@ -88,13 +88,13 @@ class TestEvents:
         model = (
             '<timerEventDefinition id="d"/><startEvent id="s"><eventDefinitionRef>d</eventDefinitionRef></startEvent>'
         )
-        assert EVENTS["timer"].body in Drawn(make(model, shape("s", **EVENT))).paths("s")
+        assert EVENT_ICONS["timer"].body in Drawn(make(model, shape("s", **EVENT))).paths("s")
 
 
 class TestActivities:
-    @pytest.mark.parametrize("kind", sorted(TASKS))
+    @pytest.mark.parametrize("kind", sorted(TASK_ICONS))
     def test_each_type_has_its_icon(self, alphabet: Drawn, kind: str) -> None:
-        assert TASKS[kind].body in alphabet.paths(f"T_{kind}")
+        assert TASK_ICONS[kind].body in alphabet.paths(f"T_{kind}")
 
     @pytest.mark.parametrize(
         ("key", "marker"),
@@ -107,7 +107,7 @@ class TestActivities:
         ],
     )
     def test_each_marker_is_shown(self, alphabet: Drawn, key: str, marker: str) -> None:
-        assert MARKERS[marker].body in alphabet.paths(key)
+        assert MARKER_ICONS[marker].body in alphabet.paths(key)
 
     def test_a_call_has_a_thick_border_and_an_event_sub_process_a_dotted_one(self, alphabet: Drawn) -> None:
         boxes = {key: alphabet.find(key).find(f"{SVG}rect") for key in ("T_task", "C_call", "S_event")}
@@ -133,7 +133,7 @@ class TestGateways:
         ("key", "kind"), [("G_x", "exclusiveGateway"), ("G_p", "parallelGateway"), ("G_o", "inclusiveGateway")]
     )
     def test_each_kind_has_its_sign(self, alphabet: Drawn, key: str, kind: str) -> None:
-        assert GATEWAYS[kind].body in alphabet.paths(key)
+        assert GATEWAY_ICONS[kind].body in alphabet.paths(key)
 
     def test_an_exclusive_one_may_hide_its_cross(self, alphabet: Drawn) -> None:
         assert len(alphabet.paths("G_bare")) == 1
