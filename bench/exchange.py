@@ -20,8 +20,8 @@ from typing import Any
 
 from bench.figure import ROUNDS, Figure, compare, report
 from bench.ingest import wait_for
+from config.access.keys import create_key
 from config.common.files import write_durably
-from config.records.services.keys import create_key
 from messaging.models import Device, Enterprise, ExchangeDatabase, Message, Subsystem
 
 BYTES, MESSAGES, CALLERS = 4096, 1000, 4

@@ -18,7 +18,7 @@ from prometheus_client import REGISTRY
 
 from bench.figure import Figure, compare
 from bench.fleet import Feed, make_sensors, purge
-from config.common.orphans import die_with_parent
+from config.common.background.process_control import die_with_parent
 from config.engines import clickhouse
 from config.engines.amqp import connect
 from sensors.ingest.consumer import Consumer

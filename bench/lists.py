@@ -16,7 +16,7 @@ from rest_framework.test import APIRequestFactory
 
 from bench.figure import Figure, compare, seconds
 from bench.fleet import make_sensors
-from config.records.services.keys import create_key
+from config.access.keys import create_key
 from sensors.history.database import DatabaseStore
 from sensors.history.store import get_store
 from sensors.history.values import STATE_CHANGED, PastEvent

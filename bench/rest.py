@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from bench.figure import Figure, compare
 from bench.fleet import Feed, make_sensors, purge
 from bench.ingest import SENSORS, SIGNALS, consume_all, wait_for
-from config.records.services.keys import create_key
+from config.access.keys import create_key
 
 LIST, CALLERS = 500, 2
 

@@ -33,7 +33,7 @@ from bench.figure import ROUNDS, Figure, compare, report, seconds
 from bench.ingest import wait_for
 from bench.jobs import CONCURRENCY, TASK, make_app
 from bench.repeats import HANDLER, register
-from config.common.orphans import die_with_parent
+from config.common.background.process_control import die_with_parent
 from notifications.models import Theme
 from notifications.sessions.claims import claim_due, find_nearest_times
 from notifications.sessions.enqueue import enqueue_session

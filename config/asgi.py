@@ -15,12 +15,12 @@ from django.urls import re_path  # noqa: E402
 from django.utils.module_loading import import_string  # noqa: E402
 from servestatic import ServeStaticASGI  # noqa: E402
 
+from config.audit.refusals import record_early_refusal  # noqa: E402
 from config.common.errors import ApplicationError  # noqa: E402
-from config.common.handler import ThreadedHandler  # noqa: E402
-from config.common.limits.calls import Gate, Limits  # noqa: E402
-from config.common.limits.lanes import make_lanes  # noqa: E402
-from config.common.origin import SameOrigin  # noqa: E402
-from config.records.refusals import note_refused_early  # noqa: E402
+from config.common.web.handler import ThreadedHandler  # noqa: E402
+from config.common.web.limits.calls import Gate, Limits  # noqa: E402
+from config.common.web.limits.lanes import make_lanes  # noqa: E402
+from config.common.web.same_origin import SameOrigin  # noqa: E402
 from config.runtime.probes import Probes  # noqa: E402
 
 
@@ -34,7 +34,7 @@ def _add_headers(headers: Headers, path: str, url: str) -> None:
 
 
 def _note_refusal(scope: Any, refusal: ApplicationError) -> None:
-    note_refused_early(scope["method"], scope["path"], refusal.status, refusal.code)
+    record_early_refusal(scope["method"], scope["path"], refusal.status, refusal.code)
 
 
 # By name: the dashboard stands beside this module, not below it.

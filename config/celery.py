@@ -1,4 +1,4 @@
-"""The Celery app: workers on RabbitMQ, rung by `config/common/ring.py` and by beat; no result is kept."""
+"""The Celery app: workers on RabbitMQ, rung by `config/common/background/ring.py` and by beat; no result is kept."""
 
 import os
 from typing import Any
@@ -7,9 +7,9 @@ from celery import Celery, Task, signals
 from django.conf import settings
 from kombu import Exchange, Queue
 
+from config.common.background.process_control import die_with_parent
+from config.common.background.work import stop_background_work
 from config.common.correlation import PATTERN, correlated, correlation_id
-from config.common.orphans import die_with_parent
-from config.common.work import stop_work
 
 QUEUE = "postern.tasks"
 CORRELATION_HEADER = "postern_correlation_id"
@@ -84,4 +84,4 @@ def _die_with_the_worker(**_: Any) -> None:
 
 @signals.worker_process_shutdown.connect
 def _end_what_is_under_way(**_: Any) -> None:
-    stop_work(WORK_GRACE_SECONDS)
+    stop_background_work(WORK_GRACE_SECONDS)

@@ -59,7 +59,7 @@ def ensure_folder() -> None:
         Path(os.environ[FOLDER_VARIABLE]).mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
-def forget_others() -> None:
+def remove_stale_folders() -> None:
     """Remove what supervisors of this port have left behind that were killed: the port is ours now."""
     mine = Path(os.environ.get(FOLDER_VARIABLE, ""))
     former = environment().data_dir / "metrics"  # where older versions kept them
@@ -69,7 +69,7 @@ def forget_others() -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def forget_own() -> None:
+def remove_own_folder() -> None:
     if FOLDER_VARIABLE in os.environ:
         shutil.rmtree(os.environ[FOLDER_VARIABLE], ignore_errors=True)
 

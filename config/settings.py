@@ -61,9 +61,9 @@ PLUGINS = ENV.plugins
 MIDDLEWARE = [
     "config.runtime.metrics.metrics_middleware",
     "django.middleware.security.SecurityMiddleware",
-    "config.common.middleware.ContentSecurityPolicyMiddleware",
-    "config.common.middleware.NoStoreMiddleware",
-    "config.records.known_browser.KnownBrowserMiddleware",
+    "config.common.web.middleware.ContentSecurityPolicyMiddleware",
+    "config.common.web.middleware.NoStoreMiddleware",
+    "config.access.known_browser.KnownBrowserMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -71,7 +71,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "config.common.middleware.FailureMiddleware",
+    "config.common.web.middleware.FailureMiddleware",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -168,7 +168,7 @@ DATABASES = {
     "default": _postgresql(ENV.database) if ENV.database else _sqlite(DATA_DIR / "postern.sqlite3"),
     **_readers(),
 }
-DATABASE_ROUTERS = ["processes.coordination.routing.ReaderRouter"]
+DATABASE_ROUTERS = ["processes.coordination.schema.routing.ReaderRouter"]
 
 AMQP_URL = ENV.amqp_url
 REDIS_URL = ENV.redis_url
@@ -208,7 +208,7 @@ SESSION_COOKIE_NAME = f"{_host}sessionid"
 CSRF_COOKIE_NAME = f"{_host}csrftoken"
 LANGUAGE_COOKIE_NAME = f"{_host}django_language"
 KNOWN_BROWSER_COOKIE_NAME = f"{_host}known_browser"
-SESSION_ENGINE = "config.records.sessions"
+SESSION_ENGINE = "config.access.sessions"
 SESSION_COOKIE_AGE = 14 * 86_400
 SESSION_IDLE_SECONDS = ENV.session_idle_minutes * 60
 SESSION_COOKIE_HTTPONLY = LANGUAGE_COOKIE_HTTPONLY = True
@@ -219,11 +219,11 @@ SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = _https
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-PASSWORD_HASHERS = ["config.records.passwords.Argon2Hasher", "config.records.passwords.OlderHasher"]
+PASSWORD_HASHERS = ["config.access.passwords.Argon2Hasher", "config.access.passwords.OlderHasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
-    {"NAME": "config.records.services.accounts.RecordedPasswordValidator"},
+    {"NAME": "config.access.accounts.RecordedPasswordValidator"},
 ]
 LOGIN_URL = reverse_lazy("admin:login")
 LOGIN_REDIRECT_URL = reverse_lazy("admin:index")
@@ -286,14 +286,14 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = (max(MESSAGE_MAX_MB, EXCHANGE_MAX_MB, IMPORT_MAX_M
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "config.records.authentication.KeyAuthentication",
-        "config.records.authentication.StaffAuthentication",
+        "config.access.authentication.KeyAuthentication",
+        "config.access.authentication.StaffAuthentication",
     ],
-    "DEFAULT_PERMISSION_CLASSES": ["config.records.permissions.ScopePermission"],
-    "DEFAULT_PARSER_CLASSES": ["config.common.api.JSONParser"],
-    "DEFAULT_RENDERER_CLASSES": ["config.common.api.JSONRenderer"],
-    "DEFAULT_SCHEMA_CLASS": "config.records.schema.FrameSchema",
-    "EXCEPTION_HANDLER": "config.common.api.answer_exception",
+    "DEFAULT_PERMISSION_CLASSES": ["config.access.permissions.ScopePermission"],
+    "DEFAULT_PARSER_CLASSES": ["config.common.web.json_codec.JSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["config.common.web.json_codec.JSONRenderer"],
+    "DEFAULT_SCHEMA_CLASS": "config.api.openapi.ApiSchema",
+    "EXCEPTION_HANDLER": "config.common.web.json_codec.answer_exception",
     "UNAUTHENTICATED_USER": None,
     "DATETIME_FORMAT": None,
 }
@@ -326,7 +326,7 @@ SPECTACULAR_SETTINGS = {
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "config.records.schema.describe_frame",
+        "config.api.openapi.describe_common_parts",
     ],
 }
 

@@ -25,8 +25,8 @@ UNFOLD: dict[str, Any] = {
     "SHOW_HISTORY": False,
     "SHOW_VIEW_ON_SITE": False,
     "BORDER_RADIUS": "8px",
-    "DASHBOARD_CALLBACK": "config.dashboard.start_page.fill",
-    "LOGIN": {"form": "config.records.sign_in.SignInForm"},
+    "DASHBOARD_CALLBACK": "config.dashboard.start_page.fill_context",
+    "LOGIN": {"form": "config.access.sign_in.SignInForm"},
     "SIDEBAR": {"navigation": "config.dashboard.menu.navigation"},
     "COLORS": {
         # Petrol: 600 carries white text at a contrast of more than 5, 500 reads on the dark background.

@@ -3,11 +3,11 @@ from django.urls import URLPattern, URLResolver, include, path, re_path
 from django.views.generic import RedirectView
 from drf_spectacular.views import SpectacularSwaggerSplitView
 
-from config.common.unknown import unknown_path
-from config.records.api.document import SchemaView
+from config.api.document import SchemaView
+from config.common.web.api_not_found import api_not_found
 
 api_patterns: list[URLPattern | URLResolver] = [
-    path("", include("config.records.api.urls")),
+    path("", include("config.audit.api.urls")),
     path("", include("notifications.api.urls")),
     path("", include("sensors.api.urls")),
     path("", include("messaging.api.urls")),
@@ -25,8 +25,8 @@ urlpatterns = [
     path("admin/", include("config.dashboard.urls")),
     path("admin/", admin.site.urls),
     path("i18n/", include("django.conf.urls.i18n")),
-    re_path(r"^api(?:/|$)", unknown_path),
+    re_path(r"^api(?:/|$)", api_not_found),
 ]
 
-handler400 = handler403 = handler404 = "config.common.middleware.handle_exception"
-handler500 = "config.common.middleware.handle_error"
+handler400 = handler403 = handler404 = "config.common.web.middleware.handle_exception"
+handler500 = "config.common.web.middleware.handle_error"

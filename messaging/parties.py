@@ -4,8 +4,8 @@ from typing import TypeVar
 
 from django.db.models import Model, QuerySet
 
+from config.common.database.sql import as_utc, fetch_row
 from config.common.errors import NotFound
-from config.common.sql import as_time, fetch_row
 from messaging.errors import DatabaseNotFound, DeviceNotFound, EnterpriseNotFound, SubsystemNotFound
 from messaging.models import Device, Enterprise, ExchangeDatabase, Subsystem
 from messaging.services.party_rules import is_party_id
@@ -23,9 +23,9 @@ def find_device(subject: str) -> Device | None:
         return None
     pk, name, made_at, active, subsystem_id, subsystem_name, subsystem_made_at, enterprise_id = row
     subsystem = Subsystem(
-        id=subsystem_id, name=subsystem_name, created_at=as_time(subsystem_made_at), enterprise_id=enterprise_id
+        id=subsystem_id, name=subsystem_name, created_at=as_utc(subsystem_made_at), enterprise_id=enterprise_id
     )
-    return Device(id=pk, name=name, created_at=as_time(made_at), active=bool(active), subsystem=subsystem)
+    return Device(id=pk, name=name, created_at=as_utc(made_at), active=bool(active), subsystem=subsystem)
 
 
 def find_database(subject: str) -> ExchangeDatabase | None:
@@ -34,7 +34,7 @@ def find_database(subject: str) -> ExchangeDatabase | None:
     if row is None:
         return None
     pk, name, made_at, active, owner = row
-    return ExchangeDatabase(id=pk, name=name, created_at=as_time(made_at), active=bool(active), enterprise_id=owner)
+    return ExchangeDatabase(id=pk, name=name, created_at=as_utc(made_at), active=bool(active), enterprise_id=owner)
 
 
 def get_enterprise(party_id: str) -> Enterprise:

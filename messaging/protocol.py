@@ -7,8 +7,8 @@ import msgspec
 from django.conf import settings
 from django.utils.translation import gettext
 
-from config.common.api import DEEPEST, BadJson, check_bounds, check_nul, decode
 from config.common.errors import ApplicationError, Invalid
+from config.common.web.json_codec import DEEPEST, BadJson, check_bounds, check_nul, decode_json
 from messaging.files.envelope import VERSION
 from messaging.models.parties import PARTY_ID
 
@@ -64,7 +64,7 @@ def check_payload(payload: bytes) -> None:
     check_bounds(payload)
     alike = payload.translate(_DIGITS)
     if any(number in alike for number in _HUGE_NUMBERS):
-        decode(payload)
+        decode_json(payload)
 
 
 def megabytes(count: float) -> int:
@@ -80,7 +80,7 @@ def _decode(text: bytes, shape: type[BodyT]) -> BodyT:
         field = place[1].removeprefix("$").removeprefix(".") if place else ""
         raise Invalid({field or _named(message): [_PLACE.sub("", message)]}) from error
     except (msgspec.MsgspecError, RecursionError):
-        decode(text)  # words the error with its line and column
+        decode_json(text)  # words the error with its line and column
         raise
 
 

@@ -1,7 +1,7 @@
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
 
-from config.common.work import Work, register_work
+from config.common.background.work import BackgroundWork, register_work
 
 
 class NotificationsConfig(AppConfig):
@@ -9,9 +9,9 @@ class NotificationsConfig(AppConfig):
     verbose_name = _("Notifications")
 
     def ready(self) -> None:
+        from config.audit.subjects import register_subject_pages
+        from config.audit.trace import TraceSource, register_trace_source
         from config.common.encryption import register_encrypted
-        from config.records.subjects import register_pages
-        from config.records.tracing import Tracing, register_tracing
         from notifications.decisions import register_decision
         from notifications.followers import GATHER_SECONDS
         from notifications.names import page_of_subject
@@ -26,27 +26,29 @@ class NotificationsConfig(AppConfig):
         from notifications.services.poison import PARKED
         from notifications.services.relay import INCIDENT
         from notifications.services.sequencer import stamp_once
-        from notifications.sessions.exhaustion import EXHAUSTED, has_exhausted_sessions
         from notifications.sessions.handlers import register_function, register_handlers_of_plugins
-        from notifications.sessions.order import SESSIONS
-        from notifications.sessions.own_themes import INCIDENT_HANDLER
         from notifications.sessions.repeater import repeat_once, rest, stop_repeating
+        from notifications.sessions.storage import SESSIONS
+        from notifications.sessions.theme_health import EXHAUSTED, has_exhausted_sessions
+        from notifications.sessions.themes import INCIDENT_HANDLER
         from notifications.trace import trace_alerts, trace_deliveries, trace_events, trace_sessions
 
         register_encrypted("notifications.Endpoint", "secret", "old_secret")
         register_encrypted("notifications.Theme", "secret", "old_secret")
-        register_work(Work(name=SEQUENCER, run_once=stamp_once, gather=GATHER_SECONDS))
-        register_work(Work(name=RETURNS, run_once=requeue_missed_once))
-        register_work(Work(name=DELIVERIES, run_once=send_once, every=1.0, on_workers=True, stop=stop_sending))
-        register_work(Work(name=SESSIONS, run_once=repeat_once, rest=rest, stop=stop_repeating))
-        register_work(Work(name=ALERTS, run_once=escalate_once, every=1.0, on_workers=True))
+        register_work(BackgroundWork(name=SEQUENCER, run_once=stamp_once, gather=GATHER_SECONDS))
+        register_work(BackgroundWork(name=RETURNS, run_once=requeue_missed_once))
+        register_work(
+            BackgroundWork(name=DELIVERIES, run_once=send_once, every=1.0, on_workers=True, stop=stop_sending)
+        )
+        register_work(BackgroundWork(name=SESSIONS, run_once=repeat_once, rest=rest, stop=stop_repeating))
+        register_work(BackgroundWork(name=ALERTS, run_once=escalate_once, every=1.0, on_workers=True))
         register_decision(EXHAUSTED, has_exhausted_sessions)
         register_decision(INCIDENT, has_open_incidents)
         register_decision(PARKED, has_parked_messages)
-        register_pages(page_of_subject)
+        register_subject_pages(page_of_subject)
         register_function(INCIDENT_HANDLER, repeat_incident)
         register_handlers_of_plugins()
-        register_tracing(Tracing("notifications.view_event", trace_events))
-        register_tracing(Tracing("notifications.view_delivery", trace_deliveries))
-        register_tracing(Tracing("notifications.view_repeatsession", trace_sessions))
-        register_tracing(Tracing("notifications.view_alert", trace_alerts))
+        register_trace_source(TraceSource("notifications.view_event", trace_events))
+        register_trace_source(TraceSource("notifications.view_delivery", trace_deliveries))
+        register_trace_source(TraceSource("notifications.view_repeatsession", trace_sessions))
+        register_trace_source(TraceSource("notifications.view_alert", trace_alerts))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from config.common.work import Work, register_work
+from config.common.background.work import BackgroundWork, register_work
 from notifications.models import Event
 
 Handle = Callable[[Sequence[Event]], None]
@@ -30,7 +30,9 @@ def follow(following: Following) -> None:
     from notifications.services.relay import relay_once
 
     _followings[following.name] = following
-    register_work(Work(name=work_name(following.name), run_once=partial(relay_once, following), gather=GATHER_SECONDS))
+    register_work(
+        BackgroundWork(name=work_name(following.name), run_once=partial(relay_once, following), gather=GATHER_SECONDS)
+    )
 
 
 def followings() -> list[Following]:

@@ -9,7 +9,7 @@ from django.db.models import Max, Min, OuterRef, QuerySet
 from django.utils.formats import number_format
 from django.utils.translation import gettext
 
-from config.common.sql import CountUpTo, among_numbers, load
+from config.common.database.sql import CountUpTo, in_number_array, load_sql
 from notifications.models import Attempt, Delivery, Endpoint, EventHour, Follower, ListedSubject, Sequencer
 from notifications.names import Named, name_endpoints
 
@@ -54,7 +54,7 @@ class Progress:
 
 def read_progress(follower: str) -> Progress:
     with connection.cursor() as cursor:
-        cursor.execute(load("notifications", "read_progress"), [follower])
+        cursor.execute(load_sql("notifications", "read_progress"), [follower])
         position, last, is_more = cursor.fetchone()
     return Progress(position, is_level=position >= last and not is_more)
 
@@ -140,7 +140,7 @@ def attempts_of(delivery_ids: Collection[int], *, since: datetime) -> QuerySet[A
     """Return the attempts of deliveries that were created since then, oldest first: no earlier day is looked at."""
     # SQLite compares times as text, which may differ within a millisecond.
     days = Attempt.objects.filter(recorded_at__gte=since - timedelta(seconds=1))
-    return days.filter(delivery__in=among_numbers(delivery_ids)).order_by("pk")
+    return days.filter(delivery__in=in_number_array(delivery_ids)).order_by("pk")
 
 
 def first_delivery_since(moment: datetime) -> int:

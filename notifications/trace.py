@@ -8,45 +8,45 @@ from django.db.models import Q, QuerySet
 from django.urls import reverse
 from django.utils import timezone
 
-from config.common.moments import format_moment
-from config.common.pages import CHUNK
-from config.common.sql import among, among_numbers
-from config.records.tracing import Step
+from config.audit.trace import TraceStep
+from config.common.database.sql import in_array, in_number_array
+from config.common.times import format_time
+from config.common.web.pagination import CHUNK
 from notifications.models import Alert, Attempt, Delivery, Event, ListedSubject, RepeatSession
 from notifications.selectors import attempts_of, find_next_attempt
 from notifications.sending.outcomes import ATTEMPTED
-from notifications.services.alerts import subject_of
+from notifications.subjects import alert_subject
 
 
-def trace_events(correlation_id: str, most: int) -> Iterator[Step]:
+def trace_events(correlation_id: str, most: int) -> Iterator[TraceStep]:
     """Tell the events of the chain, and those of its alerts: who took one on did so by another call."""
     own = Event.objects.filter(correlation_id=correlation_id)
-    alerts = [subject_of(pk) for pk in _alerts(correlation_id, most).values_list("pk", flat=True)]
-    of_alerts = Event.objects.filter(subject__in=among(alerts)) if alerts else Event.objects.none()
+    alerts = [alert_subject(pk) for pk in _alerts(correlation_id, most).values_list("pk", flat=True)]
+    of_alerts = Event.objects.filter(subject__in=in_array(alerts)) if alerts else Event.objects.none()
     # Attempts are told as such.
     found = chain(
         *(rows.exclude(type=ATTEMPTED).order_by("pk").values_list("pk", flat=True)[:most] for rows in (own, of_alerts))
     )
-    chosen = Event.objects.filter(pk__in=among_numbers(sorted(set(found))[:most])).order_by("pk")
+    chosen = Event.objects.filter(pk__in=in_number_array(sorted(set(found))[:most])).order_by("pk")
     # A few at a time: whoever asks stops when they weigh enough.
     return map(_happened, chosen.iterator(chunk_size=CHUNK))
 
 
-def trace_deliveries(correlation_id: str, most: int) -> Iterator[Step]:
-    alerts = [subject_of(pk) for pk in _alerts(correlation_id, most).values_list("pk", flat=True)]
+def trace_deliveries(correlation_id: str, most: int) -> Iterator[TraceStep]:
+    alerts = [alert_subject(pk) for pk in _alerts(correlation_id, most).values_list("pk", flat=True)]
     # Alerts that were told together are one message, which has the id of the first of them.
-    joined = ListedSubject.objects.filter(subject__in=among(alerts)).values_list("delivery_id", flat=True)[:most]
+    joined = ListedSubject.objects.filter(subject__in=in_array(alerts)).values_list("delivery_id", flat=True)[:most]
     those = Q(correlation_id=correlation_id) | Q(pk__in=list(joined) if alerts else [])
     deliveries = list(Delivery.objects.filter(those).select_related("endpoint").order_by("pk")[:most])
     yield from map(_owed, deliveries)
     yield from map(_tried, _attempts(deliveries, most))
 
 
-def trace_alerts(correlation_id: str, most: int) -> Iterator[Step]:
+def trace_alerts(correlation_id: str, most: int) -> Iterator[TraceStep]:
     return (_raised(alert) for alert in _alerts(correlation_id, most))
 
 
-def trace_sessions(correlation_id: str, most: int) -> Iterator[Step]:
+def trace_sessions(correlation_id: str, most: int) -> Iterator[TraceStep]:
     """Tell the sessions of the chain that are still to be repeated; one that succeeded has left nothing."""
     return map(_remembered, RepeatSession.objects.filter(correlation_id=correlation_id).order_by("pk")[:most])
 
@@ -62,13 +62,13 @@ def _attempts(deliveries: list[Delivery], most: int) -> Iterable[Attempt]:
     return attempts_of([delivery.pk for delivery in deliveries], since=since)[:most]
 
 
-def _happened(event: Event) -> Step:
+def _happened(event: Event) -> TraceStep:
     data = {"type": event.type, "subject": event.subject, "payload": event.payload}
     page = reverse("admin:notifications_event_change", args=[event.pk])
-    return Step(event.at, "event", event.pk, str(event), None, data, page)
+    return TraceStep(event.at, "event", event.pk, str(event), None, data, page)
 
 
-def _owed(delivery: Delivery) -> Step:
+def _owed(delivery: Delivery) -> TraceStep:
     data: dict[str, Any] = {
         "type": delivery.type,
         "subject": delivery.subject,
@@ -80,7 +80,7 @@ def _owed(delivery: Delivery) -> Step:
     }
     page = reverse("admin:notifications_delivery_change", args=[delivery.pk])
     summary = f"{delivery} → {delivery.endpoint.url}"
-    return Step(delivery.created_at, "delivery", delivery.pk, summary, delivery.status, data, page)
+    return TraceStep(delivery.created_at, "delivery", delivery.pk, summary, delivery.status, data, page)
 
 
 def _next_attempt(delivery: Delivery) -> str | None:
@@ -93,10 +93,10 @@ def _next_attempt(delivery: Delivery) -> str | None:
         not_before=endpoint.not_before,
         now=timezone.now(),
     )
-    return None if at is None else format_moment(at)
+    return None if at is None else format_time(at)
 
 
-def _tried(attempt: Attempt) -> Step:
+def _tried(attempt: Attempt) -> TraceStep:
     data: dict[str, Any] = {
         "delivery": attempt.delivery_id,
         "url": attempt.url,
@@ -106,21 +106,21 @@ def _tried(attempt: Attempt) -> Step:
     }
     page = reverse("admin:notifications_delivery_change", args=[attempt.delivery_id])
     outcome = str(attempt.status) if attempt.status is not None else attempt.error
-    return Step(attempt.at, "attempt", attempt.pk, attempt.url, outcome, data, page)
+    return TraceStep(attempt.at, "attempt", attempt.pk, attempt.url, outcome, data, page)
 
 
-def _raised(alert: Alert) -> Step:
+def _raised(alert: Alert) -> TraceStep:
     data = {"kind": alert.kind, "subject": alert.subject, "detail": alert.detail, "count": alert.count}
     page = reverse("admin:notifications_alert_change", args=[alert.pk])
-    return Step(alert.first_at, "alert", alert.pk, alert.words, alert.status, data, page)
+    return TraceStep(alert.first_at, "alert", alert.pk, alert.words, alert.status, data, page)
 
 
-def _remembered(session: RepeatSession) -> Step:
+def _remembered(session: RepeatSession) -> TraceStep:
     data: dict[str, Any] = {
         "theme": session.theme_id,
         "records": session.record_count,
         "repeats": session.repeats,
-        "repeat_at": None if session.repeat_at is None else format_moment(session.repeat_at),
+        "repeat_at": None if session.repeat_at is None else format_time(session.repeat_at),
     }
     page = reverse("admin:notifications_repeatsession_change", args=[session.pk])
-    return Step(session.created_at, "session", session.pk, f"session {session}", session.status, data, page)
+    return TraceStep(session.created_at, "session", session.pk, f"session {session}", session.status, data, page)

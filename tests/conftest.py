@@ -13,8 +13,8 @@ from django.db import connections
 from django.test import TransactionTestCase
 from django.utils import translation
 
-from config.common.ring import answer_rings
-from config.records import refusals
+from config.audit import refusals
+from config.common.background.ring import set_local_wake
 from tests.database_cleanup import empty_databases
 from tests.faults.product import ensure_migrated
 from tests.settings import DATABASES
@@ -102,9 +102,9 @@ def _quickly_emptied() -> Iterator[None]:
 @pytest.fixture(autouse=True, scope="session")
 def _deaf_scheduler() -> Iterator[None]:
     """Rings end here: a test does the work it is about itself, and no thread holds a connection to its database."""
-    answer_rings(lambda name: None)
+    set_local_wake(lambda name: None)
     yield
-    answer_rings(None)
+    set_local_wake(None)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -9,8 +9,8 @@ from django.contrib.auth.models import Group
 from django.db import connections, router, transaction
 from django.test import TransactionTestCase
 
-from config.records.groups import GROUPS
-from processes.coordination.keeping import NUMBERS, STATES
+from config.access.groups import GROUPS
+from processes.coordination.schema.fixed_rows import NUMBERS, STATES
 
 KEPT = {
     "django_migrations",

@@ -28,7 +28,7 @@ _ONE_NAME_ONLY = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 def write_durably(path: Path, chunks: Iterable[bytes]) -> int:
     """Write a file under its final name, whole or not at all; return its size. An older one is replaced."""
     draft = path.with_name(f"{DRAFT}{uuid.uuid4().hex}")
-    with own_errors():
+    with translate_disk_errors():
         try:
             size = write_draft(draft, chunks)
             os.rename(draft, path)
@@ -54,7 +54,7 @@ def move_all_durably(moves: Sequence[tuple[Path, Path]]) -> None:
 
     Each folder is synced once, whatever the number of files.
     """
-    with own_errors():
+    with translate_disk_errors():
         has_two = [_add_name(source, target) for source, target in moves]
         for (source, target), two in zip(moves, has_two, strict=True):
             if not two:
@@ -68,7 +68,7 @@ def move_all_durably(moves: Sequence[tuple[Path, Path]]) -> None:
 
 def delete_durably(path: Path) -> None:
     """Delete a file, if it is there, so that it stays deleted."""
-    with own_errors():
+    with translate_disk_errors():
         _unlink_if_there(path)
         sync_folder(path.parent)
 
@@ -79,7 +79,7 @@ def make_folder(path: Path) -> None:
     Nothing is made in a folder before that one is on the disk. One that is there may not be: its maker may have been
     killed before the sync, or be about to do it.
     """
-    with own_errors():
+    with translate_disk_errors():
         missing = [folder for folder in (path, *path.parents) if not _is_there(folder)]
         there = missing[-1].parent if missing else path
         with suppress(PermissionError):  # above the data folder: made by the operator, not ours to read
@@ -116,7 +116,7 @@ def write_draft(draft: Path, chunks: Iterable[bytes]) -> int:
 
 
 @contextmanager
-def own_errors() -> Iterator[None]:
+def translate_disk_errors() -> Iterator[None]:
     """Tell a full or failing disk as the errors that callers know; other errors of the system pass."""
     try:
         yield

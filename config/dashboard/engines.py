@@ -6,9 +6,9 @@ from django.conf import settings
 from django.db import connection
 from django.utils.translation import gettext
 
-from config.common.wording import fill
+from config.common.text_templates import render_text
 from config.runtime.health import engine_states
-from config.runtime.storage import FAILED, LOW, OVER, VOLUME, glance_at_storage
+from config.runtime.storage import FAILED, LOW, OVER, VOLUME, read_storage_findings
 from notifications.models import Alert
 
 
@@ -49,7 +49,7 @@ def _disk_tile() -> EngineTile:
     raised = Alert.objects.exclude(status=Alert.Status.RESOLVED).filter(kind__in=OVER)
     troubles = {alert.kind: alert.words for alert in raised}
     if not troubles:
-        troubles = {found.kind: fill(found.title, found.detail) for found in glance_at_storage()}
+        troubles = {found.kind: render_text(found.title, found.detail) for found in read_storage_findings()}
     words = {
         VOLUME: gettext("Volume is away"),
         FAILED: gettext("Cannot be written"),

@@ -10,13 +10,13 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from config.records.scopes import Scope, permission
-from processes.coordination.selectors import count_failed
+from config.access.scopes import Scope, permission
+from processes.coordination.selectors import count_failed_compensations
 from processes.exchange.selectors import count_in_doubt
 
 
 @dataclass(frozen=True)
-class Entry:
+class MenuEntry:
     title: Promise
     icon: str
     page: str
@@ -39,19 +39,19 @@ class Group(TypedDict):
     items: list[Item]
 
 
-def _list(title: Promise, icon: str, model: str) -> Entry:
+def _list(title: Promise, icon: str, model: str) -> MenuEntry:
     """Return the entry of a model's list."""
     app_label, name = model.split(".")
-    return Entry(title, icon, page=f"admin:{app_label}_{name}_changelist", permission=f"{app_label}.view_{name}")
+    return MenuEntry(title, icon, page=f"admin:{app_label}_{name}_changelist", permission=f"{app_label}.view_{name}")
 
 
-def _workflow_list(title: Promise, icon: str, name: str) -> Entry:
+def _workflow_list(title: Promise, icon: str, name: str) -> MenuEntry:
     """Return the entry of a list of workflows: whoever may read them by REST sees it."""
     allowed = f"records.{permission(Scope.WORKFLOWS_READ)}"
-    return Entry(title, icon, page=f"admin:workflows_{name}_changelist", permission=allowed)
+    return MenuEntry(title, icon, page=f"admin:workflows_{name}_changelist", permission=allowed)
 
 
-MENU: tuple[tuple[Promise, tuple[Entry, ...]], ...] = (
+MENU: tuple[tuple[Promise, tuple[MenuEntry, ...]], ...] = (
     (
         _("Sensors"),
         (
@@ -65,14 +65,14 @@ MENU: tuple[tuple[Promise, tuple[Entry, ...]], ...] = (
         (
             _list(_("Alerts"), "notifications_active", "notifications.alert"),
             _list(_("Deliveries"), "outgoing_mail", "notifications.delivery"),
-            Entry(
+            MenuEntry(
                 _("Dead letters"),
                 "unsubscribe",
                 page="admin:notifications_delivery_dead",
                 permission="notifications.view_delivery",
             ),
             _list(_("Events"), "bolt", "notifications.event"),
-            Entry(_("Trace"), "timeline", page="trace-page", permission="notifications.view_event"),
+            MenuEntry(_("Trace"), "timeline", page="trace-page", permission="notifications.view_event"),
             _list(_("Followers"), "conversion_path", "notifications.follower"),
             _list(_("Incidents"), "emergency_home", "notifications.incident"),
             _list(_("Parked messages"), "local_parking", "notifications.parkedmessage"),
@@ -85,21 +85,21 @@ MENU: tuple[tuple[Promise, tuple[Entry, ...]], ...] = (
         _("Messaging"),
         (
             _list(_("Messages"), "mail", "messaging.message"),
-            Entry(
+            MenuEntry(
                 _("Missing files"),
                 "unknown_document",
                 page="admin:messaging_message_missing",
                 permission="messaging.view_message",
             ),
             _list(_("Exchange processes"), "sync_alt", "exchange.exchangeprocess"),
-            Entry(
+            MenuEntry(
                 _("In doubt"),
                 "help",
                 page="admin:exchange_doubt",
                 permission="exchange.view_exchangeprocess",
                 count=count_in_doubt,
             ),
-            Entry(
+            MenuEntry(
                 _("Statistics"),
                 "bar_chart",
                 page="admin:exchange_statistics",
@@ -117,12 +117,12 @@ MENU: tuple[tuple[Promise, tuple[Entry, ...]], ...] = (
             _workflow_list(_("Task inbox"), "inbox", "workitem"),
             _workflow_list(_("Workflow instances"), "account_tree", "workflowinstance"),
             _workflow_list(_("Workflow definitions"), "schema", "workflowdefinition"),
-            Entry(
+            MenuEntry(
                 _("Coordination"),
                 "hub",
                 page="admin:coordination_appevent_changelist",
                 permission="coordination.view_appevent",
-                count=count_failed,
+                count=count_failed_compensations,
             ),
         ),
     ),
@@ -149,7 +149,7 @@ def navigation(request: HttpRequest) -> list[Group]:
     return [Group(title="", items=[home]), *(group for group in groups if group["items"])]
 
 
-def _allowed(request: HttpRequest, entries: tuple[Entry, ...]) -> list[Item]:
+def _allowed(request: HttpRequest, entries: tuple[MenuEntry, ...]) -> list[Item]:
     return [
         Item(title=str(entry.title), icon=entry.icon, link=reverse(entry.page), active=False, badge=_count(entry))
         for entry in entries
@@ -157,7 +157,7 @@ def _allowed(request: HttpRequest, entries: tuple[Entry, ...]) -> list[Item]:
     ]
 
 
-def _count(entry: Entry) -> int:
+def _count(entry: MenuEntry) -> int:
     return 0 if entry.count is None else entry.count()
 
 

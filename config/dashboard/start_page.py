@@ -11,11 +11,11 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext
 
+from config.access.scopes import Scope, permission
+from config.audit.selectors import visible_changes
 from config.dashboard.engines import EngineTile, engine_tiles, profile
 from config.dashboard.exchange_panel import ExchangePanel, build_panel
 from config.records.models import AccessKey, ChangeRecord
-from config.records.scopes import Scope, permission
-from config.records.selectors import visible_changes
 from notifications.models import Alert, Incident
 from notifications.selectors import FollowerLag, Unreachable, events_per_hour, find_unreachable, follower_lags
 from processes.workflows.models import WorkflowIncident
@@ -65,7 +65,7 @@ class StartPage:
         return not (self.alerts or self.unreachable or self.incidents or self.workflow_incidents)
 
 
-def fill(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
+def fill_context(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     """Put the start page into the context of the admin's index."""
     return {**context, "title": gettext("Start page"), "start": build(request, at=timezone.now())}
 

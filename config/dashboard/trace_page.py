@@ -11,9 +11,9 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from config.audit.trace import TraceStep, collect_trace
 from config.common.correlation import PATTERN
 from config.records.models import ChangeRecord, LogEntry
-from config.records.tracing import Step, trace
 from messaging.models import Message
 from notifications.models import Alert, Delivery, RepeatSession
 from processes.coordination.admin.words import STATUSES as CHANGE_SET_STATUSES
@@ -56,7 +56,7 @@ class TracePage:
     asked: str
     is_wrong: bool
     """What was typed cannot be a correlation id."""
-    steps: list[tuple[Step, str]]
+    steps: list[tuple[TraceStep, str]]
     """Each with its data as text."""
 
 
@@ -73,11 +73,11 @@ def trace_view(request: HttpRequest) -> HttpResponse:
 def _build(request: HttpRequest, asked: str) -> TracePage:
     if not PATTERN.fullmatch(asked):
         return TracePage(asked, is_wrong=bool(asked), steps=[])
-    steps = trace(asked, may=request.user.has_perm)
+    steps = collect_trace(asked, may=request.user.has_perm)
     return TracePage(asked, is_wrong=False, steps=[(_word(step), _text(step.data)) for step in steps])
 
 
-def _word(step: Step) -> Step:
+def _word(step: TraceStep) -> TraceStep:
     """Say its kind and outcome in the reader's language; what other parts add stays as they name it."""
     outcome = step.outcome and str(OUTCOMES.get(step.kind, {}).get(step.outcome, step.outcome))
     return replace(step, kind=str(KINDS.get(step.kind, step.kind)), outcome=outcome)

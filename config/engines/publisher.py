@@ -14,8 +14,8 @@ from pika.adapters.select_connection import SelectConnection
 from pika.channel import Channel
 from pika.spec import Basic, BasicProperties
 
-from config.common.leases import lease_clock
-from config.common.supervision import SupervisedThread
+from config.common.background.supervision import SupervisedThread
+from config.common.database.leases import lease_clock
 from config.engines.amqp import CONNECT_SECONDS, parameters
 
 log = structlog.get_logger(__name__)

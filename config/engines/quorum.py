@@ -18,7 +18,7 @@ from psycopg.abc import PQGen
 from psycopg.errors import Diagnostic, ReadOnlySqlTransaction
 from psycopg_pool import ConnectionPool
 
-from config.common.failures import mark_if_lost
+from config.common.database.failures import mark_if_lost
 
 log = structlog.get_logger(__name__)
 

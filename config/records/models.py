@@ -8,8 +8,8 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from config.common.wording import fill
-from config.records.scopes import Scope, permission
+from config.access.scopes import Scope, permission
+from config.common.text_templates import render_text
 
 
 class AccessKey(models.Model):
@@ -201,4 +201,4 @@ class LogEntry(models.Model):
 
     @property
     def words(self) -> str:
-        return fill(self.template, self.data)
+        return render_text(self.template, self.data)

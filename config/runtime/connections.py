@@ -17,8 +17,8 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 
 from config.common.correlation import HEADER, new_correlation_id
 from config.common.errors import ApplicationError
-from config.common.limits.calls import READER_PATIENCE
-from config.common.limits.errors import (
+from config.common.web.limits.calls import READER_PATIENCE
+from config.common.web.limits.errors import (
     BadHttp,
     Busy,
     HeadStalled,
@@ -27,8 +27,8 @@ from config.common.limits.errors import (
     UrlTooLong,
     answer_of,
 )
-from config.common.limits.shares import Caller, Shares, Standing
-from config.common.networks import network_of
+from config.common.web.limits.shares import Caller, Shares, Standing
+from config.common.web.networks import network_of
 
 MAX_HEAD_BYTES = 32_768
 MAX_URL_BYTES = 8192

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from django.utils.translation import gettext_noop
 
 from config.runtime.health import engine_states
-from config.runtime.standing import StandingAlerts
+from config.runtime.ongoing_alerts import OngoingAlerts
 
 DOWN = "engine.down"
 PATIENCE_SECONDS = 30.0
@@ -26,7 +26,7 @@ class Outages:
         self._states = states
         self._clock = clock
         self._down_since: dict[str, float] = {}
-        self._alerts = StandingAlerts(DOWN, clock)
+        self._alerts = OngoingAlerts(DOWN, clock)
 
     def look_once(self) -> bool:
         """Ask the engines and raise or close their alerts. There is never more to do at once."""
@@ -53,5 +53,5 @@ class Outages:
 _outages = Outages()
 
 
-def look_for_outages() -> bool:
+def check_engines() -> bool:
     return _outages.look_once()

@@ -15,17 +15,17 @@ from django.core.exceptions import ValidationError
 from django.core.management import call_command
 from django.db import OperationalError, connection, transaction
 
+from config.access.accounts import record_account_change, values_of
 from config.common.errors import ApplicationError, VolumeAway
 from config.engines import postgresql
 from config.env import BadVariable
-from config.records.services.accounts import record_account_change, values_of
-from config.runtime.restored import notice_restore
+from config.runtime.restore_detection import detect_restore
 from config.runtime.static import collect_static
-from config.runtime.upkeep import load_schedule, run_when_prepared
+from config.runtime.upkeep import load_schedule, run_upkeep_when_prepared
 from messaging.files.volume import check_volume
-from processes.coordination.entities import ENTITIES
-from processes.coordination.rebuilding import build_new_reader
-from processes.coordination.routing import READER_APP, alias_of, reader_names
+from processes.coordination.maintenance.rebuild import build_new_reader
+from processes.coordination.schema.entities import ENTITIES
+from processes.coordination.schema.routing import READER_APP, reader_alias, reader_names
 
 Say = Callable[[str], Any]
 
@@ -52,7 +52,7 @@ def prepare(say: Say) -> str | None:
             _prepare_readers(say)
             _look_at_volume(say)
             load_schedule()
-            run_when_prepared()
+            run_upkeep_when_prepared()
             return _ensure_admin()
 
 
@@ -60,7 +60,7 @@ def _look_at_volume(say: Say) -> None:
     """Adopt the folder of the messages, or see that it is the one; without it the rest of the product starts."""
     try:
         check_volume()
-        if notice_restore():
+        if detect_restore():
             say(
                 "The database was restored: its numbers go on past those that it had given before."
                 " Run `manage.py reindex_messages --after-restore`."
@@ -76,7 +76,7 @@ def _prepare_readers(say: Say) -> None:
     for name in reader_names():
         try:
             for app in (READER_APP, *sorted({entity.app for entity in ENTITIES if entity.app})):
-                call_command("migrate", app, database=alias_of(name), interactive=False, verbosity=0)
+                call_command("migrate", app, database=reader_alias(name), interactive=False, verbosity=0)
             build_new_reader(name, say)
         except OperationalError as error:
             say(f"The database of reader {name} cannot be reached: {_first_line(error)}")

@@ -4,7 +4,7 @@ from asgiref.typing import ASGI3Application, ASGIReceiveCallable, ASGISendCallab
 from django.conf import settings
 from django.http import HttpRequest
 
-from config.common.limits.lanes import HEARING, METRICS
+from config.common.web.limits.lanes import HEARING, METRICS
 from config.runtime.views import healthz, readyz
 
 

@@ -33,7 +33,7 @@ PROCESSES = (
 WATCH = Process("watch", "run_watch", lambda env: bool(env.admin_email or env.admin_phone))
 
 
-def needed(env: Environment) -> tuple[Process, ...]:
+def needed_processes(env: Environment) -> tuple[Process, ...]:
     """Return the processes that the engines call for; without a broker none, for then one process does it all."""
     if env.amqp_url is None:
         return ()

@@ -9,9 +9,9 @@ import structlog
 from django.db import connection
 from psycopg import sql
 
-from config.common.daemon import Daemon, run_until_signalled, stop_all
-from config.common.ring import CHANNEL, answer_rings
-from config.common.work import registered_work, stop_work
+from config.common.background.daemon import Daemon, run_until_signalled, stop_all
+from config.common.background.ring import CHANNEL, set_local_wake
+from config.common.background.work import registered_work, stop_background_work
 from config.engines import postgresql
 
 log = structlog.get_logger(__name__)
@@ -38,26 +38,26 @@ class Scheduler:
 
     def run(self) -> None:
         """Run in the foreground of a command until SIGTERM or SIGINT."""
-        answer_rings(self.wake)
+        set_local_wake(self.wake)
         log.info("scheduler.started", work=sorted(self._by_work))
         try:
             run_until_signalled(*self._daemons, grace=GRACE_SECONDS)
         finally:
-            stop_work(WORK_GRACE_SECONDS)
+            stop_background_work(WORK_GRACE_SECONDS)
             self._ear.close()
             log.info("scheduler.stopped")
 
     def start(self) -> None:
         """Run beside the server, in threads of its process."""
-        answer_rings(self.wake)
+        set_local_wake(self.wake)
         for daemon in self._daemons:
             daemon.start()
         log.info("scheduler.started", work=sorted(self._by_work))
 
     def stop(self) -> None:
-        answer_rings(None)
+        set_local_wake(None)
         stop_all(self._daemons, grace=GRACE_SECONDS)
-        stop_work(WORK_GRACE_SECONDS)
+        stop_background_work(WORK_GRACE_SECONDS)
         self._ear.close()
         log.info("scheduler.stopped")
 

@@ -23,11 +23,11 @@ from django.conf import settings
 from django.db import connection
 from django.utils.translation import gettext_noop
 
-from config.common.daemon import Daemon
+from config.common.background.daemon import Daemon
 from config.common.errors import ApplicationError, VolumeAway
 from config.engines import postgresql
-from config.runtime.standing import StandingAlerts
-from messaging.files.places import root
+from config.runtime.ongoing_alerts import OngoingAlerts
+from messaging.files.paths import root
 from messaging.files.volume import NO_MARKER, check_marker, read_marker
 
 VOLUME, FAILED, LOW = "storage.volume", "storage.failed", "storage.low"
@@ -103,7 +103,7 @@ class StorageWatch:
     ) -> None:
         self._node = node or socket.gethostname()
         self._asks_database = asks_database
-        self._alerts = {kind: StandingAlerts(kind, clock) for kind in OVER}
+        self._alerts = {kind: OngoingAlerts(kind, clock) for kind in OVER}
         self._low: frozenset[str] = frozenset()
         self._marker: uuid.UUID | VolumeAway | OSError | None = None
         """What the examiner has found in place of the marker, or the error."""
@@ -247,12 +247,12 @@ _watch = StorageWatch(asks_database=True)
 _glance = Examiner(examine_without_writing, patience=GLANCE_SECONDS, node=socket.gethostname())
 
 
-def glance_at_storage() -> list[Finding]:
+def read_storage_findings() -> list[Finding]:
     """Return what a page can say of this node's disks at once."""
     return _glance.findings()
 
 
-def look_at_storage() -> bool:
+def check_storage() -> bool:
     return _watch.look_once()
 
 

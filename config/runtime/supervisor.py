@@ -10,7 +10,7 @@ from contextlib import suppress
 import structlog
 
 from config.runtime.processes import Process
-from config.runtime.starting import Running, Start
+from config.runtime.spawn import Running, Start
 
 log = structlog.get_logger(__name__)
 

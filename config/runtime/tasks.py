@@ -5,8 +5,8 @@ from typing import Any
 
 from celery import shared_task, signals
 
-from config.common.ring import TASK, ring
-from config.common.work import get_work
+from config.common.background.ring import TASK, ring
+from config.common.background.work import get_work
 from config.runtime import upkeep
 from config.runtime.storage import storage_daemon
 
@@ -26,7 +26,7 @@ def run_work(name: str) -> None:
 
 @shared_task(name=upkeep.TASK)
 def run_upkeep(name: str) -> None:
-    upkeep.run(name)
+    upkeep.run_upkeep(name)
 
 
 @signals.worker_process_init.connect

@@ -16,13 +16,13 @@ log = structlog.get_logger(__name__)
 TASK = "run_upkeep"
 
 
-def run(name: str) -> None:
+def run_upkeep(name: str) -> None:
     """Run the upkeep of that name."""
     get_upkeep(name).run()
     log.info("upkeep.done", upkeep=name)
 
 
-def run_when_prepared() -> None:
+def run_upkeep_when_prepared() -> None:
     """Run the upkeep that the very first calls already rely on."""
     for upkeep in SCHEDULE:
         if upkeep.when_prepared:
@@ -67,7 +67,7 @@ def run_next_due() -> bool:
     """Run one entry that is due; return whether there was one. Stands in for beat where there is no broker."""
     for row in PeriodicTask.objects.filter(task=TASK, enabled=True).order_by("pk"):
         if _is_due(row) and _take(row, at=timezone.now()):
-            run(_upkeep_of(row))
+            run_upkeep(_upkeep_of(row))
             return True
     return False
 

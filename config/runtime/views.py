@@ -15,8 +15,8 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from config.records.permissions import ScopePermission
-from config.records.scopes import Scope
+from config.access.permissions import ScopePermission
+from config.access.scopes import Scope
 from config.runtime.health import engine_states
 from config.runtime.metrics import render_metrics
 

@@ -21,8 +21,8 @@ from django.conf import settings
 from django.db import connection
 from django.utils.translation import gettext_noop
 
-from config.common.daemon import Daemon
-from config.common.moments import format_moment
+from config.common.background.daemon import Daemon
+from config.common.times import format_time
 from config.engines import postgresql
 from config.runtime.health import check_database
 from config.runtime.storage import write_probe
@@ -39,7 +39,7 @@ Message = dict[str, Any]
 Send = Callable[[str, Message], Answer]
 
 
-def is_wanted() -> bool:
+def has_recipient() -> bool:
     return bool(settings.ADMIN_EMAIL or settings.ADMIN_PHONE)
 
 
@@ -119,7 +119,7 @@ class DatabaseWatch:
         self._away_since, self._is_told = None, False
 
     def _owe(self, type: str, title: str, detail: dict[str, Any]) -> None:
-        first_at, at = format_moment(self._first_at), format_moment(datetime.now(UTC))
+        first_at, at = format_time(self._first_at), format_time(datetime.now(UTC))
         body = {"version": 1, "type": type, "title": title, "detail": detail, "first_at": first_at, "at": at}
         self._owed = {channel: body for channel, address in _addresses().items() if address}
 

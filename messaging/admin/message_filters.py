@@ -7,7 +7,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from config.records.admin.theme import DropdownFilter
+from config.admin_base.theme import DropdownFilter
 from messaging.models import Device, Enterprise, ExchangeDatabase, Message
 
 Folder, Status = Message.Folder, Message.Status

@@ -11,8 +11,8 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
-from config.records.admin.pages import Question, actor_of, ask_then_act, get_subject
-from config.records.admin.theme import action, display
+from config.admin_base.pages import Question, actor_of, ask_then_act, get_subject
+from config.admin_base.theme import action, display
 from messaging.admin.party_admin import KeyedAdmin, PartyAdmin, SwitchableAdmin
 from messaging.admin.party_filters import ActiveFilter
 from messaging.admin.party_forms import DatabaseForm, DeviceForm, EnterpriseForm, SubsystemForm

@@ -14,7 +14,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.paginator import InfinitePaginator
 
-from config.records.admin.pages import (
+from config.admin_base.pages import (
     OnceForm,
     Question,
     active_badge,
@@ -23,8 +23,8 @@ from config.records.admin.pages import (
     get_subject,
     page_of,
 )
-from config.records.admin.theme import ModelAdmin, action, display
-from config.records.services.once import claim_form
+from config.admin_base.theme import ModelAdmin, action, display
+from config.records.form_claims import claim_form
 from messaging.admin.party_page import Fact, build_party_page
 from messaging.services.party_keys import NewKey
 

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from config.records.admin.pages import active_badge, badge, recent_changes
+from config.admin_base.pages import active_badge, badge, recent_changes
 from config.records.models import AccessKey, ChangeRecord
 from messaging.models import Enterprise
 

@@ -11,20 +11,20 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from config.access.authentication import Principal, principal_of
+from config.api.base_view import ApiView
 from config.common.errors import NotFound
-from config.common.fields import MomentField
-from config.common.moments import cut_to_milliseconds, format_moment
-from config.common.streaming import stream
-from config.records.authentication import Principal, principal_of
-from config.records.frame import ApiView
+from config.common.times import format_time, truncate_to_milliseconds
+from config.common.web.serializers import TimestampField
+from config.common.web.streaming import stream
 from config.records.models import AccessKey
 from messaging.files.envelope import VERSION
 from messaging.files.names import name_of
 from messaging.models import Device, ExchangeDatabase, Message
 from messaging.protocol import Body, megabytes, read_body
 from messaging.selectors import get_receipt
-from messaging.services.fetching import confirm_message, fetch_messages
-from messaging.services.sending import NewMessage, send_message
+from messaging.services.fetch import confirm_message, fetch_messages
+from messaging.services.send import NewMessage, send_message
 from messaging.services.values import Limits
 
 DEVICE = {AccessKey.Kind.DEVICE}
@@ -37,7 +37,7 @@ class NewMessageSerializer(serializers.Serializer[Any]):
     version = serializers.IntegerField(min_value=1, max_value=1)
     id = serializers.RegexField("^[A-Za-z0-9-]{1,36}$", required=False, help_text=_("unique within the enterprise"))
     to = serializers.RegexField("^[A-Za-z0-9-]{1,36}$", help_text=_("the id of a database"))
-    created_at = MomentField(required=False, help_text=_("by default the time of receipt"))
+    created_at = TimestampField(required=False, help_text=_("by default the time of receipt"))
     payload = serializers.JSONField(help_text=_("anything"))
 
 
@@ -45,7 +45,7 @@ class AcceptedSerializer(serializers.Serializer[Any]):
     version = serializers.IntegerField()
     id = serializers.CharField()
     name = serializers.CharField(help_text=_("the name of its file"))
-    accepted_at = MomentField()
+    accepted_at = TimestampField()
 
 
 class MessageSerializer(serializers.Serializer[Any]):
@@ -54,7 +54,7 @@ class MessageSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     to = serializers.CharField()
     subsystem = serializers.CharField()
-    created_at = MomentField()
+    created_at = TimestampField()
     reply_to = serializers.CharField(required=False)
     correlation_id = serializers.CharField()
     payload = serializers.JSONField()
@@ -83,7 +83,7 @@ class ReceiptSerializer(serializers.Serializer[Any]):
     error_text = serializers.CharField(allow_null=True)
     error_code = serializers.JSONField(allow_null=True, help_text=_("a number of the ERP's, or a word of ours"))
     replies = serializers.ListField(child=serializers.CharField())
-    updated_at = MomentField()
+    updated_at = TimestampField()
     correlation_id = serializers.CharField()
 
 
@@ -112,14 +112,14 @@ class MessagesView(ApiView):
     def post(self, request: Request) -> Response:
         """Send a message to a database. The same id with the same body is one message, however often it is sent."""
         wanted = read_body(request._request.body, NewMessage)
-        at = cut_to_milliseconds(timezone.now())
+        at = truncate_to_milliseconds(timezone.now())
         accepted = send_message(device=device_of(request), wanted=wanted, at=at)
         message = accepted.message
         answer = {
             "version": VERSION,
             "id": message.public_id,
             "name": name_of(message),
-            "accepted_at": format_moment(message.accepted_at),
+            "accepted_at": format_time(message.accepted_at),
         }
         return Response(answer, status=201 if accepted.is_new else 200)
 

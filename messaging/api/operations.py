@@ -8,11 +8,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.common.fields import MomentField
-from config.common.serializers import StrictSerializer
-from config.records.authentication import actor_of
-from config.records.frame import ApiView
-from config.records.scopes import Scope
+from config.access.authentication import actor_of
+from config.access.scopes import Scope
+from config.api.base_view import ApiView
+from config.common.web.serializers import StrictSerializer, TimestampField
 from messaging.files.envelope import VERSION
 from messaging.models import Message
 from messaging.protocol import REASON_LENGTH, require_version
@@ -47,7 +46,7 @@ class WaitingMessageSerializer(serializers.Serializer[Any]):
     enterprise = serializers.CharField()
     database = serializers.CharField()
     status = serializers.ChoiceField(Message.Status.choices)
-    set_aside_at = MomentField(allow_null=True)
+    set_aside_at = TimestampField(allow_null=True)
 
 
 class _Decide(Protocol):

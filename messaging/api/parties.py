@@ -7,9 +7,9 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.records.authentication import actor_of
-from config.records.frame import ApiView
-from messaging.api import party_serializers as shapes
+from config.access.authentication import actor_of
+from config.api.base_view import ApiView
+from messaging.api import shapes
 from messaging.api.party_views import WRITE, PartiesView, PartyView, describe_parties, describe_party
 from messaging.models import Device, Enterprise, ExchangeDatabase, Subsystem
 from messaging.parties import (

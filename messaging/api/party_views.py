@@ -8,12 +8,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 
-from config.common.pages import page
-from config.records.authentication import actor_of
-from config.records.frame import ApiView
-from config.records.schema import PAGE_PARAMETERS
-from config.records.scopes import Scope
-from messaging.api.party_serializers import NothingQuery, PartySerializer
+from config.access.authentication import actor_of
+from config.access.scopes import Scope
+from config.api.base_view import ApiView
+from config.api.openapi import PAGE_PARAMETERS
+from config.common.web.pagination import paginate
+from messaging.api.shapes import NothingQuery, PartySerializer
 
 READ = {"GET": Scope.PARTIES_READ}
 WRITE = {method: Scope.PARTIES_WRITE for method in ("POST", "PATCH", "DELETE")}
@@ -37,7 +37,7 @@ class PartiesView(ApiView):
     def get(self, request: Request) -> Response:
         asked = self.query(data=request.query_params)
         asked.is_valid(raise_exception=True)
-        found = page(request, self.select(**asked.validated_data), order=["id"])
+        found = paginate(request, self.select(**asked.validated_data), order=["id"])
         return Response({"results": [self.present(row) for row in found.results], "next": found.next})
 
     def post(self, request: Request) -> Response:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from config.common.moments import format_moment
+from config.common.times import format_time
 from messaging.files.names import name_of, parties_of
 from messaging.models.message import Message
 
@@ -23,7 +23,7 @@ def head_of(message: Message) -> bytes:
         "from": sender,
         "to": to,
         "subsystem": message.subsystem_id,
-        "created_at": format_moment(message.created_at),
+        "created_at": format_time(message.created_at),
     }
     if message.reply_to:
         fields["reply_to"] = message.reply_to

@@ -4,17 +4,17 @@ import hashlib
 
 from django.utils import timezone
 
+from config.audit.log import NewLogEntry, write_log_entries
 from config.records.models import LogEntry
-from config.records.services.log import Entry, write_entries
 from messaging.files.names import name_of
 from messaging.models import Message
-from messaging.naming import subject_of
+from messaging.subjects import subject_of
 from notifications.services.alerts import raise_alert
 
 KIND = "message.file"
 
 
-def tell_file_error(message: Message, title: str, reason: str) -> None:
+def report_file_error(message: Message, title: str, reason: str) -> None:
     """Write it in the caller's transaction; `title` may name `%(name)s`, `%(database)s` and `%(reason)s`."""
     detail = {"name": name_of(message), "database": message.database_id, "reason": reason, "message": message.public_id}
     subject = subject_of(message)
@@ -22,4 +22,4 @@ def tell_file_error(message: Message, title: str, reason: str) -> None:
     # A move that cannot be done is tried every few seconds: one line a day is enough.
     told = f"{subject} {timezone.now():%Y%m%d} {title}"
     fold = hashlib.sha256(told.encode()).hexdigest()
-    write_entries([Entry(LogEntry.Level.ERROR, "file", title, detail, subject, fold=fold)])
+    write_log_entries([NewLogEntry(LogEntry.Level.ERROR, "file", title, detail, subject, fold=fold)])

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from config.access.keys import create_key, end_key
 from config.records.models import AccessKey
-from config.records.services.keys import create_key, end_key
 
 
 @dataclass(frozen=True)

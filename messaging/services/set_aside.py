@@ -7,13 +7,13 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
 
+from config.audit.changes import record_change
+from config.audit.log import write_log_entry
 from config.records.models import ChangeRecord, LogEntry
-from config.records.services.changes import record_change
-from config.records.services.log import write_entry
 from messaging.errors import AlreadySetAside, MessageNotFound, NotSetAside, NotWaiting
 from messaging.models import ExchangeDatabase, Message
-from messaging.naming import subject_of
-from messaging.services.requeueing import KIND
+from messaging.services.requeue import KIND
+from messaging.subjects import subject_of
 from notifications.services.alerts import close_alert
 from notifications.services.events import NewEvent, record_event
 
@@ -76,7 +76,7 @@ def _record(message: Message, verb: str, template: str, *, reason: str, actor: s
         after={"id": message.public_id, "set_aside": verb == "set_aside", "reason": reason},
         actor=actor,
     )
-    write_entry(
+    write_log_entry(
         level=LogEntry.Level.WARNING,
         kind=LogEntry.Kind.EXCHANGE,
         subject=subject_of(message),

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from django.utils.translation import gettext
 
 from config.common.errors import Invalid
-from config.common.moments import parse_moment
+from config.common.times import parse_time
 
 EARLIEST = datetime(2020, 1, 1, tzinfo=UTC)
 AHEAD = timedelta(minutes=5)
@@ -23,7 +23,7 @@ def read_created_at(text: str | None, *, at: datetime, field: str = "created_at"
     if text is None:
         return at
     try:
-        created_at = parse_moment(text)
+        created_at = parse_time(text)
     except ValueError as error:
         raise Invalid({field: [gettext("Must be a time such as 2026-01-31T23:59:59.000Z.")]}) from error
     if not EARLIEST <= created_at <= at + AHEAD:

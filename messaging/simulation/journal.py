@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from config.common.moments import format_moment
+from config.common.times import format_time
 from messaging.simulation.calls import Message, encode
 
 _TABLES = """
@@ -64,7 +64,7 @@ class Journal:
         with self._lock:
             [(last,)] = self._rows("SELECT coalesce(max(number), 0) FROM sent")
             id = f"{self._token}-{last + 1:010}"
-            body = encode({"version": 1, "id": id, "to": to, "created_at": format_moment(at), "payload": payload})
+            body = encode({"version": 1, "id": id, "to": to, "created_at": format_time(at), "payload": payload})
             self._rows("INSERT INTO sent (number, id, device, body) VALUES (?, ?, ?, ?)", last + 1, id, device, body)
         return Sent(id, body)
 
@@ -149,4 +149,4 @@ class Journal:
 
 
 def _now() -> str:
-    return format_moment(datetime.now(UTC))
+    return format_time(datetime.now(UTC))

@@ -10,11 +10,11 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
-from config.common.wording import fill
-from config.records.admin.pages import badge
+from config.admin_base.pages import badge
+from config.common.text_templates import render_text
 from notifications.models import Alert, Delivery, Event
 from notifications.selectors import newest_about
-from notifications.services.alerts import subject_of
+from notifications.subjects import alert_subject
 
 ROWS = 50
 
@@ -52,7 +52,7 @@ def build_alert_page(request: HttpRequest, alert: Alert) -> AlertPage:
     def seen(permission: str, read: Callable[[], list[Entry]]) -> list[Entry]:
         return read() if request.user.has_perm(permission) else []
 
-    subject = subject_of(alert.pk)
+    subject = alert_subject(alert.pk)
     entries = seen("notifications.view_event", lambda: _events(subject))
     entries += seen("notifications.view_delivery", lambda: _deliveries(subject))
     return AlertPage(sorted(entries, key=lambda entry: entry.at))
@@ -65,7 +65,7 @@ def _events(subject: str) -> list[Entry]:
 
 def _happened(event: Event) -> Entry:
     who = event.payload.get("by") or (gettext("by itself") if event.type == "alert.resolved" else "")
-    return Entry(event.at, str(WORDS[event.type]), who, more=fill(event.payload.get("resolution", ""), {}))
+    return Entry(event.at, str(WORDS[event.type]), who, more=render_text(event.payload.get("resolution", ""), {}))
 
 
 def _deliveries(subject: str) -> list[Entry]:
@@ -78,5 +78,5 @@ def _sent(delivery: Delivery) -> Entry:
     words = {"mailto": gettext("e-mail to"), "sms": gettext("SMS to")}.get(channel, channel)
     state = badge(delivery.get_status_display(), COLOURS[Delivery.Status(delivery.status)])
     tries = gettext("attempts: %(count)s") % {"count": delivery.attempts_made} if delivery.attempts_made > 1 else ""
-    more = ", ".join(part for part in (fill(delivery.reason, {}), tries) if part)
+    more = ", ".join(part for part in (render_text(delivery.reason, {}), tries) if part)
     return Entry(delivery.created_at, words, address, state, more)

@@ -14,9 +14,8 @@ from django.utils.translation import gettext, ngettext, pgettext
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
-from config.common.errors import Conflict
-from config.common.wording import fill
-from config.records.admin.pages import (
+from config.access.scopes import Scope, permission
+from config.admin_base.pages import (
     BigTableAdmin,
     Question,
     actor_of,
@@ -26,8 +25,9 @@ from config.records.admin.pages import (
     page_of,
     trace_link,
 )
-from config.records.admin.theme import DropdownFilter, action, display
-from config.records.scopes import Scope, permission
+from config.admin_base.theme import DropdownFilter, action, display
+from config.common.errors import Conflict
+from config.common.text_templates import render_text
 from notifications.admin.alert_page import build_alert_page
 from notifications.decisions import awaits_decision
 from notifications.models import Alert
@@ -167,7 +167,7 @@ class AlertAdmin(BigTableAdmin[Alert]):
             said.append((gettext("acknowledged"), alert.acknowledged_by, alert.acknowledged_at))
         if alert.resolved_at is not None:
             who = alert.resolved_by or gettext("by itself")
-            words = f"{who}, {fill(alert.resolution, {})}".strip(", ")
+            words = f"{who}, {render_text(alert.resolution, {})}".strip(", ")
             said.append((pgettext("alert", "resolved"), words, alert.resolved_at))
         elif is_muted(alert):
             said.append((gettext("muted until"), "", alert.muted_until))

@@ -16,9 +16,9 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext, ngettext
 
-from config.records.admin.pages import actor_of
-from config.records.admin.theme import ModelAdmin
-from config.records.scopes import Scope, permission
+from config.access.scopes import Scope, permission
+from config.admin_base.pages import actor_of
+from config.admin_base.theme import ModelAdmin
 from notifications.models import Delivery, Endpoint
 from notifications.names import Named, name_endpoints
 from notifications.services.resend import (

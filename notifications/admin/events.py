@@ -9,8 +9,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
-from config.records.admin.pages import BigTableAdmin, trace_link
-from config.records.admin.theme import TextFilter, display
+from config.admin_base.pages import BigTableAdmin, trace_link
+from config.admin_base.theme import TextFilter, display
 from notifications.models import Event
 
 

@@ -12,8 +12,8 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from config.records.admin.pages import actor_of, badge
-from config.records.admin.theme import ModelAdmin, display
+from config.admin_base.pages import actor_of, badge
+from config.admin_base.theme import ModelAdmin, display
 from notifications.models import Rung
 from notifications.services.ladder import FIELDS, delete_rung, find_rung_faults, save_rung, split_addresses
 

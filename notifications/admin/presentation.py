@@ -10,8 +10,8 @@ from django.utils.timesince import timesince
 from django.utils.timezone import localtime
 from django.utils.translation import gettext, pgettext
 
-from config.common.moments import format_moment
-from config.records.admin.pages import badge
+from config.admin_base.pages import badge
+from config.common.times import format_time
 from notifications.models import RepeatSession, Theme
 
 Status = RepeatSession.Status
@@ -44,7 +44,7 @@ def say_moment(moment: datetime) -> str:
     try:
         return date_format(localtime(moment), "DATETIME_FORMAT")
     except OverflowError:  # a caller may name the last hour of the year 9999, which is over elsewhere
-        return format_moment(moment)
+        return format_time(moment)
 
 
 def say_length(length: timedelta) -> str:

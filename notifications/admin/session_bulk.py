@@ -12,12 +12,12 @@ from django.template.response import TemplateResponse
 from django.utils.formats import number_format
 from django.utils.translation import gettext, ngettext
 
+from config.admin_base.pages import Question, explain
+from config.admin_base.theme import ModelAdmin
 from config.common.errors import ApplicationError
-from config.records.admin.pages import Question, explain
-from config.records.admin.theme import ModelAdmin
 from notifications.admin.session_forms import ManyForm
 from notifications.models import RepeatSession
-from notifications.sessions.staff import MOST_AT_ONCE
+from notifications.sessions.operator_actions import MOST_AT_ONCE
 
 SHOWN = 10
 

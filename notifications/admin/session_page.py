@@ -9,12 +9,12 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, pgettext
 
-from config.records.admin.json_text import lay_out, make_visible
-from config.records.admin.pages import badge
+from config.admin_base.json_text import format_json, make_visible
+from config.admin_base.pages import badge
 from notifications.models import RepeatSession, SessionRecord, SessionStep
-from notifications.sessions.exhaustion import theme_subject
 from notifications.sessions.operations import Verdict
-from notifications.sessions.timeline import LONGEST_TIMELINE
+from notifications.sessions.storage import LONGEST_TIMELINE
+from notifications.subjects import theme_subject
 
 MOST_RECORDS = 100
 LONGEST_RECORD = 16_384
@@ -92,7 +92,7 @@ def _records(session: RepeatSession) -> list[ShownRecord]:
 def _record(position: int, head: str) -> ShownRecord:
     if len(head) > LONGEST_RECORD:
         return ShownRecord(position + 1, make_visible(head[:LONGEST_RECORD]), is_whole=False)
-    return ShownRecord(position + 1, lay_out(head, longest=4 * LONGEST_RECORD), is_whole=True)
+    return ShownRecord(position + 1, format_json(head, longest=4 * LONGEST_RECORD), is_whole=True)
 
 
 def _timeline(session: RepeatSession) -> list[Entry]:

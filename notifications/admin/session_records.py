@@ -10,13 +10,13 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from config.admin_base.json_text import format_json, json_widget, parse_typed_json
+from config.admin_base.pages import actor_of, page_of
+from config.admin_base.theme import ModelAdmin
 from config.common.errors import Conflict
-from config.records.admin.json_text import json_widget, lay_out, read_typed
-from config.records.admin.pages import actor_of, page_of
-from config.records.admin.theme import ModelAdmin
 from notifications.errors import SessionNotFound, SessionTooLong, StaleChange
 from notifications.models import RepeatSession, SessionRecord
-from notifications.sessions.staff import edit_records
+from notifications.sessions.operator_actions import edit_records
 
 LONGEST_EDITED = 131_072
 """Bytes of compact JSON: laid out, they still fit into one call."""
@@ -37,7 +37,7 @@ class RecordsForm(forms.Form):
 
     def clean_records(self) -> list[Any]:
         """Read the JSON by the rules of REST."""
-        records = read_typed(self.cleaned_data["records"])
+        records = parse_typed_json(self.cleaned_data["records"])
         if not isinstance(records, list):
             raise forms.ValidationError(gettext("Must be a list."))
         return records
@@ -118,7 +118,7 @@ def _text_of(session: RepeatSession) -> str:
     if session.length > LONGEST_EDITED:
         return ""
     bodies = SessionRecord.objects.filter(session=session).order_by("position").values_list("body", flat=True)
-    return lay_out(f"[{','.join(bodies)}]", longest=3 * LONGEST_EDITED)
+    return format_json(f"[{','.join(bodies)}]", longest=3 * LONGEST_EDITED)
 
 
 def _too_long(error: SessionTooLong) -> str:

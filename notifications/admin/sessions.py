@@ -13,18 +13,12 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
+from config.access.permissions import has_scope
+from config.access.scopes import Scope
+from config.admin_base.pages import BigTableAdmin, Question, actor_of, ask_then_act, trace_link
+from config.admin_base.theme import action, display
 from config.common.errors import Conflict
-from config.records.admin.pages import (
-    BigTableAdmin,
-    Question,
-    actor_of,
-    ask_then_act,
-    trace_link,
-)
-from config.records.admin.theme import action, display
-from config.records.permissions import has_scope
-from config.records.scopes import Scope
-from config.records.services.once import SentTwice
+from config.records.form_claims import SentTwice
 from notifications.admin.presentation import (
     next_time,
     nowrap,
@@ -49,7 +43,7 @@ from notifications.admin.session_records import is_editable, records_view
 from notifications.errors import SessionNotFound
 from notifications.models import RepeatSession
 from notifications.sessions.backlog import read_backlog
-from notifications.sessions.staff import (
+from notifications.sessions.operator_actions import (
     MOST_DELETED_AT_ONCE,
     delete_by_staff,
     delete_many,

@@ -15,13 +15,13 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from unfold.paginator import InfinitePaginator
 
+from config.access.permissions import has_scope
+from config.access.scopes import Scope
+from config.admin_base.pages import actor_of, badge, explain, page_of, recent_changes
+from config.admin_base.theme import ModelAdmin, display
 from config.common.errors import ApplicationError
-from config.records.admin.pages import actor_of, badge, explain, page_of, recent_changes
-from config.records.admin.theme import ModelAdmin, display
+from config.records.form_claims import claim_form
 from config.records.models import ChangeRecord
-from config.records.permissions import has_scope
-from config.records.scopes import Scope
-from config.records.services.once import claim_form
 from notifications.admin.presentation import count_words, nowrap, say_seconds
 from notifications.admin.theme_form import ThemeForm, named
 from notifications.models import RepeatSession, Theme

@@ -8,13 +8,12 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.common.fields import MomentField
-from config.common.pages import page
-from config.common.serializers import StrictSerializer
-from config.records.authentication import actor_of
-from config.records.frame import ApiView
-from config.records.schema import PAGE_PARAMETERS
-from config.records.scopes import Scope
+from config.access.authentication import actor_of
+from config.access.scopes import Scope
+from config.api.base_view import ApiView
+from config.api.openapi import PAGE_PARAMETERS
+from config.common.web.pagination import paginate
+from config.common.web.serializers import StrictSerializer, TimestampField
 from notifications.errors import AlertNotFound
 from notifications.models import Alert
 from notifications.services.alerts import acknowledge_alert, mute_alert, resolve_alert
@@ -34,14 +33,14 @@ class AlertSerializer(serializers.Serializer[Alert]):
     detail = serializers.DictField()
     status = serializers.ChoiceField(Alert.Status.choices)
     count = serializers.IntegerField(help_text=_("how often it was raised since it was first"))
-    first_at = MomentField()
-    last_at = MomentField()
+    first_at = TimestampField()
+    last_at = TimestampField()
     acknowledged_by = serializers.CharField()
-    acknowledged_at = MomentField(allow_null=True)
+    acknowledged_at = TimestampField(allow_null=True)
     resolved_by = serializers.CharField(help_text=_("empty when it closed by itself"))
-    resolved_at = MomentField(allow_null=True)
+    resolved_at = TimestampField(allow_null=True)
     resolution = serializers.CharField()
-    muted_until = MomentField(allow_null=True)
+    muted_until = TimestampField(allow_null=True)
     correlation_id = serializers.CharField()
 
 
@@ -71,7 +70,7 @@ class AlertsView(ApiView):
         """List the alerts, newest first."""
         asked = AlertQuery(data=request.query_params)
         asked.is_valid(raise_exception=True)
-        found = page(request, Alert.objects.filter(**asked.validated_data), order=["-id"])
+        found = paginate(request, Alert.objects.filter(**asked.validated_data), order=["-id"])
         return Response({"results": [_present(alert) for alert in found.results], "next": found.next})
 
 

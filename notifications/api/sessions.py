@@ -6,11 +6,11 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.common.pages import page, present_page
-from config.records.authentication import actor_of
-from config.records.frame import ApiView
-from config.records.schema import PAGE_PARAMETERS
-from config.records.scopes import Scope
+from config.access.authentication import actor_of
+from config.access.scopes import Scope
+from config.api.base_view import ApiView
+from config.api.openapi import PAGE_PARAMETERS
+from config.common.web.pagination import paginate, paginate_presented
 from notifications.api.shapes import (
     NewSessionSerializer,
     NewThemeSerializer,
@@ -67,7 +67,7 @@ class ThemesView(SessionApiView):
         responses=ThemeListSerializer,
     )
     def get(self, request: Request) -> Response:
-        found = page(request, Theme.objects.all(), order=["number"])
+        found = paginate(request, Theme.objects.all(), order=["number"])
         return Response({"results": [present_theme(theme) for theme in found.results], "next": found.next})
 
     @extend_schema(
@@ -138,7 +138,7 @@ class SessionsView(SessionApiView):
         asked = SessionQuery(data=request.query_params)
         asked.is_valid(raise_exception=True)
         rows = RepeatSession.objects.filter(**asked.validated_data)
-        found = present_page(request, rows, order=["-id"], present=present_in_parts)
+        found = paginate_presented(request, rows, order=["-id"], present=present_in_parts)
         return Response({"results": found.results, "next": found.next})
 
     @extend_schema(

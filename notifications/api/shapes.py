@@ -6,8 +6,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
-from config.common.fields import MomentField
-from config.common.serializers import StrictSerializer
+from config.common.web.serializers import StrictSerializer, TimestampField
 from notifications.models import RepeatSession, Theme
 from notifications.models.session import OWN_THEMES_FROM
 from notifications.sessions.themes import LONGEST_DELAY, LONGEST_TIMEOUT, MOST_BYTES, MOST_REPEATS
@@ -80,7 +79,7 @@ class RecordsSerializer(StrictSerializer):
 
 
 class RepeatTimeSerializer(StrictSerializer):
-    repeat_at = MomentField(required=False)
+    repeat_at = TimestampField(required=False)
     delay = SecondsField(min_value=0, max_value=LONGEST_DELAY, required=False, help_text=_("seconds"))
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -115,7 +114,7 @@ class SessionSerializer(serializers.Serializer[Any]):
     status = serializers.ChoiceField(RepeatSession.Status.choices)
     records = _Records()
     repeats = serializers.IntegerField(help_text=_("failed repeats so far"))
-    repeat_at = MomentField(allow_null=True, help_text=_("of a saved session"))
+    repeat_at = TimestampField(allow_null=True, help_text=_("of a saved session"))
 
 
 class VerdictSerializer(serializers.Serializer[Any]):
@@ -126,7 +125,7 @@ class VerdictSerializer(serializers.Serializer[Any]):
 
 
 class SessionStepSerializer(serializers.Serializer[Any]):
-    at = MomentField()
+    at = TimestampField()
     what = serializers.CharField()
     verdicts = VerdictSerializer(many=True)
 

@@ -2,7 +2,7 @@ import django.db.models.deletion
 import django.db.models.functions.datetime
 from django.db import migrations, models
 
-from config.common.partitions import CreatePartitionedModel
+from config.common.database.partitions import CreatePartitionedModel
 
 
 class Migration(migrations.Migration):

@@ -4,7 +4,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
-from config.common.wording import fill
+from config.common.text_templates import render_text
 
 
 class Alert(models.Model):
@@ -80,7 +80,7 @@ class Alert(models.Model):
 
     @property
     def words(self) -> str:
-        return fill(self.title, self.detail)
+        return render_text(self.title, self.detail)
 
 
 class Rung(models.Model):

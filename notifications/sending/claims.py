@@ -17,9 +17,9 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
-from config.common import sql
+from config.common.database import sql
+from config.common.database.sql import in_number_array
 from config.common.encryption import decrypt
-from config.common.sql import among_numbers
 from notifications.models import Delivery, ListedSubject
 from notifications.sending import claims_sqlite
 from notifications.sending.relevance import find_cancel_reasons
@@ -108,7 +108,7 @@ def _claim_after(after: int, is_retry: bool, limit: int) -> list[Claim]:
         return [Claim(*row) for row in rows]
     with sql.postgresql_cursor() as cursor:
         cursor.execute(
-            sql.load("notifications", "claim_deliveries.postgresql"),
+            sql.load_sql("notifications", "claim_deliveries.postgresql"),
             {
                 "after": after,
                 "is_retry": is_retry,
@@ -136,5 +136,5 @@ def _drop_unwanted(found: Sequence[Claim]) -> list[Claim]:
 
 def _end(pks: set[int], **changes: Any) -> None:
     if pks:
-        Delivery.objects.filter(pk__in=among_numbers(pks)).update(due_at=None, under_way_until=None, **changes)
-        ListedSubject.objects.filter(delivery__in=among_numbers(pks)).update(is_open=False)
+        Delivery.objects.filter(pk__in=in_number_array(pks)).update(due_at=None, under_way_until=None, **changes)
+        ListedSubject.objects.filter(delivery__in=in_number_array(pks)).update(is_open=False)

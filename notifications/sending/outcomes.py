@@ -18,9 +18,9 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop
 from prometheus_client import Counter
 
-from config.common.batches import DatabaseGone, write_in_halves, write_patiently
 from config.common.correlation import correlated, correlation_id
-from config.common.sql import among_numbers, fetch_for_rows, run_for_rows
+from config.common.database.batches import DatabaseUnavailable, write_or_bisect, write_with_retries
+from config.common.database.sql import bulk_execute, bulk_fetch, in_number_array
 from config.common.text import clean_error
 from notifications.models import Delivery, Endpoint, ListedSubject
 from notifications.sending.claims import Claim
@@ -43,9 +43,9 @@ from notifications.services.endpoints import (
     mark_reachable,
     name_receiver,
     raise_unreachable_alert,
-    subject_of,
 )
 from notifications.services.events import NewEvent, record_events
+from notifications.subjects import delivery_subject, endpoint_subject
 
 ATTEMPTS = Counter("postern_delivery_attempts", "Attempts to deliver, by what became of the delivery", ["outcome"])
 
@@ -74,12 +74,12 @@ def drain_outcomes(outcomes: list[Outcome]) -> None:
 
     Raise `DatabaseGone` when what is left in the list must be written later.
     """
-    for part, _ in write_in_halves(tuple(outcomes), _write, _settle):
+    for part, _ in write_or_bisect(tuple(outcomes), _write, _settle):
         del outcomes[: len(part)]
 
 
 def _write(outcomes: Sequence[Outcome], is_last: bool) -> None:
-    write_patiently(lambda: record_outcomes(outcomes))
+    write_with_retries(lambda: record_outcomes(outcomes))
 
 
 def _settle(outcome: Outcome, error: Exception, is_last: bool) -> None:
@@ -91,7 +91,7 @@ def _settle(outcome: Outcome, error: Exception, is_last: bool) -> None:
     plain = Outcome(outcome.claim, outcome.at, answer)
     try:
         _write([plain], is_last)
-    except DatabaseGone:
+    except DatabaseUnavailable:
         raise
     except Exception:
         log.exception("outcome.bare", delivery=outcome.claim.id)
@@ -101,8 +101,8 @@ def _settle(outcome: Outcome, error: Exception, is_last: bool) -> None:
 def _settle_bare(outcome: Outcome) -> None:
     """Write the little that there must be; what even so cannot be written is left to its lease, and halts nobody."""
     try:
-        write_patiently(lambda: _finish_bare(outcome))
-    except DatabaseGone:
+        write_with_retries(lambda: _finish_bare(outcome))
+    except DatabaseUnavailable:
         raise
     except Exception:
         log.exception("outcome.left_to_its_lease", delivery=outcome.claim.id)
@@ -124,7 +124,7 @@ def record_outcomes(outcomes: Sequence[Outcome]) -> None:
     verdicts = {outcome.claim.id: _judge(outcome) for outcome in outcomes}
     with transaction.atomic():
         endpoints = _hold_endpoints(pk for pk, group in by_endpoint.items() if _is_news(group))
-        run_for_rows("notifications", "insert_attempts", [_attempt(outcome) for outcome in outcomes])
+        bulk_execute("notifications", "insert_attempts", [_attempt(outcome) for outcome in outcomes])
         _spare_untold(outcomes, verdicts)
         written = _finish(outcomes, verdicts)
         _close_lists(outcomes, written)
@@ -172,7 +172,7 @@ def _hold_endpoints(pks: Iterable[int]) -> list[Endpoint]:
     wanted = sorted(pks)
     if not wanted:
         return []
-    return list(Endpoint.objects.select_for_update(no_key=True).filter(pk__in=among_numbers(wanted)).order_by("pk"))
+    return list(Endpoint.objects.select_for_update(no_key=True).filter(pk__in=in_number_array(wanted)).order_by("pk"))
 
 
 def _attempt(outcome: Outcome) -> tuple[int, datetime, str, int | None, int, str, str]:
@@ -189,7 +189,7 @@ def _finish(outcomes: Sequence[Outcome], verdicts: dict[int, Verdict]) -> dict[i
         for verdict in [verdicts[each.claim.id]]
     ]
     if connection.vendor == "postgresql":
-        return dict(fetch_for_rows("notifications", "finish_deliveries", sorted(rows)))
+        return dict(bulk_fetch("notifications", "finish_deliveries", sorted(rows)))
     return {pk: status for row in rows for pk, status in _finish_one(*row)}
 
 
@@ -215,7 +215,7 @@ def _close_lists(outcomes: Sequence[Outcome], written: dict[int, str]) -> None:
     lists = {each.claim.id for each in outcomes if each.claim.family == Delivery.Family.LIST}
     ended = [pk for pk in lists if written.get(pk, Delivery.Status.PENDING) != Delivery.Status.PENDING]
     if ended:
-        ListedSubject.objects.filter(delivery__in=among_numbers(ended), is_open=True).update(is_open=False)
+        ListedSubject.objects.filter(delivery__in=in_number_array(ended), is_open=True).update(is_open=False)
 
 
 def _update_endpoint(endpoint: Endpoint, group: Sequence[Outcome]) -> None:
@@ -266,7 +266,7 @@ def _alert_dead(outcomes: Sequence[Outcome], written: dict[int, str]) -> None:
     for endpoint_id, claim in sorted(dead.items()):
         with correlated(claim.correlation_id or correlation_id()):
             detail = {"receiver": name_receiver(endpoint_id, claim.url), "url": claim.url}
-            raise_alert("deliveries.dead", subject_of(endpoint_id), DEAD, detail)
+            raise_alert("deliveries.dead", endpoint_subject(endpoint_id), DEAD, detail)
 
 
 def _fact(outcome: Outcome, became: str) -> NewEvent:
@@ -282,4 +282,4 @@ def _fact(outcome: Outcome, became: str) -> NewEvent:
         "error": answer.error,
         "became": became,
     }
-    return NewEvent(ATTEMPTED, f"delivery/{claim.id}", outcome.at, payload, claim.correlation_id)
+    return NewEvent(ATTEMPTED, delivery_subject(claim.id), outcome.at, payload, claim.correlation_id)

@@ -11,8 +11,8 @@ from django.urls import reverse
 from django.utils import translation
 from django.utils.translation import gettext, ngettext
 
-from config.common.links import absolute
-from config.common.wording import fill, on_one_line
+from config.common.text_templates import on_one_line, render_text
+from config.common.web.links import absolute_url
 from notifications.services.alert_messages import SEVERAL, entries_of
 
 LONGEST_SUBJECT = 200
@@ -47,7 +47,7 @@ def _context(body: dict[str, Any]) -> dict[str, Any]:
         **body,
         "headline": _headline(body),
         "details": {name: on_one_line(str(value)) for name, value in (body.get("detail") or {}).items()},
-        "note": fill(body.get("note") or "", {}),
+        "note": render_text(body.get("note") or "", {}),
         "page": alert_url(body),
         "object_page": subject_url(body),
     }
@@ -56,15 +56,15 @@ def _context(body: dict[str, Any]) -> dict[str, Any]:
 def alert_url(body: dict[str, Any]) -> str:
     """Return the address of the alert's page, or of the list of several; what is told without the database has none."""
     if body.get("type") == SEVERAL:
-        return absolute(reverse("admin:notifications_alert_changelist"))
+        return absolute_url(reverse("admin:notifications_alert_changelist"))
     if body.get("id") is None:
         return ""
-    return absolute(reverse("admin:notifications_alert_change", args=[body["id"]]))
+    return absolute_url(reverse("admin:notifications_alert_change", args=[body["id"]]))
 
 
 def subject_url(body: dict[str, Any]) -> str:
     """Return the address of what the alert is about, where that has a page."""
-    return absolute(body.get("page") or "")
+    return absolute_url(body.get("page") or "")
 
 
 def _headline(body: dict[str, Any]) -> str:
@@ -72,7 +72,7 @@ def _headline(body: dict[str, Any]) -> str:
         titles = [_headline(entry) for entry in entries_of(body)]
         said = ngettext("%(count)s alert: %(titles)s", "%(count)s alerts: %(titles)s", len(titles))
         return said % {"count": len(titles), "titles": "; ".join(titles)}
-    title = fill(body.get("title", ""), body.get("detail") or {})
+    title = render_text(body.get("title", ""), body.get("detail") or {})
     if body.get("type") == "alert.closed":
         return gettext("Over: %(title)s") % {"title": title}
     return title

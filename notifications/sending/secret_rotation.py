@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 from config.common.encryption import encrypt
-from config.common.moments import cut_to_milliseconds
+from config.common.times import truncate_to_milliseconds
 from notifications.models import Endpoint, Theme
 from notifications.sending.signing import make_secret
 
@@ -14,7 +14,7 @@ def rotate_secret_of(row: Endpoint | Theme, *, at: datetime) -> str:
     """Give a locked row a new secret and return it; it is kept encrypted alone."""
     text = make_secret()
     row.old_secret, row.secret = row.secret, encrypt(text.encode())
-    row.old_secret_until = cut_to_milliseconds(at) + OVERLAP
+    row.old_secret_until = truncate_to_milliseconds(at) + OVERLAP
     row.save(update_fields=["secret", "old_secret", "old_secret_until"])
     return text
 

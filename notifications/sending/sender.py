@@ -23,9 +23,9 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connections
 from django.utils import timezone
 
-from config.common.batches import DatabaseGone
-from config.common.leases import lease_clock
-from config.common.supervision import SupervisedThread, supervise
+from config.common.background.supervision import SupervisedThread, supervise
+from config.common.database.batches import DatabaseUnavailable
+from config.common.database.leases import lease_clock
 from notifications.sending.claims import LEASE, Claim, Claimer, is_claim_current
 from notifications.sending.outcomes import Outcome, drain_outcomes
 from notifications.sending.transport import HttpSessions, open_http_sessions, send
@@ -215,7 +215,7 @@ class Sender:
         """Do this in a database thread; when the database is away pause, and return nothing."""
         try:
             return await asyncio.get_running_loop().run_in_executor(database, _keep_connection_fresh, work)
-        except (DatabaseError, InterfaceError, DatabaseGone) as error:
+        except (DatabaseError, InterfaceError, DatabaseUnavailable) as error:
             log.warning("sender.database", error=repr(error))
             await asyncio.sleep(DATABASE_PAUSE)
             self._due.set()
@@ -243,7 +243,7 @@ def _keep_connection_fresh(work: Callable[[], ResultT]) -> ResultT:
     """A connection that broke is opened anew by the next turn."""
     try:
         return work()
-    except (DatabaseError, InterfaceError, DatabaseGone):
+    except (DatabaseError, InterfaceError, DatabaseUnavailable):
         connections.close_all()
         raise
 

@@ -7,8 +7,8 @@ import aiohttp
 import msgspec
 from django.conf import settings
 
+from config.common.database.leases import lease_clock
 from config.common.encryption import Undecipherable
-from config.common.leases import lease_clock
 from notifications.sending.claims import Claim
 from notifications.sending.mail import send_mail
 from notifications.sending.sms import send_sms

@@ -15,7 +15,7 @@ from aiohttp.abc import AbstractResolver
 from aiohttp.http_exceptions import HttpProcessingError
 from yarl import URL
 
-from config.common.leases import lease_clock
+from config.common.database.leases import lease_clock
 from config.common.text import clean_text
 from notifications.sending.guard import AddressRefused, Network, guarded_connector
 from notifications.sending.signing import sign

@@ -9,31 +9,28 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
+from config.audit.changes import record_change
+from config.audit.log import write_log_entry
+from config.common.background.ring import ring
 from config.common.correlation import correlation_id
-from config.common.links import absolute
-from config.common.moments import cut_to_milliseconds, format_moment
-from config.common.ring import ring
-from config.common.sql import load_for_engine
+from config.common.database.sql import load_engine_sql
 from config.common.text import clean_text, encode_clean
-from config.common.wording import on_one_line, text_within
+from config.common.text_templates import nested_text, on_one_line
+from config.common.times import format_time, truncate_to_milliseconds
+from config.common.web.links import absolute_url
 from config.records.models import ChangeRecord, LogEntry
-from config.records.services.changes import record_change
-from config.records.services.log import write_entry
 from notifications.decisions import awaits_decision
 from notifications.errors import AlertAcknowledged, AlertNotFound, AlertResolved, DecisionNeeded
 from notifications.models import Alert
 from notifications.names import page_of_subject
 from notifications.services.alert_messages import CLOSED, enqueue_to_earlier_recipients
 from notifications.services.events import NewEvent, record_event
+from notifications.subjects import alert_subject
 
 ALERTS = "alerts"
 KIND = "alert"
 OVER = gettext_noop("Over: %(alert)s. %(reason)s")
 RESOLVED = gettext_noop("Resolved by %(by)s: %(alert)s. %(reason)s")
-
-
-def subject_of(alert_id: int) -> str:
-    return f"alert/{alert_id}"
 
 
 def raise_alert(kind: str, subject: str, title: str, detail: dict[str, Any] | None = None) -> int:
@@ -51,11 +48,11 @@ def raise_alert(kind: str, subject: str, title: str, detail: dict[str, Any] | No
     }
     with transaction.atomic():
         with connection.cursor() as cursor:
-            cursor.execute(load_for_engine("notifications", "raise_alert"), values)
+            cursor.execute(load_engine_sql("notifications", "raise_alert"), values)
             alert_id, count = cursor.fetchone()
         if count == 1:
             payload = {"kind": kind, "about": subject, "title": values["title"], "detail": detail or {}}
-            record_event(NewEvent("alert.raised", subject_of(alert_id), timezone.now(), payload))
+            record_event(NewEvent("alert.raised", alert_subject(alert_id), timezone.now(), payload))
             _log(LogEntry.Level.ERROR, alert_id, values["title"], {**(detail or {}), "about": subject})
             ring(ALERTS)
     return int(alert_id)
@@ -91,7 +88,7 @@ def resolve_alert(alert_id: int, actor: str, note: str = "") -> None:
     with transaction.atomic():
         alert = _hold(alert_id)
         if awaits_decision(alert.kind, alert.subject):
-            raise DecisionNeeded(page=absolute(page_of_subject(alert.subject)), subject=alert.subject)
+            raise DecisionNeeded(page=absolute_url(page_of_subject(alert.subject)), subject=alert.subject)
         before = _values(alert)
         _close(alert, by=actor[:160], resolution=note)
         _record(alert, before, actor)
@@ -127,14 +124,16 @@ def _close(alert: Alert, *, by: str, resolution: str) -> None:
     alert.resolved_by, alert.resolved_at = by, _now()
     _write(alert, "status", "resolved_by", "resolved_at", "resolution")
     payload = {"kind": alert.kind, "about": alert.subject, "by": by, "resolution": alert.resolution}
-    record_event(NewEvent("alert.resolved", subject_of(alert.pk), timezone.now(), payload))
-    told = {"alert": text_within(alert.title, alert.detail), "by": by, "reason": alert.resolution}
+    record_event(NewEvent("alert.resolved", alert_subject(alert.pk), timezone.now(), payload))
+    told = {"alert": nested_text(alert.title, alert.detail), "by": by, "reason": alert.resolution}
     told["about"] = alert.subject
     _log(LogEntry.Level.INFO, alert.pk, RESOLVED if by else OVER, told)
 
 
 def _log(level: LogEntry.Level, alert_id: int, template: str, data: dict[str, Any]) -> None:
-    write_entry(level=level, kind=LogEntry.Kind.ALERT, subject=subject_of(alert_id), template=template, data=data)
+    write_log_entry(
+        level=level, kind=LogEntry.Kind.ALERT, subject=alert_subject(alert_id), template=template, data=data
+    )
 
 
 def _write(alert: Alert, *names: str) -> None:
@@ -146,7 +145,7 @@ def _write(alert: Alert, *names: str) -> None:
 def _tell(verb: str, alert: Alert, before: dict[str, Any], actor: str) -> None:
     after = _record(alert, before, actor)
     payload = {"kind": alert.kind, "about": alert.subject, "by": actor, "muted_until": after["muted_until"]}
-    record_event(NewEvent(f"alert.{verb}", subject_of(alert.pk), timezone.now(), payload))
+    record_event(NewEvent(f"alert.{verb}", alert_subject(alert.pk), timezone.now(), payload))
 
 
 def _record(alert: Alert, before: dict[str, Any], actor: str) -> dict[str, Any]:
@@ -163,7 +162,7 @@ def _record(alert: Alert, before: dict[str, Any], actor: str) -> dict[str, Any]:
 
 
 def _values(alert: Alert) -> dict[str, Any]:
-    muted_until = None if alert.muted_until is None else format_moment(alert.muted_until)
+    muted_until = None if alert.muted_until is None else format_time(alert.muted_until)
     return {"status": str(alert.status), "muted_until": muted_until, "resolution": alert.resolution}
 
 
@@ -172,4 +171,4 @@ def _is_muted(alert: Alert) -> bool:
 
 
 def _now() -> datetime:
-    return cut_to_milliseconds(timezone.now())
+    return truncate_to_milliseconds(timezone.now())

@@ -10,10 +10,10 @@ from django.db import OperationalError, connection
 from django.db.models import F, Q
 from django.utils import timezone
 
+from config.common.background.ring import ring
 from config.common.correlation import correlation_id
+from config.common.database.sql import bulk_execute, in_number_array
 from config.common.ids import new_id
-from config.common.ring import ring
-from config.common.sql import among_numbers, run_for_rows
 from notifications.models import Delivery
 
 DELIVERIES = "deliveries"
@@ -57,7 +57,7 @@ def enqueue_deliveries(messages: Sequence[NewDelivery]) -> list[int]:
     listed = [
         (pk, each.endpoint_id, subject) for pk, each in zip(ids, messages, strict=True) for subject in each.listed
     ]
-    run_for_rows("notifications", "insert_listed", listed)
+    bulk_execute("notifications", "insert_listed", listed)
     ring(DELIVERIES)
     return ids
 
@@ -69,8 +69,8 @@ def _insert(rows: Sequence[tuple[Any, ...]], newest: Sequence[tuple[int, str, st
     """
     missing = len(rows)
     for _ in range(ROUNDS):
-        run_for_rows("notifications", "supersede_deliveries", newest)
-        missing -= run_for_rows("notifications", "insert_deliveries", rows)
+        bulk_execute("notifications", "supersede_deliveries", newest)
+        missing -= bulk_execute("notifications", "insert_deliveries", rows)
         if not missing:
             return
     raise OperationalError(f"{missing} messages have met others that were written at the same time")
@@ -85,7 +85,7 @@ def lock_pending_deliveries(those: Q) -> list[tuple[int, int, str]]:
 def cancel_deliveries(pks: Collection[int], reason: str) -> None:
     """Cancel rows that are locked; whoever is sending one of them writes nothing more about it."""
     if pks:
-        Delivery.objects.filter(pk__in=among_numbers(pks)).update(
+        Delivery.objects.filter(pk__in=in_number_array(pks)).update(
             status=Delivery.Status.CANCELLED, reason=reason, due_at=None, under_way_until=None, fence=F("fence") + 1
         )
 

@@ -11,7 +11,7 @@ import structlog
 from django.db import transaction
 from django.db.models.functions import Now
 
-from config.common.leases import LeaseLost, claim, finish
+from config.common.database.leases import LeaseLost, claim, finish
 from notifications.models import Alert, Rung
 from notifications.services.alert_messages import RAISED, enqueue_alert_messages
 from notifications.services.ladder import ensure_endpoints, lock_active_rungs

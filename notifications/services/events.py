@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from config.common.background.ring import ring
 from config.common.correlation import correlation_id
-from config.common.ring import ring
-from config.common.sql import run_for_rows
+from config.common.database.sql import bulk_execute
 from config.common.text import encode_clean
 
 SEQUENCER = "sequencer"
@@ -33,7 +33,7 @@ def record_events(facts: Iterable[NewEvent]) -> None:
         (fact.type, fact.subject, encode_clean(fact.payload), fact.at, fact.correlation_id or current) for fact in facts
     ]
     if rows:
-        run_for_rows("notifications", "record_events", rows)
+        bulk_execute("notifications", "record_events", rows)
         ring(SEQUENCER)
 
 

@@ -13,10 +13,10 @@ from django.db.models import F
 from django.db.models.functions import Now
 from django.utils.translation import gettext
 
+from config.audit.changes import record_change
+from config.common.background.ring import ring
 from config.common.errors import Invalid
-from config.common.ring import ring
 from config.records.models import ChangeRecord
-from config.records.services.changes import record_change
 from notifications.models import Alert, Endpoint, Rung
 
 KIND = "rung"

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from config.common.correlation import correlation_id
 from config.common.ids import new_id
-from config.common.moments import format_moment
+from config.common.times import format_time
 from notifications.errors import ClientInactive, PingUnderWay
 from notifications.models import Attempt, Delivery, Endpoint
 from notifications.sending.claims import LEASE, Claim
@@ -25,7 +25,7 @@ def begin_ping(endpoint_id: int) -> int:
     """Write the row of a ping, claimed already; return its id. Should its caller die, a sender makes the attempt."""
     if not Endpoint.objects.filter(pk=endpoint_id, active=True).exists():
         raise ClientInactive
-    body = {"version": 1, "type": TYPE, "at": format_moment(timezone.now())}
+    body = {"version": 1, "type": TYPE, "at": format_time(timezone.now())}
     row = Delivery.objects.create(
         endpoint_id=endpoint_id,
         type=TYPE,

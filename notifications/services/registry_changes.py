@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from config.audit.changes import Change, Values, record_changes
 from config.records.models import ChangeRecord
-from config.records.services.changes import Change, Values, record_changes
 from notifications.services.events import NewEvent, record_events
 
 

@@ -18,15 +18,15 @@ from django.db import InterfaceError, OperationalError, transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext_noop
 
-from config.common.batches import write_in_halves
-from config.common.leases import LeaseLost, claim, finish, holding, lease_clock
-from config.common.sql import fetch_row
+from config.common.database.batches import write_or_bisect
+from config.common.database.leases import LeaseLost, claim, finish, holding, lease_clock
+from config.common.database.sql import fetch_row
 from config.common.text import clean_error
 from notifications.errors import FollowerWaits
 from notifications.followers import Following
 from notifications.models import Event, Follower, Incident
 from notifications.services.alerts import raise_alert
-from notifications.sessions.own_themes import enqueue_incident_retry
+from notifications.sessions.themes import enqueue_incident_retry
 
 LEASE = timedelta(seconds=60)
 ATTEMPTS = 10
@@ -111,7 +111,7 @@ def _hand_over_until_one_fails(
     def settle(event: Event, error: Exception, is_last: bool) -> _Culprit | None:
         return _Culprit(event, error)
 
-    parts = write_in_halves(events, write, settle, is_of_item=lambda error: not isinstance(error, NOT_THEIR_FAULT))
+    parts = write_or_bisect(events, write, settle, is_of_item=lambda error: not isinstance(error, NOT_THEIR_FAULT))
     return next((culprit for _, culprit in parts if culprit is not None), None)  # what is behind it has its own turn
 
 

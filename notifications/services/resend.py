@@ -8,13 +8,14 @@ from django.db.models import BooleanField, Case, F, QuerySet, Value, When
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from config.common.ring import ring
+from config.audit.changes import record_change
+from config.common.background.ring import ring
 from config.records.models import ChangeRecord
-from config.records.services.changes import record_change
 from notifications.errors import ClientInactive, DeliveryNotFound, Superseded
 from notifications.models import Delivery, Endpoint, ListedSubject
 from notifications.services.deliveries import DELIVERIES, SUPERSEDING
 from notifications.services.events import NewEvent, record_event
+from notifications.subjects import delivery_subject
 
 KIND = "delivery"
 STEP = 100
@@ -147,7 +148,7 @@ def _tell(delivery: Delivery, actor: str) -> None:
         actor=actor,
     )
     payload = {"endpoint": delivery.endpoint_id, "about": delivery.subject, "type": delivery.type, "by": actor}
-    subject = f"{KIND}/{delivery.pk}"
+    subject = delivery_subject(delivery.pk)
     record_event(NewEvent("delivery.resent", subject, timezone.now(), payload, delivery.correlation_id))
 
 

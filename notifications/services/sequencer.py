@@ -6,8 +6,8 @@ from django.db import connection, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from config.common import sql
-from config.common.ring import ring
+from config.common.background.ring import ring
+from config.common.database import sql
 from notifications.followers import followings, work_name
 from notifications.models import Event, EventHour, Sequencer
 
@@ -47,7 +47,7 @@ def _find_free_sequencer() -> Sequencer | None:
 
 def _stamp(last: int) -> int:
     with connection.cursor() as cursor:
-        cursor.execute(sql.load("notifications", "stamp_events"), {"last": last, "limit": BATCH})
+        cursor.execute(sql.load_sql("notifications", "stamp_events"), {"last": last, "limit": BATCH})
         return int(cursor.rowcount)
 
 

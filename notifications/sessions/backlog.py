@@ -8,7 +8,7 @@ import msgspec
 from django.db import connection
 from django.db.models import OuterRef
 
-from config.common.sql import CountUpTo, load_for_engine
+from config.common.database.sql import CountUpTo, load_engine_sql
 from notifications.models import RepeatSession, Theme
 
 HORIZON = timedelta(hours=6)
@@ -60,7 +60,7 @@ def _count(marks: Sequence[datetime]) -> list[int]:
     """Count from each mark to the next, in one statement: each count reads a piece of `session_to_repeat`."""
     starts, ends = marks[:-1], marks[1:]
     with connection.cursor() as cursor:
-        statement = load_for_engine("notifications", "count_due_sessions")
+        statement = load_engine_sql("notifications", "count_due_sessions")
         if connection.vendor == "postgresql":
             cursor.execute(statement, [list(starts), list(ends), MOST_COUNTED])
         else:

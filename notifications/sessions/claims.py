@@ -8,10 +8,10 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from config.common import sql
-from config.common.leases import claim, lease_clock
+from config.common.database import sql
+from config.common.database.leases import claim, lease_clock
 from notifications.models import RepeatSession, Theme
-from notifications.sessions.records import read_records
+from notifications.sessions.storage import read_records
 
 LEASE = timedelta(seconds=30)
 """How long a dead worker's sessions stay away; the lease of a handler that runs is renewed."""
@@ -60,7 +60,7 @@ class NearestTimes:
 def find_nearest_times() -> NearestTimes:
     """Find the nearest times, in one query over two indexes."""
     with connection.cursor() as cursor:
-        cursor.execute(sql.load_for_engine("notifications", "nearest_session"))
+        cursor.execute(sql.load_engine_sql("notifications", "nearest_session"))
         repeat, lapse, is_any_open = cursor.fetchone()
     return NearestTimes(_seconds(repeat), _seconds(lapse), bool(is_any_open))
 
@@ -81,7 +81,7 @@ class ThemeNearestTime:
 def find_nearest_by_theme() -> list[ThemeNearestTime]:
     """Find the nearest time of each theme, the nearest first."""
     with connection.cursor() as cursor:
-        cursor.execute(sql.load_for_engine("notifications", "nearest_by_theme"))
+        cursor.execute(sql.load_engine_sql("notifications", "nearest_by_theme"))
         rows = cursor.fetchall()
     return [ThemeNearestTime(number, bool(is_open), _seconds(repeat)) for number, is_open, repeat in rows]
 

@@ -15,18 +15,21 @@ from django.utils.translation import gettext
 
 from config.common.correlation import correlation_id
 from config.common.errors import Invalid
-from config.common.moments import format_moment
+from config.common.times import format_time
 from notifications.errors import RepeatLimitReached, SessionNotFound, StaleChange
 from notifications.models import RepeatSession, SessionRecord, SessionStep, Theme
-from notifications.sessions.exhaustion import close_exhausted_alerts
-from notifications.sessions.order import (
+from notifications.sessions.storage import (
+    check_length,
     database_time_in,
+    encode_records,
+    insert_records,
+    length_of,
     next_save_number,
     wake_scheduler,
     wake_scheduler_at,
+    write_step,
 )
-from notifications.sessions.records import check_length, encode_records, insert_records, length_of
-from notifications.sessions.timeline import write_step
+from notifications.sessions.theme_health import close_exhausted_alerts
 
 Status = RepeatSession.Status
 What = SessionStep.What
@@ -80,7 +83,7 @@ def save_session(
         if session.status == Status.EXHAUSTED:
             raise RepeatLimitReached(repeats=session.repeats, limit=session.theme.repeat_limit)
         seconds = session.theme.delay if delay is None else delay
-        detail = f"+{seconds:g} s" if repeat_at is None else format_moment(repeat_at)
+        detail = f"+{seconds:g} s" if repeat_at is None else format_time(repeat_at)
         _write(session, What.SAVED, detail, **saved_columns(_announce_repeat(repeat_at, seconds)))
 
 

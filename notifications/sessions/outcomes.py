@@ -16,16 +16,14 @@ from django.db import connection, transaction
 from django.db.models import F
 from prometheus_client import Counter
 
-from config.common.leases import LeaseLost, finish
-from config.common.sql import among_numbers, fetch_for_rows
+from config.common.database.leases import LeaseLost, finish
+from config.common.database.sql import bulk_fetch, in_number_array
 from notifications.models import RepeatSession, SessionRecord, SessionStep
-from notifications.sessions.breaker import find_changed_themes, update_breakers
 from notifications.sessions.claims import Claim, claim_lapsed
-from notifications.sessions.exhaustion import lock_theme, record_exhausted
 from notifications.sessions.lifecycle import saved_columns
 from notifications.sessions.operations import Verdict
-from notifications.sessions.order import database_time_in, wake_scheduler
-from notifications.sessions.timeline import write_steps
+from notifications.sessions.storage import database_time_in, wake_scheduler, write_steps
+from notifications.sessions.theme_health import find_changed_themes, lock_theme, record_exhausted, update_breakers
 
 REPEATS = Counter("postern_session_repeats", "Repeats of sessions, by what became of them", ["outcome"])
 MOST_VERDICTS = 100
@@ -90,14 +88,14 @@ def _delete(claims: Sequence[Claim]) -> set[int]:
     if not held:
         return set()
     if connection.vendor == "postgresql":
-        return {pk for (pk,) in fetch_for_rows("notifications", "delete_sessions", held)}
+        return {pk for (pk,) in bulk_fetch("notifications", "delete_sessions", held)}
     with transaction.atomic():
         return _delete_under_lock(held)
 
 
 def _delete_under_lock(held: Sequence[tuple[int, int]]) -> set[int]:
     """The same as `delete_sessions.postgresql.sql`, under the write lock of SQLite."""
-    rows = RepeatSession.objects.filter(pk__in=among_numbers([pk for pk, _ in held]))
+    rows = RepeatSession.objects.filter(pk__in=in_number_array([pk for pk, _ in held]))
     standing = set(rows.values_list("pk", "change"))
     gone = [pk for pk, change in held if (pk, change) in standing]
     with connection.cursor() as cursor:
@@ -156,7 +154,7 @@ def _save_together(outcomes: Sequence[Outcome], nexts: Sequence[_Next]) -> set[i
         (outcome.claim.row.pk, outcome.claim.row.change, each.status.value, each.repeats, each.due_at, each.delay)
         for outcome, each in zip(outcomes, nexts, strict=True)
     ]
-    return {pk for (pk,) in fetch_for_rows("notifications", "save_sessions", rows)}
+    return {pk for (pk,) in bulk_fetch("notifications", "save_sessions", rows)}
 
 
 def _save_each(outcomes: Sequence[Outcome], nexts: Sequence[_Next]) -> set[int]:

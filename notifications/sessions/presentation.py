@@ -7,12 +7,11 @@ from typing import Any
 from django.db.models import F, Window
 from django.db.models.functions import RowNumber
 
-from config.common.moments import format_moment
-from config.common.sql import among_numbers
+from config.common.database.sql import in_number_array
+from config.common.times import format_time
 from notifications.errors import SessionNotFound
 from notifications.models import RepeatSession, SessionStep
-from notifications.sessions.records import read_records
-from notifications.sessions.timeline import LONGEST_TIMELINE
+from notifications.sessions.storage import LONGEST_TIMELINE, read_records
 
 CREATED = "created"
 PART_BYTES = 1_048_576
@@ -27,7 +26,7 @@ def describe(session: RepeatSession, records: Sequence[Any]) -> dict[str, Any]:
         "status": str(session.status),
         "records": list(records),
         "repeats": session.repeats,
-        "repeat_at": None if session.repeat_at is None else format_moment(session.repeat_at),
+        "repeat_at": None if session.repeat_at is None else format_time(session.repeat_at),
     }
 
 
@@ -71,15 +70,15 @@ def get_session(session_id: int) -> RepeatSession:
 
 def _created(session: RepeatSession) -> dict[str, Any]:
     """The first line of a timeline is on the session's own row."""
-    return {"at": format_moment(session.created_at), "what": CREATED, "verdicts": []}
+    return {"at": format_time(session.created_at), "what": CREATED, "verdicts": []}
 
 
 def _read_steps(session_ids: Sequence[int]) -> dict[int, list[dict[str, Any]]]:
     """Return the newest steps of each session, oldest first."""
     found: defaultdict[int, list[dict[str, Any]]] = defaultdict(list)
     place = Window(RowNumber(), partition_by="session_id", order_by=F("id").desc())
-    rows = SessionStep.objects.filter(session__in=among_numbers(session_ids)).annotate(place=place)
+    rows = SessionStep.objects.filter(session__in=in_number_array(session_ids)).annotate(place=place)
     for step in rows.filter(place__lte=LONGEST_TIMELINE).order_by("id"):
         what = f"{step.what}: {step.detail}" if step.detail else step.what
-        found[step.session_id].append({"at": format_moment(step.at), "what": what, "verdicts": step.verdicts})
+        found[step.session_id].append({"at": format_time(step.at), "what": what, "verdicts": step.verdicts})
     return found

@@ -14,9 +14,9 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
+from config.common.database.leases import LeaseLost, finish, lease_clock, renew
 from config.common.encryption import decrypt
 from config.common.errors import ApplicationError
-from config.common.leases import LeaseLost, finish, lease_clock, renew
 from notifications.errors import SessionCode, SessionError
 from notifications.sending.secret_rotation import find_old_secret
 from notifications.sessions.claims import LEASE, Claim
@@ -34,7 +34,7 @@ from notifications.sessions.operations import (
 )
 from notifications.sessions.outcomes import Outcome, Result, record_outcomes
 from notifications.sessions.presentation import describe
-from notifications.sessions.records import decode_record, encode_records
+from notifications.sessions.storage import decode_record, encode_records
 
 MOST_OPERATIONS = 1000
 

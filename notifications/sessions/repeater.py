@@ -19,12 +19,11 @@ import structlog
 from django.conf import settings
 from django.db import connections
 
-from config.common.batches import DatabaseGone, write_in_halves, write_patiently
+from config.common.background.supervision import SupervisedThread
 from config.common.correlation import correlated
-from config.common.leases import LeaseLost
-from config.common.supervision import SupervisedThread
+from config.common.database.batches import DatabaseUnavailable, write_or_bisect, write_with_retries
+from config.common.database.leases import LeaseLost
 from config.common.text import clean_error
-from notifications.sessions.breaker import close_idle_breaker
 from notifications.sessions.claims import (
     LEASE,
     Claim,
@@ -33,11 +32,17 @@ from notifications.sessions.claims import (
     find_nearest_by_theme,
     find_nearest_times,
 )
-from notifications.sessions.connections import close_connections, release_connections
-from notifications.sessions.in_hand import EndedRepeat, RunningRepeat
-from notifications.sessions.order import LOOK_SECONDS
 from notifications.sessions.outcomes import Outcome, Result, record_outcomes, settle_lapsed_once
-from notifications.sessions.slots import SLOW_SECONDS, ThemeSlots
+from notifications.sessions.storage import LOOK_SECONDS
+from notifications.sessions.theme_health import close_idle_breaker
+from notifications.sessions.workers import (
+    SLOW_SECONDS,
+    EndedRepeat,
+    RunningRepeat,
+    ThemeSlots,
+    close_connections,
+    release_connections,
+)
 
 AHEAD_SECONDS = 0.05
 """Claim ahead what the workers do in this time."""
@@ -290,7 +295,7 @@ class Repeater:
             outcomes = [each.outcome for each in self._ended]
         if not outcomes:
             return
-        for part, stood in write_in_halves(outcomes, _write_together, _write_plainly):
+        for part, stood in write_or_bisect(outcomes, _write_together, _write_plainly):
             with self._lock:
                 written, self._ended = self._ended[: len(part)], self._ended[len(part) :]
                 self._has_room.notify_all()
@@ -379,7 +384,7 @@ class Repeater:
 
 
 def _write_together(outcomes: Sequence[Outcome], is_last: bool) -> set[int]:
-    return write_patiently(lambda: record_outcomes(outcomes))
+    return write_with_retries(lambda: record_outcomes(outcomes))
 
 
 def _write_plainly(outcome: Outcome, error: Exception, is_last: bool) -> set[int]:
@@ -388,7 +393,7 @@ def _write_plainly(outcome: Outcome, error: Exception, is_last: bool) -> set[int
     words = f"the outcome could not be recorded ({clean_error(error, 200)})"
     try:
         return _write_together([Outcome(outcome.claim, outcome.result, words)], is_last)
-    except DatabaseGone:
+    except DatabaseUnavailable:
         raise
     except Exception:
         log.exception("session.left_to_its_lease", session=outcome.claim.row.pk)

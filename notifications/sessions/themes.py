@@ -7,19 +7,20 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
 
+from config.audit.changes import record_change
 from config.common.encryption import encrypt
 from config.common.errors import Invalid
-from config.common.moments import format_moment
+from config.common.times import format_time
 from config.records.models import ChangeRecord
-from config.records.services.changes import record_change
 from notifications.errors import NothingToSign, ThemeInUse, ThemeNotFound, ThemeTaken
 from notifications.models import RepeatSession, Theme
 from notifications.models.session import OWN_THEMES_FROM
 from notifications.sending.secret_rotation import OVERLAP, rotate_secret_of
 from notifications.sending.signing import make_secret
 from notifications.sending.webhook_url import is_webhook_url
-from notifications.sessions.breaker import reset_theme_breaker
+from notifications.sessions.enqueue import enqueue_session
 from notifications.sessions.handlers import is_registered
+from notifications.sessions.theme_health import reset_theme_breaker
 
 KIND = "theme"
 LONGEST_TIMEOUT = 86_400.0
@@ -81,7 +82,7 @@ def rotate_secret(*, number: int, actor: str) -> str:
             raise NothingToSign(theme=number)
         secret = rotate_secret_of(theme, at=timezone.now())
         assert theme.old_secret_until is not None
-        rotated = {"rotated_at": format_moment(theme.old_secret_until - OVERLAP)}
+        rotated = {"rotated_at": format_time(theme.old_secret_until - OVERLAP)}
         record_change(
             kind=KIND,
             object_id=str(number),
@@ -157,3 +158,15 @@ def _tell(number: int, before: ThemeValues | None, after: ThemeValues | None, *,
         after=None if after is None else asdict(after),
         actor=actor,
     )
+
+
+INCIDENTS = OWN_THEMES_FROM + 1
+INCIDENT_HANDLER = "incidents"
+# Twelve times within two and a half hours; an operator may be quicker, and may go on after that.
+_VALUES = {"timeout": 60, "repeat_limit": 12, "delay": 600, "jitter": 120, "length_limit": 1000}
+
+
+def enqueue_incident_retry(incident_id: int) -> None:
+    """Let an incident be retried later, in the transaction that sets its event aside."""
+    Theme.objects.get_or_create(number=INCIDENTS, defaults={"handler": INCIDENT_HANDLER, **_VALUES})
+    enqueue_session(theme=INCIDENTS, records=[{"incident": incident_id}])

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 from django.conf import settings
 
-from config.common.api import BadJson, decode
 from config.common.ids import new_id
+from config.common.web.json_codec import BadJson, decode_json
 from notifications.sending.webhook import Answer, ClaimLapsed, call_webhook, open_http_session
 from notifications.sessions.operations import Append, Delete, Finish, Operation, Rewrite, Verdict
 
@@ -109,7 +109,7 @@ class WebhookHandler:
 def read_operations(body: bytes) -> list[Operation]:
     """Read `{"operations": […]}`; anything else fails the repeat."""
     try:
-        answer = decode(body)
+        answer = decode_json(body)
     except BadJson as error:
         raise WebhookFailed(f"the answer is not JSON: {error}") from error
     listed = answer.get("operations") if isinstance(answer, dict) else None

@@ -6,19 +6,19 @@ from datetime import datetime
 from django.urls import reverse
 from django.utils.translation import pgettext
 
-from config.common.moments import parse_moment
-from config.records.tracing import Step
-from processes.coordination.entities import type_names
+from config.audit.trace import TraceStep
+from config.common.times import parse_time
 from processes.coordination.models import AppEvent
-from processes.coordination.reasons import say
-from processes.coordination.statuses import EventStatus
+from processes.coordination.protocol.reasons import format_reason
+from processes.coordination.protocol.statuses import EventStatus
+from processes.coordination.schema.entities import type_names
 
 TYPES = type_names()
 ENDED = {EventStatus.COMMITTED: "34.7", EventStatus.CANCELED: "35.7", EventStatus.COMPENSATION_FAILED: "35.7"}
 """What ends an event on the Writer, and the step by which it does."""
 
 
-def trace_events(correlation_id: str, most: int) -> Iterator[Step]:
+def trace_events(correlation_id: str, most: int) -> Iterator[TraceStep]:
     rows = AppEvent.objects.filter(correlation_id=correlation_id).order_by("date", "pk")
     for event in rows[:most]:
         yield _step(event, event.date, pgettext("change set", "made"))
@@ -30,11 +30,11 @@ def trace_events(correlation_id: str, most: int) -> Iterator[Step]:
 def _ended_at(event: AppEvent) -> datetime | None:
     """Return when it ended; a failed compensation has not, and is told by the time of its failure."""
     noted = event.steps.get(ENDED.get(event.status, ""))
-    return event.ended_at or (None if noted is None else parse_moment(noted))
+    return event.ended_at or (None if noted is None else parse_time(noted))
 
 
-def _step(event: AppEvent, at: datetime, words: str, *, outcome: str | None = None) -> Step:
+def _step(event: AppEvent, at: datetime, words: str, *, outcome: str | None = None) -> TraceStep:
     type = TYPES.get(event.app_event_type_id, str(event.app_event_type_id))
-    data = {"type": type, "payloads": event.payload_count, "reason": say(event.reason)}
+    data = {"type": type, "payloads": event.payload_count, "reason": format_reason(event.reason)}
     page = reverse("admin:coordination_appevent_change", args=[event.pk])
-    return Step(at, "coordination", event.pk, f"{type}: {words}", outcome, data, page)
+    return TraceStep(at, "coordination", event.pk, f"{type}: {words}", outcome, data, page)

@@ -8,9 +8,9 @@ class ExchangeConfig(AppConfig):
     verbose_name = _("Exchange")
 
     def ready(self) -> None:
-        from config.common.work import Work, register_work
-        from config.records.statistics import register_statistics
-        from config.records.tracing import Tracing, register_tracing
+        from config.audit.statistics import register_statistics
+        from config.audit.trace import TraceSource, register_trace_source
+        from config.common.background.work import BackgroundWork, register_work
         from notifications.decisions import register_decision
         from processes.exchange.selectors import awaits_operator
         from processes.exchange.services.cleanup import move_files_once
@@ -20,9 +20,9 @@ class ExchangeConfig(AppConfig):
         from processes.exchange.statistics import PARTIES, count_by
         from processes.exchange.tracing import trace_processes
 
-        register_work(Work(name=MOVES, run_once=move_files_once, every=5.0, on_workers=True))
-        register_work(Work(name="exchange.timeouts", run_once=time_out_once, every=2.0))
-        register_tracing(Tracing("exchange.view_exchangeprocess", trace_processes))
+        register_work(BackgroundWork(name=MOVES, run_once=move_files_once, every=5.0, on_workers=True))
+        register_work(BackgroundWork(name="exchange.timeouts", run_once=time_out_once, every=2.0))
+        register_trace_source(TraceSource("exchange.view_exchangeprocess", trace_processes))
         for kind in (IN_DOUBT, FAILED):
             register_decision(kind, awaits_operator)
         for by in PARTIES:

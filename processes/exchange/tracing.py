@@ -7,11 +7,11 @@ from itertools import chain
 from django.urls import reverse
 from django.utils.translation import gettext, pgettext
 
-from config.records.tracing import Step
+from config.audit.trace import TraceStep
 from processes.exchange.models import ExchangeProcess, ProcessMessage
 
 
-def trace_processes(correlation_id: str, most: int) -> Iterator[Step]:
+def trace_processes(correlation_id: str, most: int) -> Iterator[TraceStep]:
     own = ExchangeProcess.objects.filter(correlation_id=correlation_id)
     carriers = ProcessMessage.objects.filter(message__correlation_id=correlation_id).values("process")
     carried = ExchangeProcess.objects.filter(pk__in=carriers)
@@ -21,7 +21,7 @@ def trace_processes(correlation_id: str, most: int) -> Iterator[Step]:
     return chain.from_iterable(_life(process) for process in oldest[:most])
 
 
-def _life(process: ExchangeProcess) -> Iterator[Step]:
+def _life(process: ExchangeProcess) -> Iterator[TraceStep]:
     yield _step(process, process.started_at, pgettext("exchange", "started"))
     if process.ready_at is not None:
         yield _step(process, process.ready_at, gettext("ready to commit"))
@@ -29,7 +29,7 @@ def _life(process: ExchangeProcess) -> Iterator[Step]:
         yield _step(process, process.ended_at, pgettext("exchange", "ended"), outcome=process.status)
 
 
-def _step(process: ExchangeProcess, at: datetime, words: str, *, outcome: str | None = None) -> Step:
+def _step(process: ExchangeProcess, at: datetime, words: str, *, outcome: str | None = None) -> TraceStep:
     data = {"database": process.database_id, "lane": process.lane, "replies": process.replies}
     page = reverse("admin:exchange_exchangeprocess_change", args=[process.pk])
-    return Step(at, "process", str(process.pk), f"{process.database_id}: {words}", outcome, data, page)
+    return TraceStep(at, "process", str(process.pk), f"{process.database_id}: {words}", outcome, data, page)

@@ -10,8 +10,8 @@ class WorkflowsConfig(AppConfig):
     def ready(self) -> None:
         from django.conf import settings
 
-        from config.common.work import Work, register_work
-        from config.records.tracing import Tracing, register_tracing
+        from config.audit.trace import TraceSource, register_trace_source
+        from config.common.background.work import BackgroundWork, register_work
         from notifications.decisions import register_decision
         from notifications.followers import follow
         from processes.workflows.services import events, outgoing, works
@@ -24,16 +24,16 @@ class WorkflowsConfig(AppConfig):
         from processes.workflows.services.timing import fire_due_once
         from processes.workflows.tracing import trace_effects, trace_versions
 
-        register_work(Work(name=works.TIMERS, run_once=fire_due_once, every=1.0))
-        register_work(Work(name=works.STARTS, run_once=start_due_once, every=1.0))
-        register_work(Work(name=works.JOBS, run_once=run_jobs_once, every=2.0, on_workers=True))
-        register_work(Work(name=works.EFFECTS, run_once=leave_once, every=2.0, on_workers=True))
-        register_work(Work(name=works.POSTPONED, run_once=take_postponed_once, every=5.0))
+        register_work(BackgroundWork(name=works.TIMERS, run_once=fire_due_once, every=1.0))
+        register_work(BackgroundWork(name=works.STARTS, run_once=start_due_once, every=1.0))
+        register_work(BackgroundWork(name=works.JOBS, run_once=run_jobs_once, every=2.0, on_workers=True))
+        register_work(BackgroundWork(name=works.EFFECTS, run_once=leave_once, every=2.0, on_workers=True))
+        register_work(BackgroundWork(name=works.POSTPONED, run_once=take_postponed_once, every=5.0))
         register_handlers_of_plugins()
-        register_tracing(Tracing("workflows.view_workflowversion", trace_versions))
-        register_tracing(Tracing("workflows.view_workfloweffect", trace_effects))
+        register_trace_source(TraceSource("workflows.view_workflowversion", trace_versions))
+        register_trace_source(TraceSource("workflows.view_workfloweffect", trace_effects))
         register_decision(ALERT, awaits_operator)
         follow(events.FOLLOWING)
         if settings.AMQP_URL:
-            register_work(Work(name=works.INCOMING, run_once=Incoming().take_once, every=0.5))
+            register_work(BackgroundWork(name=works.INCOMING, run_once=Incoming().take_once, every=0.5))
             follow(outgoing.FOLLOWING)

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from config.common.moments import format_moment
+from config.common.times import format_time
 from processes.workflows.engine import difference, state_queries
 from processes.workflows.engine.runner import InstanceState
 from processes.workflows.models import WorkflowIncident, WorkflowInstance, WorkflowVersion, WorkItem
@@ -49,7 +49,7 @@ def present_version(past: Past) -> dict[str, Any]:
         "parent": version.parent,
         "cause": version.cause,
         "actor": version.actor,
-        "at": format_moment(version.at),
+        "at": format_time(version.at),
         "status": version.status,
         "variables": _as_kept(state_queries.get_variables(state)),
         "active": _active(state),
@@ -69,7 +69,7 @@ def present_task(item: WorkItem) -> dict[str, Any]:
         "element": item.element,
         "name": item.name,
         "kind": item.kind,
-        "since": format_moment(item.since),
+        "since": format_time(item.since),
         "instance": str(item.instance_id),
         "definition": item.instance.definition_id,
         "record": item.instance.record,
@@ -88,7 +88,7 @@ def present_fetched(task: Fetched) -> dict[str, Any]:
         "record": task.record,
         "variables": _as_kept(task.inputs),
         "worker": item.worker,
-        "locked_until": format_moment(item.due_at),
+        "locked_until": format_time(item.due_at),
         "retries": item.retries,
         "error": item.last_error,
     }
@@ -147,10 +147,10 @@ def _incident(incident: WorkflowIncident) -> dict[str, Any]:
         "element": incident.element,
         "command": incident.command["command"],
         "reason": incident.reason,
-        "at": format_moment(incident.opened_at),
+        "at": format_time(incident.opened_at),
         "times": incident.times,
     }
 
 
 def _moment(text: str) -> str:
-    return format_moment(datetime.fromisoformat(text))
+    return format_time(datetime.fromisoformat(text))

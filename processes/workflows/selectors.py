@@ -7,8 +7,8 @@ from uuid import UUID
 from django.db import connection
 from django.db.models import F, Func, IntegerField, QuerySet
 
-from config.common.pages import PAGE_BYTES
-from config.common.sql import among, load
+from config.common.database.sql import in_array, load_sql
+from config.common.web.pagination import PAGE_BYTES
 from processes.workflows.engine.runner import InstanceState
 from processes.workflows.errors import DefinitionNotFound, RevisionNotFound, VersionNotFound
 from processes.workflows.models import (
@@ -119,7 +119,7 @@ def line_of(instance_id: UUID, number: int) -> set[int]:
     """Return the numbers of a version and of those it was made from."""
     instance = instance_id if connection.vendor == "postgresql" else instance_id.hex
     with connection.cursor() as cursor:
-        cursor.execute(load(PACKAGE, "ancestors"), {"instance": instance, "number": number})
+        cursor.execute(load_sql(PACKAGE, "ancestors"), {"instance": instance, "number": number})
         return {row[0] for row in cursor.fetchall()}
 
 
@@ -133,13 +133,13 @@ def _sizes(digests: set[str]) -> dict[str, int]:
         return {}
     length = Func("content", function="octet_length" if connection.vendor == "postgresql" else "length")
     length.output_field = IntegerField()
-    return dict(WorkflowBody.objects.filter(pk__in=among(digests)).values_list("digest", length))
+    return dict(WorkflowBody.objects.filter(pk__in=in_array(digests)).values_list("digest", length))
 
 
 def _with_states(versions: Sequence[WorkflowVersion]) -> Iterator[Past]:
     digests = {digest for version in versions for digest in version.bodies.split()}
     bodies = (
-        dict(WorkflowBody.objects.filter(pk__in=among(digests)).values_list("digest", "content")) if digests else {}
+        dict(WorkflowBody.objects.filter(pk__in=in_array(digests)).values_list("digest", "content")) if digests else {}
     )
     return (Past(each, join(each.skeleton, bodies) if each.skeleton else None) for each in versions)
 

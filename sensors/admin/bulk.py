@@ -13,9 +13,9 @@ from django.utils.functional import cached_property
 from django.utils.translation import gettext
 from unfold.paginator import InfinitePaginator as ThemedPaginator
 
+from config.admin_base.pages import Question, explain
+from config.admin_base.theme import ModelAdmin
 from config.common.errors import ApplicationError
-from config.records.admin.pages import Question, explain
-from config.records.admin.theme import ModelAdmin
 from sensors.models import Sensor
 
 MOST = 100_000

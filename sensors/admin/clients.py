@@ -13,7 +13,8 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.paginator import InfinitePaginator
 
-from config.records.admin.pages import (
+from config.access.keys import create_key
+from config.admin_base.pages import (
     OnceForm,
     Question,
     active_badge,
@@ -23,10 +24,9 @@ from config.records.admin.pages import (
     get_subject,
     page_of,
 )
-from config.records.admin.theme import ModelAdmin, action, display
+from config.admin_base.theme import ModelAdmin, action, display
+from config.records.form_claims import claim_form
 from config.records.models import AccessKey
-from config.records.services.keys import create_key
-from config.records.services.once import claim_form
 from notifications.errors import PingFailed
 from notifications.selectors import Waiting, count_waiting
 from notifications.sending.policy import is_success

@@ -10,8 +10,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from config.records.admin.pages import BigTableAdmin, badge
-from config.records.admin.theme import display
+from config.admin_base.pages import BigTableAdmin, badge
+from config.admin_base.theme import display
 from sensors.admin.filters import ReasonFilter, SensorIdFilter, TimeFilter
 from sensors.ingest.signals import Code
 from sensors.models import RejectedSignal, Sensor

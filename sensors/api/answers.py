@@ -5,8 +5,8 @@ from datetime import datetime
 
 import msgspec
 
-from config.common.moments import format_moment
-from sensors.heartbeat.hearing import is_deaf
+from config.common.times import format_time
+from sensors.heartbeat.ingest_liveness import is_outage
 from sensors.models import Client
 from sensors.selectors import SensorRow, clients_of, connection_of
 from sensors.services.clients import values_of
@@ -39,7 +39,7 @@ class ClientAnswer(msgspec.Struct, omit_defaults=True):
 
 def present_sensors(rows: Sequence[SensorRow], *, owner: int | None = None) -> list[SensorAnswer]:
     clients = clients_of([row[0] for row in rows], owner=owner)
-    deaf = is_deaf()
+    deaf = is_outage()
     return list(_sensors(rows, clients, deaf))
 
 
@@ -68,4 +68,4 @@ def _sensors(rows: Iterable[SensorRow], clients: dict[str, list[int]], deaf: boo
 
 
 def _time(moment: datetime | None) -> str | None:
-    return None if moment is None else format_moment(moment)
+    return None if moment is None else format_time(moment)

@@ -7,18 +7,18 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.common.pages import page
-from config.records.api.changes import ChangeSerializer
-from config.records.authentication import actor_of
-from config.records.frame import ApiView
-from config.records.idempotency import begin_once
-from config.records.schema import IDEMPOTENCY_KEY, PAGE_PARAMETERS
+from config.access.authentication import actor_of
+from config.api.base_view import ApiView
+from config.api.idempotency import begin_once
+from config.api.openapi import IDEMPOTENCY_KEY, PAGE_PARAMETERS
+from config.audit.api.changes import ChangeSerializer
+from config.common.web.pagination import paginate
 from notifications.services.ping import begin_ping, finish_ping
 from sensors.api.answers import ClientAnswer, present_client
 from sensors.api.deliveries import present_attempt
 from sensors.api.history_shapes import AttemptSerializer
 from sensors.api.registry import READ, WRITE, answer_changes
-from sensors.api.serializers import ClientListSerializer, ClientSerializer, NewClientSerializer, SecretSerializer
+from sensors.api.shapes import ClientListSerializer, ClientSerializer, NewClientSerializer, SecretSerializer
 from sensors.models import Client
 from sensors.selectors import get_client
 from sensors.services.clients import (
@@ -38,7 +38,7 @@ class ClientsView(ApiView):
         operation_id="clients_list", tags=["clients"], parameters=PAGE_PARAMETERS, responses=ClientListSerializer
     )
     def get(self, request: Request) -> Response:
-        found = page(request, Client.objects.select_related("endpoint"), order=["id"])
+        found = paginate(request, Client.objects.select_related("endpoint"), order=["id"])
         return Response({"results": [present_client(client) for client in found.results], "next": found.next})
 
     @extend_schema(

@@ -13,13 +13,20 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.common.moments import format_moment
-from config.common.pages import PAGE_BYTES, next_address, present_page, read_cursor, read_limit, take_page
-from config.common.sql import among_numbers
-from config.records.authentication import actor_of
-from config.records.frame import ApiView
-from config.records.schema import PAGE_PARAMETERS
-from config.records.scopes import Scope
+from config.access.authentication import actor_of
+from config.access.scopes import Scope
+from config.api.base_view import ApiView
+from config.api.openapi import PAGE_PARAMETERS
+from config.common.database.sql import in_number_array
+from config.common.times import format_time
+from config.common.web.pagination import (
+    PAGE_BYTES,
+    collect_page,
+    next_page_url,
+    paginate_presented,
+    read_cursor,
+    read_limit,
+)
 from notifications.errors import DeliveryNotFound
 from notifications.models import Attempt, Delivery
 from notifications.selectors import attempts_of, find_next_attempt, newest_about
@@ -28,7 +35,7 @@ from sensors.api.history import CLIENTS_TOO, READ, check_client
 from sensors.api.history_shapes import DeliveryListSerializer, DeliverySerializer
 from sensors.api.registry import owner_of_sensors
 from sensors.selectors import check_sensor
-from sensors.services.telling import subject_of
+from sensors.services.publish import subject_of
 
 COLUMNS = (
     "id",
@@ -81,7 +88,7 @@ class ClientDeliveriesView(ApiView):
         """List the messages to a client, newest first."""
         check_client(request, client_id)
         rows = _rows(_visible(request).filter(endpoint__client=client_id))
-        found = present_page(request, rows, order=["-id"], present=_present)
+        found = paginate_presented(request, rows, order=["-id"], present=_present)
         return Response({"results": found.results, "next": found.next})
 
 
@@ -156,11 +163,11 @@ class _Row(NamedTuple):
             not_before=self.not_before,
             now=timezone.now(),
         )
-        return None if at is None else format_moment(at)
+        return None if at is None else format_time(at)
 
 
 def present_attempt(attempt: Attempt) -> AttemptAnswer:
-    at, error = format_moment(attempt.at), attempt.error or None
+    at, error = format_time(attempt.at), attempt.error or None
     return AttemptAnswer(at, attempt.url, attempt.status, attempt.duration_ms, error)
 
 
@@ -188,13 +195,13 @@ def _page_about(request: Request, subject: str) -> tuple[list[DeliveryAnswer], s
     shown: list[DeliveryAnswer] = []
 
     def weigh(part: Sequence[int]) -> Iterator[int]:
-        rows = _rows(Delivery.objects.filter(pk__in=among_numbers(part))).order_by("-pk")
+        rows = _rows(Delivery.objects.filter(pk__in=in_number_array(part))).order_by("-pk")
         for answer in _present(rows):
             shown.append(answer)
             yield len(msgspec.json.encode(answer))
 
-    found, more = take_page(newest, limit=limit, weigh=weigh, most_bytes=PAGE_BYTES)
-    return shown[: len(found)], next_address(request, ABOUT, [found[-1]]) if more else None
+    found, more = collect_page(newest, limit=limit, weigh=weigh, most_bytes=PAGE_BYTES)
+    return shown[: len(found)], next_page_url(request, ABOUT, [found[-1]]) if more else None
 
 
 def _present(rows: Iterable[Any]) -> list[DeliveryAnswer]:

@@ -9,9 +9,9 @@ from rest_framework import serializers
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.renderers import BaseRenderer
 
-from config.common.fields import MomentField, PeriodQuery
+from config.common.web.serializers import PeriodQuery, TimestampField
 from notifications.models import Delivery
-from sensors.history.reading import PastSignal
+from sensors.history.queries import PastSignal
 from sensors.history.values import KINDS, PastEvent, format_many, format_milliseconds
 
 FORMATS = ("json", "csv")
@@ -55,11 +55,11 @@ class SignalAnswer(msgspec.Struct, gc=False):
 
 class HistoryRowSerializer(serializers.Serializer[Any]):
     sensor_id = serializers.CharField()
-    at = MomentField()
+    at = TimestampField()
     data = serializers.ChoiceField([0, 1])  # type: ignore[assignment]
     changed = serializers.BooleanField(help_text=_("whether it changed the state"))
     id = serializers.CharField()
-    received_at = MomentField()
+    received_at = TimestampField()
 
 
 class HistoryListSerializer(serializers.Serializer[Any]):
@@ -69,15 +69,15 @@ class HistoryListSerializer(serializers.Serializer[Any]):
 
 class EventSerializer(serializers.Serializer[Any]):
     type = serializers.ChoiceField(KINDS)
-    at = MomentField()
+    at = TimestampField()
     correlation_id = serializers.CharField()
     sensor_id = serializers.CharField()
     address = serializers.CharField()
     data = serializers.ChoiceField([0, 1], required=False)  # type: ignore[assignment]
     previous = serializers.ChoiceField([0, 1], required=False, allow_null=True)
     signal_id = serializers.CharField(required=False)
-    last_seen_at = MomentField(required=False)
-    lost_at = MomentField(required=False)
+    last_seen_at = TimestampField(required=False)
+    lost_at = TimestampField(required=False)
     downtime_seconds = serializers.IntegerField(required=False)
     muted = serializers.BooleanField(required=False)
 
@@ -88,7 +88,7 @@ class EventListSerializer(serializers.Serializer[Any]):
 
 
 class AttemptSerializer(serializers.Serializer[Any]):
-    at = MomentField()
+    at = TimestampField()
     url = serializers.CharField()
     status = serializers.IntegerField(allow_null=True)
     duration_ms = serializers.IntegerField()
@@ -103,7 +103,7 @@ class DeliverySerializer(serializers.Serializer[Any]):
     status = serializers.ChoiceField(Delivery.Status.choices)
     reason = serializers.CharField()
     attempts = AttemptSerializer(many=True)
-    next_attempt_at = MomentField(allow_null=True)
+    next_attempt_at = TimestampField(allow_null=True)
     correlation_id = serializers.CharField()
     webhook_id = serializers.CharField(help_text=_("the header `webhook-id` of every attempt"))
 
@@ -120,8 +120,8 @@ class RejectedSerializer(serializers.Serializer[Any]):
     sensor_id = serializers.CharField(help_text=_("as it was sent, or empty"))
     raw = serializers.CharField(help_text=_("the last such text, its first 1024 bytes"))
     count = serializers.IntegerField(help_text=_("how often within the minute"))
-    minute = MomentField()
-    last_at = MomentField()
+    minute = TimestampField()
+    last_at = TimestampField()
 
 
 class RejectedListSerializer(serializers.Serializer[Any]):

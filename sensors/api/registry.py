@@ -5,15 +5,15 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.common.pages import page
-from config.records.api.changes import ChangeSerializer
-from config.records.authentication import Principal, actor_of
-from config.records.frame import ApiView
+from config.access.authentication import Principal, actor_of
+from config.access.scopes import Scope
+from config.api.base_view import ApiView
+from config.api.openapi import PAGE_PARAMETERS
+from config.audit.api.changes import ChangeSerializer
+from config.common.web.pagination import paginate
 from config.records.models import AccessKey, ChangeRecord
-from config.records.schema import PAGE_PARAMETERS
-from config.records.scopes import Scope
 from sensors.api.answers import SensorAnswer, present_sensors
-from sensors.api.serializers import SensorEditSerializer, SensorListSerializer, SensorQuery, SensorSerializer
+from sensors.api.shapes import SensorEditSerializer, SensorListSerializer, SensorQuery, SensorSerializer
 from sensors.selectors import Connection, SensorFilter, get_sensor_row, matching_sensors, sensor_rows
 from sensors.services.links import link, unlink
 from sensors.services.sensors import create_sensor, deactivate_sensor, update_sensor
@@ -35,7 +35,7 @@ class SensorsView(ApiView):
     )
     def get(self, request: Request) -> Response:
         wanted = read_filter(request)
-        found = page(request, sensor_rows(matching_sensors(wanted)), order=["id"])
+        found = paginate(request, sensor_rows(matching_sensors(wanted)), order=["id"])
         return Response({"results": present_sensors(found.results, owner=wanted.owner), "next": found.next})
 
     @extend_schema(
@@ -107,7 +107,7 @@ class SensorChangesView(ApiView):
 
 def answer_changes(request: Request, *, kind: str, object_id: str) -> Response:
     """Answer with one page of an object's change log, newest first."""
-    found = page(request, ChangeRecord.objects.filter(kind=kind, object_id=object_id), order=["-id"])
+    found = paginate(request, ChangeRecord.objects.filter(kind=kind, object_id=object_id), order=["-id"])
     results = [ChangeSerializer(change).data for change in found.results]
     return Response({"results": results, "next": found.next})
 

@@ -3,9 +3,9 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.common.pages import page
-from config.records.frame import ApiView
-from config.records.schema import PAGE_PARAMETERS
+from config.api.base_view import ApiView
+from config.api.openapi import PAGE_PARAMETERS
+from config.common.web.pagination import paginate
 from sensors.api.history import READ
 from sensors.api.history_shapes import RejectedListSerializer
 from sensors.models import RejectedSignal
@@ -25,5 +25,5 @@ class RejectedSignalsView(ApiView):
     def get(self, request: Request) -> Response:
         """List what was refused, with the reason; equal refusals within a minute are one row with their number."""
         rows = RejectedSignal.objects.annotate(minute=F("recorded_at")).values(*COLUMNS)
-        found = page(request, rows, order=["-id"])
+        found = paginate(request, rows, order=["-id"])
         return Response({"results": found.results, "next": found.next})

@@ -15,12 +15,12 @@ from rest_framework.parsers import BaseParser, MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from config.access.authentication import actor_of
+from config.api.base_view import ApiView
 from config.common.errors import Invalid
-from config.common.streaming import stream
-from config.records.authentication import actor_of
-from config.records.frame import ApiView
+from config.common.web.streaming import stream
 from sensors.api.registry import READ, WRITE, read_filter
-from sensors.api.serializers import ImportReportSerializer, SensorQuery
+from sensors.api.shapes import ImportReportSerializer, SensorQuery
 from sensors.errors import BadLines
 from sensors.services.exports import export_sensors
 from sensors.services.imports import import_sensors, plan_import

@@ -16,8 +16,8 @@ import structlog
 from django.db import connection, transaction
 from django.utils import timezone
 
-from config.common import sql
-from sensors.ingest.signals import milliseconds
+from config.common.database import sql
+from sensors.ingest.signals import to_milliseconds
 from sensors.models import SteadyClock
 
 log = structlog.get_logger(__name__)
@@ -50,7 +50,7 @@ class _Anchor:
 
     @cached_property
     def time_ms(self) -> int:
-        return milliseconds(self.steady - self.ahead)
+        return to_milliseconds(self.steady - self.ahead)
 
 
 class Clock:
@@ -78,7 +78,7 @@ class Clock:
         """Return the same as a number, without making times of it: every signal asks."""
         anchor = self._anchor
         if anchor is None:
-            return milliseconds(self.time())
+            return to_milliseconds(self.time())
         return anchor.time_ms + int((self._monotonic() - anchor.at) * 1000)
 
     @property
@@ -152,7 +152,7 @@ class Clock:
 def _ask_database() -> tuple[datetime, int]:
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
-            cursor.execute(sql.load("sensors", "read_clock.postgresql"))
+            cursor.execute(sql.load_sql("sensors", "read_clock.postgresql"))
             answered, ahead_ms = cursor.fetchone()
             return answered, ahead_ms
     ahead = SteadyClock.objects.filter(pk=1).values_list("ahead_ms", flat=True).first()

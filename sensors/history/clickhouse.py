@@ -18,13 +18,13 @@ import structlog
 from clickhouse_driver import Client, errors
 from django.utils import timezone
 
-from config.common import sql
-from config.common.engine_guard import EngineGuard, EngineUnavailable
+from config.common.database import sql
+from config.engines.circuit_breaker import CircuitBreaker, EngineUnavailable
 from config.engines.clickhouse import connect
 from sensors.history.errors import HistoryAway, HistoryRefused, HistorySilent
 from sensors.history.values import KINDS, STATE_CHANGED, EventKey, PastEvent, Period, SignalKey, signal_key
 from sensors.history.windows import read_newest
-from sensors.ingest.signals import Signal, milliseconds, moment
+from sensors.ingest.signals import Signal, from_milliseconds, to_milliseconds
 
 LAST_SECOND = 2**32 - 1
 LAST_VERSION = 2**63
@@ -61,7 +61,7 @@ class ClickHouseStore:
         connect: Callable[[], Any] = connect,
         *,
         connect_reader: Callable[[], Any] | None = None,
-        guard: EngineGuard | None = None,
+        guard: CircuitBreaker | None = None,
     ) -> None:
         self._writers = _Clients(connect)
         # Whoever reads is a call that holds a slot: it waits on connections of little patience, under a guard.
@@ -71,7 +71,7 @@ class ClickHouseStore:
 
     def prepare(self) -> None:
         for table in ("signals", "events"):
-            self._write(sql.load("sensors", f"clickhouse/create_{table}"))
+            self._write(sql.load_sql("sensors", f"clickhouse/create_{table}"))
         self._is_prepared = True
 
     def close(self) -> None:
@@ -131,7 +131,7 @@ class ClickHouseStore:
 
     def drop_months_before(self, at: int) -> None:
         self._prepare_once()
-        first_kept = f"{moment(at):%Y%m}"
+        first_kept = f"{from_milliseconds(at):%Y%m}"
         for table, month in self._ask("list_months"):
             if month < first_kept:
                 log.info("history.month_dropped", table=table, month=month)
@@ -140,14 +140,14 @@ class ClickHouseStore:
     def _read_newest(
         self, read: Callable[[Period, int], list[RowT]], period: Period, sensors: int, limit: int
     ) -> list[RowT]:
-        whole_second = milliseconds(timezone.now()) // 1000 * 1000
+        whole_second = to_milliseconds(timezone.now()) // 1000 * 1000
         return read_newest(read, period, limit=limit, sensors=sensors, now=whole_second)
 
     def _insert(self, table: str, rows: Sequence[RowT], columns: Callable[[Sequence[RowT]], list[list[Any]]]) -> None:
         self._prepare_once()
         for some in _within_partitions(rows):
             # The driver rewrites the lists it is given: they are made anew for every attempt.
-            self._write(sql.load("sensors", f"clickhouse/insert_{table}"), columns(some), columnar=True)
+            self._write(sql.load_sql("sensors", f"clickhouse/insert_{table}"), columns(some), columnar=True)
 
     def _prepare_once(self) -> None:
         if not self._is_prepared:
@@ -157,7 +157,7 @@ class ClickHouseStore:
         """Make the tables that are not there, as patiently as one reads."""
         if not self._is_prepared:
             for table in ("signals", "events"):
-                self._read(sql.load("sensors", f"clickhouse/create_{table}"))
+                self._read(sql.load_sql("sensors", f"clickhouse/create_{table}"))
             self._is_prepared = True
 
     def _ask_about(self, sensors: Sequence[str], name: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
@@ -167,7 +167,7 @@ class ClickHouseStore:
         return self._ask(name, {**values, "sensors": _Wanted()}, wanted=_sensors(sensors))
 
     def _ask(self, name: str, values: Mapping[str, Any] | None = None, *, wanted: Any = None) -> list[tuple[Any, ...]]:
-        statement = sql.load("sensors", f"clickhouse/{name}")
+        statement = sql.load_sql("sensors", f"clickhouse/{name}")
         tables = None if wanted is None else [{"name": "wanted", **wanted}]
         self._prepare_for_reading()
         answer: list[tuple[Any, ...]] = self._read(statement, values, external_tables=tables)

@@ -6,12 +6,12 @@ from datetime import timedelta
 from django.conf import settings
 from django.db.models.functions import Now
 
-from config.common.leases import claim
+from config.common.database.leases import claim
 from sensors.history.errors import HistoryAway
-from sensors.history.overflow import close_backlog
+from sensors.history.overflow import close_backlog_alerts
 from sensors.history.queue import BadBatch, decode_batch, unpack_bodies, unreadable_batch
 from sensors.history.store import get_store
-from sensors.history.writing import write_signals
+from sensors.history.write import write_signals
 from sensors.ingest.signals import Rejection, Signal
 from sensors.models import HistorySpool
 
@@ -39,7 +39,7 @@ def drain_spool_once() -> bool:
             return False
         _delete(group)
         written += len(group)
-    close_backlog()
+    close_backlog_alerts()
     return len(rows) == ROWS
 
 

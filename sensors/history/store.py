@@ -5,7 +5,7 @@ from typing import Protocol
 
 from django.conf import settings
 
-from config.common.engine_guard import EngineGuard
+from config.engines.circuit_breaker import CircuitBreaker
 from sensors.history.values import KINDS, EventKey, PastEvent, Period, SignalKey
 from sensors.ingest.signals import Signal
 
@@ -81,5 +81,5 @@ def _make(url: str | None) -> HistoryStore:
 
     if not url:
         return DatabaseStore()
-    guard = EngineGuard(calls=max(1, settings.WEB_CONCURRENCY // ONE_IN))
+    guard = CircuitBreaker(calls=max(1, settings.WEB_CONCURRENCY // ONE_IN))
     return ClickHouseStore(connect_reader=connect_reader, guard=guard)

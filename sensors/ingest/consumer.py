@@ -28,23 +28,33 @@ from pika.adapters.blocking_connection import BlockingChannel, BlockingConnectio
 from pika.spec import Basic, BasicProperties
 from prometheus_client import Counter
 
-from config.common.batches import DatabaseGone, database_answers, write_in_halves, write_patiently
 from config.common.correlation import PATTERN
-from config.common.failures import is_database_away
+from config.common.database.batches import (
+    DatabaseUnavailable,
+    database_answers,
+    write_or_bisect,
+    write_with_retries,
+)
+from config.common.database.failures import is_database_away
 from config.common.text import clean_text
 from config.engines.amqp import connect
 from config.engines.amqp_messages import AmqpMessage, property_text, read_message
 from config.engines.publisher import Publisher, Sent
 from notifications.services.poison import handle_redelivered
 from sensors.heartbeat.clock import clock
-from sensors.heartbeat.hearing import drop_consumers, record_progress, register_consumer, resume_consumer
+from sensors.heartbeat.ingest_liveness import (
+    drop_consumers,
+    record_progress,
+    register_consumer,
+    resume_consumer,
+)
 from sensors.history.queue import QUEUE as HISTORY
 from sensors.history.queue import declare_history_queue, encode_batch
 from sensors.ingest.apply import Applied, apply_signals
 from sensors.ingest.prefetch import Prefetch
 from sensors.ingest.progress import Progress
 from sensors.ingest.signals import Code, Origin, Rejection, Signal, read_signals
-from sensors.ingest.topology import QUEUE, declare, declare_presence, probe_sent_at
+from sensors.ingest.topology import QUEUE, declare_presence, declare_signal_queue, probe_sent_at
 
 HELD_BATCHES = 3
 STALL_SECONDS = 1.0
@@ -126,7 +136,7 @@ class Consumer:
 
     def _open(self) -> None:
         self._channel = self._connection.channel()
-        declare(self._channel)
+        declare_signal_queue(self._channel)
         declare_presence(self._channel, self.name)
         self._progress = Progress(self._channel, clock.now)
         declare_history_queue(self._channel)
@@ -154,7 +164,7 @@ class Consumer:
             return
         try:
             self._advance()
-        except DatabaseGone:
+        except DatabaseUnavailable:
             self._wait_for_database()
 
     def _advance(self) -> None:
@@ -271,12 +281,12 @@ def commit_batch(batch: Batch, *, also: Callable[[], None]) -> Applied:
     if not batch.redelivered:
         return apply_or_halve(batch.items, also=also)
     try:
-        parts = handle_redelivered(batch.redelivered, _apply_messages, away=DatabaseGone)
+        parts = handle_redelivered(batch.redelivered, _apply_messages, away=DatabaseUnavailable)
         parts.append(apply_or_halve(batch.items, also=also))
     except (DatabaseError, InterfaceError) as error:
         if not is_database_away(error):
             raise
-        raise DatabaseGone from error
+        raise DatabaseUnavailable from error
     accepted = [signal for part in parts for signal in part.accepted]
     refused = [refusal for part in parts for refusal in part.refused.values()]
     return Applied(accepted, dict(enumerate(refused)))
@@ -303,13 +313,13 @@ def apply_or_halve(items: list[Signal | Rejection], *, also: Callable[[], None])
 
     def write(part: Sequence[Signal | Rejection], is_last: bool) -> Applied:
         mark = also if is_last else _nothing
-        return write_patiently(lambda: apply_signals(part, also=lambda accepted: mark()))
+        return write_with_retries(lambda: apply_signals(part, also=lambda accepted: mark()))
 
     def reject(item: Signal | Rejection, error: Exception, is_last: bool) -> Applied:
         return write([_unusable(item, error)], is_last)
 
     whole, begin = Applied(), 0
-    for part, applied in write_in_halves(items, write, reject, is_of_item=_is_of_item):
+    for part, applied in write_or_bisect(items, write, reject, is_of_item=_is_of_item):
         whole.accepted += applied.accepted
         whole.refused |= {begin + place: refusal for place, refusal in applied.refused.items()}
         begin += len(part)

@@ -3,7 +3,7 @@ import django.db.models.deletion
 import django.db.models.functions.datetime
 from django.db import migrations, models
 
-from config.common.partitions import CreatePartitionedModel
+from config.common.database.partitions import CreatePartitionedModel
 
 
 def keep_updates_within_the_page(apps, schema_editor):

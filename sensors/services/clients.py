@@ -8,19 +8,19 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
+from config.audit.changes import NotRevertible, Tracked, Values, snapshot, track
 from config.common.encryption import encrypt
 from config.common.errors import Invalid
-from config.common.moments import cut_to_milliseconds, parse_moment
-from config.records.services.changes import NotRevertible, Tracked, Values, snapshot, track
+from config.common.times import parse_time, truncate_to_milliseconds
 from notifications.models import Endpoint
 from notifications.sending.secret_rotation import OVERLAP, rotate_secret_of
 from notifications.sending.signing import make_secret
 from notifications.services.endpoints import close_unreachable_alert, reset_breaker
 from notifications.services.registry_changes import RegistryChange, record_registry_changes
 from sensors.errors import ClientNotFound
-from sensors.heartbeat.unmuted import look_again
+from sensors.heartbeat.withheld_losses import recheck_withheld_losses
 from sensors.models import Client, SensorClient
-from sensors.services.cancelling import cancel_of_client
+from sensors.services.cancellation import cancel_client_deliveries
 from sensors.services.rules import client_faults
 from sensors.services.values import ClientEdits, ClientValues
 
@@ -115,7 +115,7 @@ def _find_client(client_id: int) -> Client | None:
 
 
 def _tidy(values: ClientValues) -> ClientValues:
-    muted_until = values.muted_until and cut_to_milliseconds(values.muted_until)
+    muted_until = values.muted_until and truncate_to_milliseconds(values.muted_until)
     return replace(values, name=values.name.strip(), url=values.url.strip(), muted_until=muted_until)
 
 
@@ -136,12 +136,12 @@ def _write(client: Client, wanted: ClientValues, *, actor: str) -> None:
     endpoint.url, endpoint.active, endpoint.paused = wanted.url, wanted.active, wanted.paused
     endpoint.save(update_fields=["url", "active", "paused"])
     if before.active and not wanted.active:
-        cancel_of_client(endpoint.pk)
+        cancel_client_deliveries(endpoint.pk)
         close_unreachable_alert(endpoint.pk, gettext_noop("switched off: nothing waits any more"))
     if (wanted.active and not before.active) or (before.paused and not wanted.paused):
         reset_breaker(endpoint)
     if before.muted_until != wanted.muted_until:
-        look_again(SensorClient.objects.filter(client=client))
+        recheck_withheld_losses(SensorClient.objects.filter(client=client))
     _tell(client.pk, before, wanted, actor=actor)
 
 
@@ -170,7 +170,7 @@ def _restore(client_id: str, values: Values | None, actor: str) -> None:
 
 def _read(values: Values) -> ClientValues:
     """Make values of what the log keeps."""
-    times = {name: values[name] and parse_moment(values[name]) for name in ("muted_until", "rotated_at")}
+    times = {name: values[name] and parse_time(values[name]) for name in ("muted_until", "rotated_at")}
     return ClientValues(**{name: values[name] for name in FIELDS} | times)
 
 

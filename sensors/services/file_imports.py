@@ -11,12 +11,12 @@ from itertools import groupby, islice
 
 from django.db import IntegrityError, connection, transaction
 
-from config.common.sql import load, run_for_rows
+from config.common.database.sql import bulk_execute, load_sql
 from sensors.errors import BadLines, LineFault, RegistryMoved
+from sensors.services.changes import write_changes
 from sensors.services.imports import ImportReport, lock_changes, plan_lines
 from sensors.services.sheets import Line, stream_sheet
 from sensors.services.staging import Staging, open_staging
-from sensors.services.writing import write_changes
 
 PART = 5000
 BAD_LINES_NAMED = 100
@@ -87,11 +87,11 @@ def _lock_states(staging: Staging) -> None:
     if connection.vendor != "postgresql":
         return  # SQLite has one writer
     with connection.cursor() as cursor:
-        cursor.execute(load("sensors", "create_import_ids.postgresql"))
+        cursor.execute(load_sql("sensors", "create_import_ids.postgresql"))
         for part in staging.parts(PART):
-            run_for_rows("sensors", "insert_import_ids", [(sensor_id,) for sensor_id, _ in part])
-        cursor.execute(load("sensors", "lock_import_states.postgresql"))
-        cursor.execute(load("sensors", "drop_import_ids.postgresql"))
+            bulk_execute("sensors", "insert_import_ids", [(sensor_id,) for sensor_id, _ in part])
+        cursor.execute(load_sql("sensors", "lock_import_states.postgresql"))
+        cursor.execute(load_sql("sensors", "drop_import_ids.postgresql"))
 
 
 def _parts(lines: Iterable[Line]) -> Iterator[list[Line]]:

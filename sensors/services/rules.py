@@ -5,8 +5,8 @@ from heapq import nsmallest
 
 from django.utils.translation import gettext
 
-from config.common.fields import FAULTS_NAMED
 from config.common.text import is_storable
+from config.common.web.serializers import FAULTS_NAMED
 from notifications.sending import webhook_url
 from sensors.models.registry import LONGEST_TIMEOUT, SENSOR_ID
 from sensors.services.values import ClientValues, SensorValues

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TypedDict
 
-from config.common.moments import format_moment
+from config.common.times import format_time
 
 
 class Message(TypedDict):
@@ -83,7 +83,7 @@ class Fleet:
         return {
             "sensor_id": door.sensor_id,
             "data": door.value,
-            "at": format_moment(at),
+            "at": format_time(at),
             "id": f"{self.seed}-{self._sent:010}",
         }
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from config.runtime.web import answers
-from tests.frame.server import HERE, Server, serve
+from tests.config.api.sample.server import HERE, Server, serve
 
 SLOTS = 8
 OF_STRANGERS = 4

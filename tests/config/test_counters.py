@@ -10,8 +10,8 @@ from config.counters import (
     MEMORY,
     ensure_folder,
     find_place,
-    forget_others,
-    forget_own,
+    remove_own_folder,
+    remove_stale_folders,
     share_counters,
 )
 
@@ -22,7 +22,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     variables = {"DATA_DIR": str(tmp_path), "AMQP_URL": "amqp://broker", "PORT": "8123"}
     monkeypatch.setattr(counters, "environment", lambda: env.read(variables))
     yield tmp_path
-    forget_own()
+    remove_own_folder()
 
 
 class TestShareCounters:
@@ -46,13 +46,13 @@ class TestShareCounters:
         monkeypatch.setattr(counters, "find_place", lambda *arguments: None)
         share_counters()
         ensure_folder()
-        forget_others()
-        forget_own()
+        remove_stale_folders()
+        remove_own_folder()
         assert FOLDER_VARIABLE not in os.environ
 
     def test_folder_that_was_tidied_away_is_made_again_for_a_new_process(self, data: Path) -> None:
         share_counters()
-        forget_own()
+        remove_own_folder()
         ensure_folder()
         assert Path(os.environ[FOLDER_VARIABLE]).is_dir()
 
@@ -82,8 +82,8 @@ class TestForget:
         former = data / "metrics" / f"{mine.name}1"
         for folder in (left, elsewhere, former):
             folder.mkdir(parents=True)
-        forget_others()
+        remove_stale_folders()
         assert [folder.is_dir() for folder in (mine, left, elsewhere, former)] == [True, False, True, False]
-        forget_own()
+        remove_own_folder()
         assert not mine.exists()
         elsewhere.rmdir()

@@ -10,7 +10,7 @@ from typing import Any
 
 import psycopg
 
-from config.common.keys import make_key
+from config.common.key_text import make_key
 from messaging.simulation.calls import Answer, Calls, NoAnswer
 from processes.exchange.reference.client import Server
 from processes.exchange.reference.erp import Options, Outcome

@@ -9,9 +9,9 @@ from typing import Any
 from django.db import connection
 from django.test import Client
 
-from config.common.work import get_work
+from config.common.background.work import get_work
 from messaging.files.names import name_of
-from messaging.files.places import folder_path
+from messaging.files.paths import folder_path
 from messaging.models import Message
 from messaging.simulation.calls import Answer, Calls, NoAnswer, Refused
 from messaging.simulation.devices import Device

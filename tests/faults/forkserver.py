@@ -14,8 +14,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from config.common.orphans import die_with_parent
-from config.runtime.starting import Fork
+from config.common.background.process_control import die_with_parent
+from config.runtime.spawn import Fork
 
 ROOT = Path(__file__).resolve().parents[2]
 PR_SET_CHILD_SUBREAPER = 36

@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 
 import psycopg
 
-from config.common.orphans import die_with_parent
+from config.common.background.process_control import die_with_parent
 from tests.faults.forkserver import ForkedProcess, ForkServer
 from tests.faults.wait import wait_until
 from tests.servers.private_server import HOST, PrivateServer, find_free_port

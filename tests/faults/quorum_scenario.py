@@ -15,7 +15,7 @@ from typing import Any
 import psycopg
 from cryptography.fernet import Fernet
 
-from config.common.keys import make_key
+from config.common.key_text import make_key
 from messaging.simulation.calls import NoAnswer, Refused, encode
 from messaging.simulation.devices import Device, make_payload
 from messaging.simulation.journal import Journal

@@ -16,9 +16,9 @@ from django.conf import settings
 from django.core.management import call_command
 
 from messaging.files.names import name_of
-from messaging.files.places import root
+from messaging.files.paths import root
 from messaging.models import Message
-from messaging.services.requeueing import requeue_message
+from messaging.services.requeue import requeue_message
 from messaging.simulation.devices import Device
 from messaging.simulation.journal import Journal
 from processes.exchange.models import ExchangeProcess

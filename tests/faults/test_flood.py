@@ -18,7 +18,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from config.common.orphans import die_with_parent
+from config.common.background.process_control import die_with_parent
 from messaging.simulation.calls import Answer, Calls
 from processes.exchange.reference.client import Server
 from processes.exchange.reference.erp import Ending, exchange_once
@@ -44,7 +44,7 @@ BIG_REPLY = 1_000_000
 
 WORLD = """
 import json
-from config.records.services.keys import create_key
+from config.access.keys import create_key
 from messaging.services.databases import create_database
 from messaging.services.devices import create_device
 from messaging.services.enterprises import create_enterprise

@@ -20,7 +20,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from config.common.keys import make_key
+from config.common.key_text import make_key
 from tests.faults.process_group import ProcessGroup
 from tests.faults.product import migrated_database
 from tests.faults.wait import wait_until

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from config.records.services.keys import create_key
+from config.access.keys import create_key
 from messaging.models import Device, Enterprise, ExchangeDatabase, Subsystem
 from tests.sensors.api.callers import Caller
 

@@ -1,6 +1,6 @@
 import pytest
 
-from config.common.api import DEEPEST, BadJson
+from config.common.web.json_codec import DEEPEST, BadJson
 from messaging.protocol import ENVELOPE_DEPTH, check_payload, read_body
 from processes.exchange.services.preparing import Prepare
 

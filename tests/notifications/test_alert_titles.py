@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 APPS = ("config", "messaging", "notifications", "processes", "sensors")
 SAID_ELSEWHERE = {
-    ("config.runtime.standing", "keep_up"),
+    ("config.runtime.ongoing_alerts", "keep_up"),
     ("config.runtime.storage", "_judge_volume"),
     ("config.runtime.storage", "examine_without_writing"),
 }

@@ -10,8 +10,8 @@ import pytest
 from django.db import connections, transaction
 from django.utils import timezone
 
+from config.audit.changes import record_change
 from config.records.models import ChangeRecord
-from config.records.services.changes import record_change
 from notifications.followers import Following
 from notifications.models import Event, Follower
 from notifications.services.events import NewEvent, record_event

@@ -9,7 +9,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django.db import Error as DatabaseError
 
 from config.dashboard.live.admission import Audience, Ticket, admit, ticket_of
-from config.dashboard.live.pulse import BEAT_SECONDS, FAILED, Closed, Line, pulse
+from config.dashboard.live.broadcast import BEAT_SECONDS, FAILED, Closed, SocketQueue, pulse
 
 SEND_SECONDS = 10.0
 
@@ -23,7 +23,7 @@ class DashboardConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channe
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Run until the other side hangs up, or has stopped reading: the server itself would wait for it for ever."""
         self._cut = asyncio.Event()
-        self._line: Line | None = None
+        self._line: SocketQueue | None = None
         self._writer: asyncio.Task[None] | None = None
 
         async def receive_unless_cut() -> Any:
@@ -41,11 +41,11 @@ class DashboardConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channe
             await self.close()
             return
         await self.accept()
-        self._line = Line(ticket, audience)
+        self._line = SocketQueue(ticket, audience)
         self._writer = asyncio.create_task(self._write(self._line))
         pulse.join(self._line)
 
-    async def _write(self, line: Line) -> None:
+    async def _write(self, line: SocketQueue) -> None:
         try:
             await self._speak(line)
         except Closed as closed:
@@ -60,7 +60,7 @@ class DashboardConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channe
             log.exception("live.writer_failed")
             await self.close(code=FAILED)
 
-    async def _speak(self, line: Line) -> None:
+    async def _speak(self, line: SocketQueue) -> None:
         """Send what the line holds, no more often than the pulse beats: what comes meanwhile is put together."""
         sent_at = monotonic() - BEAT_SECONDS
         while True:

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, TypeVar
 
-from config.common.api import encode
+from config.common.web.json_codec import encode_json
 from config.dashboard.live.admission import Audience
-from config.dashboard.live.facts import AlertRow, Parts
+from config.dashboard.live.page_state import AlertRow, Parts
 from config.dashboard.live.processes import ProcessRow
 
 K = TypeVar("K")
@@ -73,4 +73,4 @@ def _alert(row: AlertRow, language: str) -> dict[str, Any]:
 
 
 def _encode(frame: dict[str, Any]) -> str:
-    return encode(frame).decode()
+    return encode_json(frame).decode()

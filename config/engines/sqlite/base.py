@@ -21,7 +21,7 @@ from django.db.backends.sqlite3 import base
 from django.db.backends.sqlite3._functions import _sqlite_format_dtdelta  # type: ignore[import-untyped]
 from django.db.utils import OperationalError
 
-from config.common.failures import OUTCOME_UNKNOWN, driver_codes
+from config.common.database.failures import OUTCOME_UNKNOWN, driver_codes
 
 _WHOLE_MILLISECONDS = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}000")
 _locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)

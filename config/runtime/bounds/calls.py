@@ -3,9 +3,12 @@
 from django.conf import settings
 from django.utils.module_loading import import_string
 
-from config.common import api, correlation, failures, fields, handler, pages
-from config.common.limits import bodies, calls, lanes, slots
-from config.records import idempotency, passwords, sign_in_limits, tracing
+from config.access import passwords, sign_in_limits
+from config.api import idempotency
+from config.audit import trace
+from config.common import correlation
+from config.common.web import failures, handler, json_codec, pagination, serializers
+from config.common.web.limits import bodies, calls, lanes, slots
 from config.runtime import connections
 from config.runtime.bounds.bound import (
     BAD_JSON,
@@ -101,8 +104,8 @@ def call_bounds() -> list[Bound]:
             "slots.static", "files of the admin that are sent", count(2 * concurrency), SHARED, BUSY, "WEB_CONCURRENCY"
         ),
         Bound("slots.places", "calls that wait for a slot", places, SHARED, f"{BUSY}, at once"),
-        Bound("list.rows", "rows of a page of a list", count(pages.LARGEST_LIMIT), "call", INVALID),
-        Bound("trace.rows", "rows of each kind in a trace", count(tracing.MOST), "call", "the oldest are told"),
+        Bound("list.rows", "rows of a page of a list", count(pagination.LARGEST_LIMIT), "call", INVALID),
+        Bound("trace.rows", "rows of each kind in a trace", count(trace.MOST), "call", "the oldest are told"),
         Bound(
             "idempotency.key",
             "`Idempotency-Key`",
@@ -180,15 +183,19 @@ def content_bounds() -> list[Bound]:
         ),
         Bound("answer.bytes", answers, size(handler.ANSWER_BYTES), SHARED, "the call keeps its slot until it is read"),
         Bound(
-            "list.bytes", "bytes of a page of a list", size(pages.PAGE_BYTES), "call", "the page ends, `next` leads on"
+            "list.bytes",
+            "bytes of a page of a list",
+            size(pagination.PAGE_BYTES),
+            "call",
+            "the page ends, `next` leads on",
         ),
-        Bound("json.depth", "nesting of JSON", count(api.DEEPEST, "levels"), "body", BAD_JSON),
-        Bound("json.containers", "lists and objects in JSON", count(api.MOST_CONTAINERS), "body", BAD_JSON),
-        Bound("json.values", "values in JSON", count(api.MOST_VALUES), "body", BAD_JSON),
+        Bound("json.depth", "nesting of JSON", count(json_codec.DEEPEST, "levels"), "body", BAD_JSON),
+        Bound("json.containers", "lists and objects in JSON", count(json_codec.MOST_CONTAINERS), "body", BAD_JSON),
+        Bound("json.values", "values in JSON", count(json_codec.MOST_VALUES), "body", BAD_JSON),
         Bound(
             "faults.entries",
             "faulty entries of a list, or unknown fields, that are named",
-            count(fields.FAULTS_NAMED),
+            count(serializers.FAULTS_NAMED),
             "body",
             "the first are named",
         ),

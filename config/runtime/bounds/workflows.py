@@ -1,6 +1,6 @@
 """What whoever writes, starts and works for workflows meets."""
 
-from config.common.pages import PAGE_BYTES
+from config.common.web.pagination import PAGE_BYTES
 from config.runtime.bounds.bound import Bound, count, size
 from processes.workflows.engine import problems
 from processes.workflows.engine.bpmn import file, forms, outline, xml

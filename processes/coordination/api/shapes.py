@@ -4,12 +4,11 @@ from typing import Any
 
 from rest_framework import serializers
 
-from config.common.fields import MomentField
-from config.common.serializers import StrictSerializer
+from config.common.web.serializers import StrictSerializer, TimestampField
 from processes.coordination.models import WriterEventReader
-from processes.coordination.reasons import LONGEST
-from processes.coordination.statuses import BY_TITLE
-from processes.coordination.writer.resolving import Action
+from processes.coordination.protocol.reasons import LONGEST
+from processes.coordination.protocol.statuses import BY_TITLE
+from processes.coordination.writer.resolution import Action
 
 
 class AcceptedRowsSerializer(serializers.Serializer[Any]):
@@ -65,7 +64,7 @@ class EventReaderSerializer(serializers.Serializer[Any]):
 
 class EventStepSerializer(serializers.Serializer[Any]):
     step = serializers.CharField()
-    at = MomentField()
+    at = TimestampField()
 
 
 class CoordinationEventSerializer(serializers.Serializer[Any]):
@@ -76,7 +75,7 @@ class CoordinationEventSerializer(serializers.Serializer[Any]):
     readers = EventReaderSerializer(many=True)
     steps = EventStepSerializer(many=True)
     correlation_id = serializers.CharField(allow_blank=True)
-    date = MomentField()
+    date = TimestampField()
     reason = serializers.CharField(allow_blank=True)
 
 

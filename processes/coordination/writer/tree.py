@@ -6,9 +6,9 @@ from typing import Any
 from django.db import connection
 from django.utils.translation import gettext_noop
 
-from config.common.sql import among_numbers, load
-from processes.coordination.entities import Entity, Values
+from config.common.database.sql import in_number_array, load_sql
 from processes.coordination.models.writer import TABLES
+from processes.coordination.schema.entities import Entity, Values
 
 
 class Tree:
@@ -19,7 +19,7 @@ class Tree:
         self._column = entity.parent
         self._rows = TABLES[entity.name].objects
         # The names are those of the model, never a caller's.
-        self._line_up_statement = load("processes.coordination", "line_up").format(
+        self._line_up_statement = load_sql("processes.coordination", "line_up").format(
             table=TABLES[entity.name]._meta.db_table, parent=self._column.attribute
         )
         self._parents: dict[int, int | None] = {}
@@ -82,9 +82,9 @@ class Tree:
                     self._parents.setdefault(row, parent)
 
 
-def hold_rows(entity: Entity, ids: Collection[int]) -> dict[int, Any]:
+def lock_rows(entity: Entity, ids: Collection[int]) -> dict[int, Any]:
     """Lock rows until the end of the transaction, in the order of their ids."""
     if not ids:
         return {}
     rows = TABLES[entity.name].objects.select_for_update()
-    return {row.pk: row for row in rows.filter(pk__in=among_numbers(sorted(set(ids)))).order_by("pk")}
+    return {row.pk: row for row in rows.filter(pk__in=in_number_array(sorted(set(ids)))).order_by("pk")}

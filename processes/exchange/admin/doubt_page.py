@@ -7,9 +7,9 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext
 
-from config.records.admin.theme import ModelAdmin
+from config.access.scopes import Scope, permission
+from config.admin_base.theme import ModelAdmin
 from config.records.models import LogEntry
-from config.records.scopes import Scope, permission
 from processes.exchange.admin.process_page import Cargo, cargo_of, logs_of
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.selectors import in_doubt

@@ -7,8 +7,8 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext, ngettext
 
-from config.records.admin.pages import Question
-from messaging.admin.reasons import ReasonForm
+from config.admin_base.pages import Question
+from messaging.admin.reason_form import ReasonForm
 from messaging.models import Message
 
 Status = Message.Status

@@ -11,7 +11,8 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
-from config.records.admin.pages import (
+from config.access.scopes import Scope, permission
+from config.admin_base.pages import (
     BigTableAdmin,
     Question,
     actor_of,
@@ -20,10 +21,9 @@ from config.records.admin.pages import (
     page_of,
     trace_link,
 )
-from config.records.admin.theme import DropdownFilter, action, display
-from config.records.scopes import Scope, permission
-from messaging.admin.reasons import ReasonForm
-from messaging.admin.words import nowrap
+from config.admin_base.theme import DropdownFilter, action, display
+from messaging.admin.presentation import nowrap
+from messaging.admin.reason_form import ReasonForm
 from processes.exchange.admin.doubt_page import doubt_view
 from processes.exchange.admin.lost_files import LostFilesForm, ask_about
 from processes.exchange.admin.process_page import build_process_page

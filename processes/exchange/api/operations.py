@@ -6,9 +6,9 @@ from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.records.authentication import actor_of
-from config.records.frame import ApiView
-from config.records.scopes import Scope
+from config.access.authentication import actor_of
+from config.access.scopes import Scope
+from config.api.base_view import ApiView
 from messaging.api.operations import ReasonSerializer
 from processes.exchange.api import shapes
 from processes.exchange.selectors import get_process, present_processes

@@ -14,18 +14,18 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.common.moments import cut_to_milliseconds
-from config.common.pages import present_page
-from config.common.streaming import stream
-from config.records.authentication import Principal, principal_of
-from config.records.frame import ApiView
+from config.access.authentication import Principal, principal_of
+from config.access.scopes import Scope
+from config.api.base_view import ApiView
+from config.api.openapi import PAGE_PARAMETERS
+from config.common.times import truncate_to_milliseconds
+from config.common.web.pagination import paginate_presented
+from config.common.web.streaming import stream
 from config.records.models import AccessKey
-from config.records.schema import PAGE_PARAMETERS
-from config.records.scopes import Scope
 from messaging.files.envelope import VERSION
 from messaging.models import ExchangeDatabase
 from messaging.protocol import Body, read_body
-from messaging.services.checking import send_files
+from messaging.services.readability import stream_files
 from processes.exchange.api import shapes
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.selectors import get_process, present_processes
@@ -64,7 +64,7 @@ class ProcessesView(ApiView):
         """List processes, newest first: a database's own, or with `operations` all."""
         database = _own_database(request)
         rows = ExchangeProcess.objects.all() if database is None else ExchangeProcess.objects.filter(database=database)
-        found = present_page(request, rows, order=["-started_at"], present=present_processes)
+        found = paginate_presented(request, rows, order=["-started_at"], present=present_processes)
         return Response({"results": found.results, "next": found.next})
 
     @extend_schema(
@@ -224,7 +224,7 @@ def _answer_messages(started: Started) -> StreamingHttpResponse:
         end_undelivered(process_id=process_id, fence=fence, was_silent=was_silent, at=_now())
 
     before = msgspec.json.encode(head)[:-1] + b',"messages":['
-    chunks = send_files(before, started.messages, b"]}", release=partial(end, was_silent=False))
+    chunks = stream_files(before, started.messages, b"]}", release=partial(end, was_silent=False))
     return StreamingHttpResponse(stream(chunks, partial(end, was_silent=True)), content_type="application/json")
 
 
@@ -238,4 +238,4 @@ def _outcome(is_ok: bool) -> Response:
 
 
 def _now() -> datetime:
-    return cut_to_milliseconds(timezone.now())
+    return truncate_to_milliseconds(timezone.now())

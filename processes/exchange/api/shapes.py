@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import OpenApiExample
 from rest_framework import serializers
 
-from config.common.fields import MomentField
+from config.common.web.serializers import TimestampField
 from messaging.api.messages import MessageSerializer
 from processes.exchange.models import ExchangeProcess, ProcessMessage
 
@@ -69,7 +69,7 @@ class ReplySerializer(serializers.Serializer[Any]):
     to = serializers.CharField(help_text=_("the id of a device"))
     reply_to = serializers.CharField(required=False)
     payload = serializers.JSONField()
-    created_at = MomentField(required=False)
+    created_at = TimestampField(required=False)
     id = serializers.CharField(required=False)
 
 
@@ -104,7 +104,7 @@ class EntrySerializer(serializers.Serializer[Any]):
 
 
 class LineSerializer(serializers.Serializer[Any]):
-    at = MomentField()
+    at = TimestampField()
     text = serializers.CharField()
 
 
@@ -112,9 +112,9 @@ class ProcessSerializer(VersionSerializer):
     id = serializers.UUIDField()
     database = serializers.CharField()
     status = serializers.ChoiceField(ExchangeProcess.Status.choices)
-    started_at = MomentField()
-    ready_at = MomentField(allow_null=True)
-    ended_at = MomentField(allow_null=True)
+    started_at = TimestampField()
+    ready_at = TimestampField(allow_null=True)
+    ended_at = TimestampField(allow_null=True)
     messages = EntrySerializer(many=True)
     replies = serializers.ListField(child=serializers.CharField())
     log = LineSerializer(many=True)

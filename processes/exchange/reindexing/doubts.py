@@ -7,7 +7,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils.translation import gettext_noop
 
-from config.common.ring import ring
+from config.common.background.ring import ring
 from config.records.models import LogEntry
 from messaging.models import Message
 from processes.exchange.models import ExchangeProcess, ProcessMessage

@@ -12,14 +12,14 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
+from config.audit.log import NewLogEntry, write_log_entries
+from config.common.background.ring import ring
+from config.common.database.leases import claim
 from config.common.errors import ApplicationError, VolumeAway
-from config.common.leases import claim
-from config.common.ring import ring
 from config.records.models import LogEntry
-from config.records.services.log import Entry, write_entries
-from messaging.files.placing import FileForeign, FileMissing
+from messaging.files.placement import FileForeign, FileMissing
 from messaging.models import Message
-from messaging.services.moving import move_message, move_together
+from messaging.services.file_moves import move_message, move_messages
 from processes.exchange.errors import ProcessNotFailed
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.services.holding import hold_process
@@ -82,7 +82,7 @@ def _move_files(process_id: UUID) -> None:
     failures: dict[int, Exception] = {}
     for start in range(0, len(message_ids), TOGETHER):
         batch = message_ids[start : start + TOGETHER]
-        if not move_together(batch):
+        if not move_messages(batch):
             failures |= _move_one_by_one(batch)
     if failures:
         _fail(process_id, failures)
@@ -149,8 +149,8 @@ def _log_failures(process: ExchangeProcess, reasons: dict[str, str]) -> None:
         told = f"{process.pk} {message} {today}"
         fold = hashlib.sha256(told.encode()).hexdigest() if today else ""
         data = {"database": process.database_id, "message": message, "reason": reason}
-        lines.append(Entry(LogEntry.Level.ERROR, "exchange", template, data, subject_of(process), fold=fold))
-    write_entries(sorted(lines, key=lambda line: line.fold))
+        lines.append(NewLogEntry(LogEntry.Level.ERROR, "exchange", template, data, subject_of(process), fold=fold))
+    write_log_entries(sorted(lines, key=lambda line: line.fold))
     if len(reasons) > MOST_LINES:
         rest = len(reasons) - MOST_LINES
         log(process, gettext_noop("%(count)s more files cannot be moved"), level=LogEntry.Level.ERROR, count=rest)

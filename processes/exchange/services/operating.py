@@ -6,9 +6,9 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
-from config.common.moments import cut_to_milliseconds
+from config.audit.changes import record_change
+from config.common.times import truncate_to_milliseconds
 from config.records.models import ChangeRecord, LogEntry
-from config.records.services.changes import record_change
 from processes.exchange.errors import ProcessNotStarted, ProcessSettled
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.services.holding import hold_process
@@ -30,7 +30,7 @@ def end_by_operator(*, process_id: UUID, reason: str, actor: str) -> None:
         if process.status != ExchangeProcess.Status.STARTED:
             raise ProcessNotStarted
         before = {"status": process.status}
-        at = cut_to_milliseconds(timezone.now())
+        at = truncate_to_milliseconds(timezone.now())
         status = ExchangeProcess.Status.INTERRUPTED
         give_up(process, status, at=at, template=ENDED, text=f"{actor}: {reason}")
         record_change(
@@ -53,7 +53,7 @@ def resolve_by_operator(*, process_id: UUID, committed: bool, reason: str, actor
         said = COMMITTED if committed else NOT_COMMITTED
         log(process, said, level=LogEntry.Level.WARNING, actor=actor, why=reason)
         settle = commit if committed else roll_back
-        settle(process, at=cut_to_milliseconds(timezone.now()), how=actor)
+        settle(process, at=truncate_to_milliseconds(timezone.now()), how=actor)
         record_change(
             kind=KIND,
             object_id=str(process.pk),

@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 from django.db import connection
 
-from config.common.sql import load_for_engine
+from config.common.database.sql import load_engine_sql
 from messaging.models import ExchangeDatabase, Message, Subsystem
-from messaging.services.checking import keep_readable
-from messaging.services.fetching import cut_to
+from messaging.services.fetch import take_within_limits
+from messaging.services.readability import filter_readable
 from messaging.services.values import Limits
 
 
@@ -22,8 +22,8 @@ def pick_messages(
         Subsystem.objects.filter(enterprise=database.enterprise_id).values_list("pk", flat=True)
     )
     while True:
-        chosen = cut_to(_part_suspects(_oldest(database, subsystems, senders, limits.files)), limits)
-        readable = keep_readable(chosen)
+        chosen = take_within_limits(_part_suspects(_oldest(database, subsystems, senders, limits.files)), limits)
+        readable = filter_readable(chosen)
         if len(readable) == len(chosen):
             return chosen
 
@@ -45,7 +45,7 @@ def _oldest(database: ExchangeDatabase, subsystems: Sequence[str], senders: Sequ
         values |= {name: _json(values[name]) for name in ("keys", "lane")}
     else:
         values |= {name: list(values[name]) for name in ("keys", "lane")}  # type: ignore[call-overload]
-    return list(Message.objects.raw(load_for_engine("processes.exchange", f"pick_of_{by}"), values))
+    return list(Message.objects.raw(load_engine_sql("processes.exchange", f"pick_of_{by}"), values))
 
 
 def _json(values: Any) -> str:

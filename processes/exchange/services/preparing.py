@@ -14,12 +14,12 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext, gettext_noop
 
+from config.common.database.sql import bulk_execute, in_array
 from config.common.errors import ApplicationError, Invalid, TooLarge, VolumeAway
 from config.common.ids import new_id
-from config.common.sql import among, run_for_rows
 from config.records.models import LogEntry
+from messaging.files.drafts import drop_drafts, name_drafts, write_drafts
 from messaging.files.envelope import fingerprint, size_of
-from messaging.files.writing import drop_drafts, name_drafts, write_drafts
 from messaging.models import Device, ExchangeDatabase, Message
 from messaging.protocol import Body, Error, Id, check_payload, megabytes
 from messaging.services.values import read_created_at
@@ -116,7 +116,9 @@ def _check_results(process: ExchangeProcess, results: Sequence[ResultOf]) -> Non
 
 def _replies(process: ExchangeProcess, replies: Sequence[Reply], *, at: datetime) -> list[tuple[Message, bytes]]:
     enterprise_id = process.database.enterprise_id
-    wanted = Device.objects.filter(pk__in=among({reply.to for reply in replies}), subsystem__enterprise=enterprise_id)
+    wanted = Device.objects.filter(
+        pk__in=in_array({reply.to for reply in replies}), subsystem__enterprise=enterprise_id
+    )
     devices = {device.pk: device for device in wanted}
     chains = dict(requests_of(process).values_list("public_id", "correlation_id"))
     rows = []
@@ -137,7 +139,9 @@ def _check_ids(enterprise_id: str, replies: Sequence[Reply]) -> None:
     ids = Counter(reply.id for reply in replies if reply.id is not None)
     taken = {name for name, times in ids.items() if times > 1}
     taken |= set(
-        Message.objects.filter(enterprise=enterprise_id, public_id__in=among(ids)).values_list("public_id", flat=True)
+        Message.objects.filter(enterprise=enterprise_id, public_id__in=in_array(ids)).values_list(
+            "public_id", flat=True
+        )
     )
     if taken:
         raise _ids_taken(taken)
@@ -220,7 +224,7 @@ def _insert(process: ExchangeProcess, prepared: _Prepared, rows: Sequence[Messag
 def _record_results(process: ExchangeProcess, results: Sequence[ResultOf], *, at: datetime) -> None:
     entries = dict(process.entries.values_list("message__public_id", "pk"))
     rows = [(each.status, each.error_text or "", each.error_code, at, entries[each.message]) for each in results]
-    run_for_rows("processes.exchange", "record_results", rows)
+    bulk_execute("processes.exchange", "record_results", rows)
     for result in results:
         if result.status != "PROCESSED":
             _log_error(process, result)

@@ -13,11 +13,11 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext, gettext_noop
 
 from config.common.correlation import correlation_id
+from config.common.database.sql import in_array
 from config.common.errors import Invalid
-from config.common.sql import among
 from messaging.models import Device, ExchangeDatabase, Message, Subsystem
 from messaging.protocol import Body, Id, megabytes
-from messaging.services.checking import keep_readable
+from messaging.services.readability import filter_readable
 from messaging.services.values import Limits
 from processes.exchange.models import ExchangeProcess, ProcessMessage
 from processes.exchange.services.picking import pick_messages
@@ -79,9 +79,9 @@ def start_process(*, database: ExchangeDatabase, wanted: Start, at: datetime) ->
 def _check_parties(database: ExchangeDatabase, lane: Collection[str], senders: Collection[str]) -> None:
     enterprise = database.enterprise_id
     faults = {}
-    if lane and Subsystem.objects.filter(enterprise=enterprise, pk__in=among(lane)).count() != len(lane):
+    if lane and Subsystem.objects.filter(enterprise=enterprise, pk__in=in_array(lane)).count() != len(lane):
         faults["subsystems"] = [gettext("Must be subsystems of your enterprise.")]
-    if senders and Device.objects.filter(subsystem__enterprise=enterprise, pk__in=among(senders)).count() != len(
+    if senders and Device.objects.filter(subsystem__enterprise=enterprise, pk__in=in_array(senders)).count() != len(
         senders
     ):
         faults["senders"] = [gettext("Must be devices of your enterprise.")]
@@ -135,7 +135,7 @@ def _find_repeated(database: ExchangeDatabase, request_id: str | None, *, at: da
     if process is None:
         return None
     entries = process.entries.filter(message__process=process.pk).select_related("message").order_by("place")
-    messages = keep_readable([entry.message for entry in entries])
+    messages = filter_readable([entry.message for entry in entries])
     if not messages:
         text = gettext_noop("Interrupted: none of its files can be read any more")
         give_up(process, ExchangeProcess.Status.INTERRUPTED, at=at, template=text)

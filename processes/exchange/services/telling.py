@@ -5,8 +5,8 @@ from typing import Any
 
 from django.utils.translation import gettext_noop
 
+from config.audit.log import write_log_entry
 from config.records.models import LogEntry
-from config.records.services.log import write_entry
 from notifications.services.alerts import close_alert, raise_alert
 from notifications.services.events import NewEvent, record_event
 from processes.exchange.models import ExchangeProcess
@@ -24,7 +24,7 @@ def subject_of(process: ExchangeProcess) -> str:
 def log(process: ExchangeProcess, template: str, *, level: str = LogEntry.Level.INFO, **data: Any) -> None:
     """Write a line of the process's log; `template` may name `%(database)s` and what `data` holds."""
     values = {"database": process.database_id, **data}
-    write_entry(level=level, kind="exchange", subject=subject_of(process), template=template, data=values)
+    write_log_entry(level=level, kind="exchange", subject=subject_of(process), template=template, data=values)
 
 
 def tell(process: ExchangeProcess, verb: str, *, at: datetime, **payload: Any) -> None:

@@ -7,7 +7,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
-from config.common.leases import claim
+from config.common.database.leases import claim
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.services.settling import doubt, give_up
 

@@ -6,9 +6,9 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Model
 from django.http import HttpRequest
 
-from config.records.admin.pages import BigTableAdmin
-from config.records.permissions import has_scope
-from config.records.scopes import Scope
+from config.access.permissions import has_scope
+from config.access.scopes import Scope
+from config.admin_base.pages import BigTableAdmin
 
 M = TypeVar("M", bound=Model)
 

@@ -9,9 +9,9 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 
+from config.admin_base.pages import Question, add_errors
+from config.admin_base.theme import ModelAdmin
 from config.common.errors import ApplicationError, Invalid
-from config.records.admin.pages import Question, add_errors
-from config.records.admin.theme import ModelAdmin
 from processes.workflows.admin.words import refusal
 from processes.workflows.errors import NotExecutable, VersionConflict
 

@@ -10,8 +10,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from config.records.admin.pages import Question, actor_of
-from config.records.admin.theme import ModelAdmin
+from config.admin_base.pages import Question, actor_of
+from config.admin_base.theme import ModelAdmin
 from processes.workflows.admin.asking import Asked, Done, ask
 from processes.workflows.admin.forms import RetryForm, SeenForm, VariablesForm
 from processes.workflows.admin.instance_page import all_variables

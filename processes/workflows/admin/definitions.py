@@ -12,8 +12,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from config.records.admin.pages import Question, actor_of
-from config.records.admin.theme import action, display
+from config.admin_base.pages import Question, actor_of
+from config.admin_base.theme import action, display
 from processes.workflows.admin.access import WorkflowAdmin
 from processes.workflows.admin.asking import Asked, Done, ask
 from processes.workflows.admin.definition_page import build_definition_page

@@ -7,7 +7,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from config.records.admin.theme import DropdownFilter
+from config.admin_base.theme import DropdownFilter
 from processes.workflows.models import WorkflowDefinition
 from processes.workflows.models.instance import Status
 from processes.workflows.naming import instance_of

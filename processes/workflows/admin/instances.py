@@ -10,8 +10,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from config.records.admin.pages import Question, get_subject, page_of
-from config.records.admin.theme import action, display
+from config.admin_base.pages import Question, get_subject, page_of
+from config.admin_base.theme import action, display
 from processes.workflows.admin.access import WorkflowAdmin
 from processes.workflows.admin.commands import command_view, retry_view, variables_view
 from processes.workflows.admin.instance_filters import DefinitionFilter, StatusFilter, matching

@@ -7,8 +7,8 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from config.records.admin.pages import Question, actor_of, page_of
-from config.records.admin.theme import ModelAdmin
+from config.admin_base.pages import Question, actor_of, page_of
+from config.admin_base.theme import ModelAdmin
 from processes.workflows.admin.asking import Asked, Done, ask
 from processes.workflows.admin.commands import say_failed
 from processes.workflows.admin.forms import SeenForm

@@ -11,8 +11,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
 
+from config.admin_base.pages import actor_of
 from config.common.errors import ApplicationError
-from config.records.admin.pages import actor_of
 from processes.workflows.admin.access import WorkflowAdmin
 from processes.workflows.admin.drawings import Drawing, draw_state
 from processes.workflows.admin.instance_page import FORMS

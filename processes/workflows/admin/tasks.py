@@ -7,7 +7,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
-from config.records.admin.theme import display
+from config.admin_base.theme import display
 from processes.workflows.admin.access import WorkflowAdmin
 from processes.workflows.admin.instance_filters import TaskDefinitionFilter, find_id
 from processes.workflows.admin.task_page import task_view

@@ -9,7 +9,7 @@ import msgspec
 from django import forms
 from django.utils.translation import gettext
 
-from config.records.admin.json_text import json_widget, lay_out, read_typed
+from config.admin_base.json_text import format_json, json_widget, parse_typed_json
 
 MOST_SHOWN = 200
 LONGEST_VALUE = 8_192
@@ -44,14 +44,14 @@ def show_values(values: Mapping[str, Any]) -> ShownValues:
 
 
 def show_value(name: str, value: Any) -> ShownValue:
-    text = lay_out(_json(value), longest=4 * LONGEST_VALUE)
+    text = format_json(_json(value), longest=4 * LONGEST_VALUE)
     return ShownValue(name, text[:LONGEST_VALUE], is_whole=len(text) <= LONGEST_VALUE)
 
 
 def text_of(values: Mapping[str, Any]) -> str:
     """Lay out values to be edited; nothing where they are too long for a form."""
     text = _json(values)
-    return lay_out(text, longest=3 * LONGEST_EDITED) if len(text) <= LONGEST_EDITED else ""
+    return format_json(text, longest=3 * LONGEST_EDITED) if len(text) <= LONGEST_EDITED else ""
 
 
 def changed(before: Mapping[str, Any], typed: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,7 +69,7 @@ class VariablesField(forms.CharField):
         text = super().clean(value)
         if not text:
             return {}
-        typed = read_typed(text)
+        typed = parse_typed_json(text)
         if not isinstance(typed, dict):
             raise forms.ValidationError(gettext('Must be a map of names to values, like {"amount": 5}.'))
         return typed

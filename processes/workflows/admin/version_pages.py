@@ -12,9 +12,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
 
+from config.admin_base.pages import Question, actor_of
+from config.admin_base.theme import ModelAdmin
 from config.common.errors import ApplicationError
-from config.records.admin.pages import Question, actor_of
-from config.records.admin.theme import ModelAdmin
 from processes.workflows.admin.asking import Asked, Done, ask
 from processes.workflows.admin.drawings import (
     Called,

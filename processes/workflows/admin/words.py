@@ -14,9 +14,9 @@ from django.utils.timezone import localtime
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
+from config.admin_base.pages import badge
 from config.common.errors import ApplicationError
-from config.common.moments import format_moment
-from config.records.admin.pages import badge
+from config.common.times import format_time
 from processes.workflows.engine.definition import NodeKind, TimerKind, Trigger
 from processes.workflows.errors import NotPossible, VersionConflict
 from processes.workflows.models.instance import Status
@@ -130,7 +130,7 @@ def say_moment(moment: datetime) -> SafeString:
         local = localtime(moment)
         text = f"{date_format(local, 'DATE_FORMAT')} {date_format(local, 'H:i:s')}"
     except OverflowError:  # a timer may be set to the last hour of the year 9999, which is over elsewhere
-        text = format_moment(moment)
+        text = format_time(moment)
     return format_html('<span class="pst-nowrap">{}</span>', text)
 
 

@@ -10,14 +10,14 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.common.api import JSONParser
+from config.access.authentication import actor_of
+from config.access.scopes import Scope
+from config.api.base_view import ApiView
+from config.api.openapi import PAGE_PARAMETERS
 from config.common.errors import NotFound
-from config.common.moments import format_moment
-from config.common.pages import page
-from config.records.authentication import actor_of
-from config.records.frame import ApiView
-from config.records.schema import PAGE_PARAMETERS
-from config.records.scopes import Scope
+from config.common.times import format_time
+from config.common.web.json_codec import JSONParser
+from config.common.web.pagination import paginate
 from processes.workflows.api import shapes
 from processes.workflows.diagrams import answer_diagram
 from processes.workflows.models import WorkflowDefinition, WorkflowRevision
@@ -40,7 +40,7 @@ class DefinitionsView(ApiView):
         responses=shapes.DefinitionListSerializer,
     )
     def get(self, request: Request) -> Response:
-        found = page(request, WorkflowDefinition.objects.all(), order=["key"])
+        found = paginate(request, WorkflowDefinition.objects.all(), order=["key"])
         return Response({"results": [_definition(each) for each in found.results], "next": found.next})
 
     @extend_schema(
@@ -67,7 +67,7 @@ class RevisionsView(ApiView):
         responses=shapes.RevisionListSerializer,
     )
     def get(self, request: Request, key: str) -> Response:
-        found = page(request, revisions_of(key).select_related("definition"), order=["-number"])
+        found = paginate(request, revisions_of(key).select_related("definition"), order=["-number"])
         return Response({"results": [_revision(each) for each in found.results], "next": found.next})
 
 
@@ -124,6 +124,6 @@ def _revision(revision: WorkflowRevision) -> dict[str, Any]:
         "key": revision.definition_id,
         "revision": revision.number,
         "kind": revision.definition.kind,
-        "at": format_moment(revision.created_at),
+        "at": format_time(revision.created_at),
         "actor": revision.actor,
     }

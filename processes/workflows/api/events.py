@@ -5,9 +5,9 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from config.records.authentication import owner_of
-from config.records.frame import ApiView
-from config.records.scopes import Scope
+from config.access.authentication import owner_of
+from config.access.scopes import Scope
+from config.api.base_view import ApiView
 from processes.workflows.api import shapes
 from processes.workflows.services.receiving import receive_event
 

@@ -7,12 +7,12 @@ from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from config.access.authentication import actor_of
+from config.access.scopes import Scope
+from config.api.base_view import ApiView
+from config.api.openapi import PAGE_PARAMETERS
 from config.common.errors import Invalid
-from config.common.pages import Rendered, page
-from config.records.authentication import actor_of
-from config.records.frame import ApiView
-from config.records.schema import PAGE_PARAMETERS
-from config.records.scopes import Scope
+from config.common.web.pagination import RenderedRows, paginate
 from processes.workflows.api import shapes
 from processes.workflows.presenting import (
     present_difference,
@@ -47,8 +47,8 @@ class InstancesView(ApiView):
         """List instances, newest first."""
         asked = shapes.InstanceQuery(data=request.query_params)
         asked.is_valid(raise_exception=True)
-        shown = Rendered(present_instances)
-        found = page(request, matching_instances(**asked.validated_data), order=["-id"], weigh=shown.weigh)
+        shown = RenderedRows(present_instances)
+        found = paginate(request, matching_instances(**asked.validated_data), order=["-id"], weigh=shown.weigh)
         return Response({"results": shown.results(found.results), "next": found.next})
 
     @extend_schema(
@@ -107,8 +107,8 @@ class VersionsView(ApiView):
     def get(self, request: Request, instance_id: UUID) -> Response:
         """List every state that the instance has been in, newest first."""
         get_head(instance_id)
-        shown = Rendered(present_versions)
-        found = page(request, versions_of(instance_id), order=["-number"], weigh=shown.weigh)
+        shown = RenderedRows(present_versions)
+        found = paginate(request, versions_of(instance_id), order=["-number"], weigh=shown.weigh)
         return Response({"results": shown.results(found.results), "next": found.next})
 
 
@@ -171,5 +171,5 @@ class TasksView(ApiView):
     )
     def get(self, request: Request) -> Response:
         """List the open tasks of all instances, oldest first."""
-        found = page(request, open_tasks(), order=["pk"])
+        found = paginate(request, open_tasks(), order=["pk"])
         return Response({"results": [present_task(item) for item in found.results], "next": found.next})

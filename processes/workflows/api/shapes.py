@@ -5,8 +5,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
-from config.common.fields import MomentField
-from config.common.serializers import StrictSerializer
+from config.common.web.serializers import StrictSerializer, TimestampField
 from processes.workflows.models.instance import Status
 
 LARGEST_NUMBER = 2**31 - 1
@@ -48,7 +47,7 @@ class DefinitionListSerializer(serializers.Serializer[Any]):
 
 
 class RevisionSerializer(PublishedSerializer):
-    at = MomentField()
+    at = TimestampField()
     actor = serializers.CharField()
 
 
@@ -77,7 +76,7 @@ class InstanceQuery(serializers.Serializer[Any]):
 class ActiveSerializer(serializers.Serializer[Any]):
     element = serializers.CharField()
     kind = serializers.CharField()
-    since = MomentField()
+    since = TimestampField()
 
 
 class TaskSerializer(serializers.Serializer[Any]):
@@ -91,7 +90,7 @@ class TimerSerializer(serializers.Serializer[Any]):
     id = serializers.CharField()
     element = serializers.CharField()
     kind = serializers.CharField()
-    due_at = MomentField()
+    due_at = TimestampField()
 
 
 class ItemSerializer(serializers.Serializer[Any]):
@@ -105,7 +104,7 @@ class IncidentSerializer(serializers.Serializer[Any]):
     element = serializers.CharField()
     command = serializers.CharField()
     reason = serializers.CharField()
-    at = MomentField()
+    at = TimestampField()
     times = serializers.IntegerField()
 
 
@@ -130,7 +129,7 @@ class InstanceListSerializer(serializers.Serializer[Any]):
 
 
 class OpenTaskSerializer(TaskSerializer):
-    since = MomentField()
+    since = TimestampField()
     instance = serializers.UUIDField()
     definition = serializers.CharField()
     record = serializers.CharField()
@@ -164,7 +163,7 @@ class VersionSerializer(serializers.Serializer[Any]):
     parent = serializers.IntegerField(allow_null=True)  # type: ignore[assignment]
     cause = serializers.CharField()
     actor = serializers.CharField()
-    at = MomentField()
+    at = TimestampField()
     status = serializers.ChoiceField(Status.choices)
     variables = VariablesField()
     active = ActiveSerializer(many=True)
@@ -235,7 +234,7 @@ class FetchedSerializer(serializers.Serializer[Any]):
     record = serializers.CharField()
     variables = VariablesField()
     worker = serializers.CharField()
-    locked_until = MomentField()
+    locked_until = TimestampField()
     retries = serializers.IntegerField(allow_null=True)
     error = serializers.CharField()
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from django.db import transaction
 
-from config.common.moments import format_moment
 from config.common.text import is_storable
+from config.common.times import format_time
 from notifications.models import Delivery
 from notifications.services.deliveries import NewDelivery, enqueue_deliveries
 from processes.workflows.models import WorkflowEffect, WorkflowInstance
@@ -33,7 +33,7 @@ def leave_webhook(effect: WorkflowEffect, instance: WorkflowInstance, inputs: di
         "record": instance.record,
         "element": effect.element,
         "payload": inputs.get("payload", rest),
-        "at": format_moment(effect.at),
+        "at": format_time(effect.at),
     }
     with transaction.atomic():
         mark_left(effect)

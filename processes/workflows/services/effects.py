@@ -14,7 +14,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from config.common.correlation import correlated
-from config.common.leases import LeaseLost, claim, finish
+from config.common.database.leases import LeaseLost, claim, finish
 from processes.workflows.models import WorkflowEffect, WorkflowInstance
 from processes.workflows.services.effect_alerts import leave_alert
 from processes.workflows.services.effect_messages import leave_message

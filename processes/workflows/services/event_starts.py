@@ -9,8 +9,8 @@ from django.db import IntegrityError
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
+from config.audit.log import write_log_entry
 from config.records.models import LogEntry
-from config.records.services.log import write_entry
 from processes.workflows.engine.execution.errors import CommandFailed
 from processes.workflows.engine.execution.limits import is_json, is_name
 from processes.workflows.errors import NotPossible
@@ -99,4 +99,4 @@ def _begun_lately(definition: str, *, at: datetime) -> int:
 def _log(arrival: Arrival, element: EventElement, cause: str) -> None:
     told = {"definition": element.revision.definition_id, "event": arrival.type, "cause": cause[:300]}
     subject = f"definition/{element.revision.definition_id}"[:120]
-    write_entry(level=LogEntry.Level.WARNING, kind=KIND, subject=subject, template=NOT_STARTED, data=told)
+    write_log_entry(level=LogEntry.Level.WARNING, kind=KIND, subject=subject, template=NOT_STARTED, data=told)

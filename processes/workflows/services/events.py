@@ -6,7 +6,7 @@ from typing import TypeAlias
 from django.utils import timezone
 
 from config.common.correlation import correlated
-from config.common.sql import among
+from config.common.database.sql import in_array
 from notifications.followers import Following
 from notifications.models import Event
 from processes.workflows.engine.execution.errors import CommandFailed
@@ -40,7 +40,7 @@ def take_events(events: Sequence[Event]) -> None:
 
 
 def _elements(names: Iterable[str]) -> Elements:
-    rows = EventElement.objects.filter(name__in=among(sorted(names))).select_related("revision__definition")
+    rows = EventElement.objects.filter(name__in=in_array(sorted(names))).select_related("revision__definition")
     found: Elements = {}
     for element in rows.defer("revision__source").order_by("pk"):
         found.setdefault(element.name, []).append(element)

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from config.common.leases import LeaseLost, claim, finish
-from config.common.pages import PAGE_BYTES
-from config.common.sql import as_time
+from config.common.database.leases import LeaseLost, claim, finish
+from config.common.database.sql import as_utc
+from config.common.web.pagination import PAGE_BYTES
 from processes.workflows.errors import Abandoned, NotLocked, NotPossible, TaskNotFound
 from processes.workflows.models import WorkflowInstance, WorkItem
 from processes.workflows.naming import epoch_of, instance_of, is_of_time, local_id
@@ -69,7 +69,7 @@ def _give_back(items: Sequence[WorkItem]) -> None:
     """Let tasks be taken that were locked in vain, in the order that they had."""
     for item in items:
         try:
-            finish(item, due_at=as_time(getattr(item, "was_due_at")), worker="")  # noqa: B009
+            finish(item, due_at=as_utc(getattr(item, "was_due_at")), worker="")  # noqa: B009
         except LeaseLost:
             continue  # somebody else has it, or it is there no more: it is not ours to give back
 

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.db.models.functions import Now
 
-from config.common.leases import finish
+from config.common.database.leases import finish
 from config.common.text import clean_text
 from processes.workflows.models import WorkflowInstance, WorkItem
 from processes.workflows.services.incidents import record_incident

@@ -9,7 +9,7 @@ from uuid import UUID
 import msgspec
 from django.db import connection
 
-from config.common.sql import as_time, load_for_engine, postgresql_cursor
+from config.common.database.sql import as_utc, load_engine_sql, postgresql_cursor
 from processes.workflows.engine.runner import InstanceState
 from processes.workflows.errors import InstanceNotFound
 from processes.workflows.models import WorkflowInstance, WorkflowRevision
@@ -48,7 +48,7 @@ def read_head(instance_id: UUID, *, lock: bool = False) -> Head:
     """
     if lock:
         WorkflowInstance.objects.select_for_update(no_key=True).filter(pk=instance_id).values_list("pk").first()
-    statement = load_for_engine(PACKAGE, "read_head")
+    statement = load_engine_sql(PACKAGE, "read_head")
     if connection.vendor == "postgresql":
         with postgresql_cursor() as cursor:
             row = cursor.execute(statement, {"instance": instance_id}, prepare=True).fetchone()
@@ -99,4 +99,4 @@ def facts_of_revision(revision_id: int) -> tuple[int, str | None]:
 
 
 def _time(value: datetime | str) -> datetime:
-    return datetime.fromisoformat(value) if isinstance(value, str) else as_time(value)
+    return datetime.fromisoformat(value) if isinstance(value, str) else as_utc(value)

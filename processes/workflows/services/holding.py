@@ -7,9 +7,9 @@ from uuid import UUID
 from django.db.models import F
 from django.db.models.functions import Now
 
+from config.common.background.ring import ring
 from config.common.correlation import correlation_id
-from config.common.ring import ring
-from config.common.sql import among
+from config.common.database.sql import in_array
 from processes.workflows.models import PostponedEvent, WorkItem
 from processes.workflows.services.mirroring import TAKEN, section
 from processes.workflows.services.planning import Order
@@ -24,7 +24,7 @@ def hold_work(instance_id: UUID, state: Mapping[str, Any]) -> None:
         items.update(due_at=None, fence=F("fence") + 1)
         return
     still = [local for local, task in section(state, "tasks").items() if is_still(state, task["token"])]
-    items.exclude(local__in=among(still)).update(due_at=Now(), fence=F("fence") + 1)
+    items.exclude(local__in=in_array(still)).update(due_at=Now(), fence=F("fence") + 1)
     let_go(instance_id)
 
 

@@ -15,15 +15,15 @@ from django.utils.translation import gettext_noop
 from pika.adapters.blocking_connection import BlockingChannel, BlockingConnection
 from pika.exceptions import AMQPError
 
-from config.common.api import decode
+from config.audit.log import write_log_entry
 from config.common.correlation import PATTERN, correlated
+from config.common.database.failures import is_database_away
 from config.common.errors import ApplicationError
-from config.common.failures import is_database_away
 from config.common.text import clean_text
+from config.common.web.json_codec import decode_json
 from config.engines.amqp import connect
 from config.engines.amqp_messages import REJECTED, AmqpMessage, read_message
 from config.records.models import LogEntry
-from config.records.services.log import write_entry
 from notifications.services.poison import EngineUnavailable, handle_redelivered
 from processes.workflows.services.event_starts import KIND
 from processes.workflows.services.receiving import receive_event
@@ -120,10 +120,10 @@ def take_message(message: AmqpMessage) -> None:
             REJECTED.labels(message.queue).inc()
             cause = clean_text(f"{error} {getattr(error, 'data', '')}", 300)
             told = {"source": source, "cause": cause, "id": own_id[:200]}
-            write_entry(level=LogEntry.Level.WARNING, kind=KIND, subject="amqp", template=REFUSED, data=told)
+            write_log_entry(level=LogEntry.Level.WARNING, kind=KIND, subject="amqp", template=REFUSED, data=told)
 
 
 def _read(body: bytes) -> _Wanted:
     if len(body) > LARGEST:
         raise msgspec.ValidationError("the body is too large")
-    return msgspec.convert(decode(body), _Wanted)
+    return msgspec.convert(decode_json(body), _Wanted)

@@ -10,7 +10,7 @@ import structlog
 from django.utils import timezone
 
 from config.common.correlation import correlated
-from config.common.leases import LeaseLost, claim
+from config.common.database.leases import LeaseLost, claim
 from config.common.plugins import find_declared
 from processes.workflows.errors import Abandoned, InstanceNotFound, NotPossible
 from processes.workflows.models import WorkItem

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
-from config.common.sql import among
+from config.common.database.sql import in_array
 from processes.workflows.engine import state_queries
 from processes.workflows.engine.definition import BpmnEvent
 from processes.workflows.engine.execution.errors import CommandFailed
@@ -114,7 +114,7 @@ def _by_correlation(
         if value is None or isinstance(value, bool):
             yield from (_waiting(row, asks_each=True) for row in there.iterator())
         else:
-            yield from (_waiting(row) for row in there.filter(record__in=among([text_of(value)])))
+            yield from (_waiting(row) for row in there.filter(record__in=in_array([text_of(value)])))
 
 
 def _value(definition: str, revision: int, element: str, arrival: Arrival) -> Any:

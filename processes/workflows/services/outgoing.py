@@ -7,9 +7,9 @@ import msgspec
 import structlog
 from pika.spec import BasicProperties
 
-from config.common.leases import LeaseLost, held_until
-from config.common.moments import format_moment
+from config.common.database.leases import LeaseLost, held_until
 from config.common.text import cut_bytes
+from config.common.times import format_time
 from config.engines.publisher import ChannelClosed, NotPublished, NotRouted, Overdue, Publisher
 from notifications.errors import FollowerWaits
 from notifications.followers import Following
@@ -68,7 +68,7 @@ def _body(event: Event) -> bytes:
             "payload": told["payload"],
             "instance": told["instance"],
             "definition": told["definition"],
-            "at": format_moment(event.at),
+            "at": format_time(event.at),
             "correlation_id": event.correlation_id,
         }
     )

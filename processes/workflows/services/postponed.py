@@ -7,7 +7,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from config.common.correlation import correlated
-from config.common.leases import claim
+from config.common.database.leases import claim
 from processes.workflows.models import PostponedEvent
 from processes.workflows.services.arrivals import ACTOR, Delivered, deliver
 from processes.workflows.services.planning import Order

@@ -8,9 +8,9 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext
 
+from config.audit.changes import record_change
 from config.common.errors import Invalid
 from config.records.models import ChangeRecord
-from config.records.services.changes import record_change
 from messaging.models import Enterprise
 from processes.workflows.engine import problems
 from processes.workflows.engine.definition import Definition, Node, NodeKind, Trigger

@@ -2,7 +2,7 @@
 
 from django.db.models.functions import Now
 
-from config.common.leases import finish
+from config.common.database.leases import finish
 from processes.workflows.models import WorkflowEffect
 
 

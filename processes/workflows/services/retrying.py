@@ -12,7 +12,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_noop
 
-from config.common.ring import ring
+from config.common.background.ring import ring
 from processes.workflows.errors import NotPossible, VersionConflict
 from processes.workflows.models import WorkflowEffect, WorkflowIncident, WorkItem
 from processes.workflows.services.commanding import carry_out

@@ -15,10 +15,10 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext, gettext_noop
 
+from config.common.background.ring import ring
+from config.common.database.sql import in_number_array
 from config.common.errors import Invalid
-from config.common.moments import format_moment
-from config.common.ring import ring
-from config.common.sql import among_numbers
+from config.common.times import format_time
 from processes.workflows.engine.branch import branch_state
 from processes.workflows.engine.execution.errors import CommandRejected
 from processes.workflows.engine.runner import InstanceState
@@ -124,7 +124,7 @@ def _settle_effects(instance_id: UUID, way: _Way) -> None:
 
 
 def _in(versions: set[int]) -> Q:
-    return Q(version__in=among_numbers(versions))
+    return Q(version__in=in_number_array(versions))
 
 
 def _waiting(instance_id: UUID, state: InstanceState | None) -> list[dict[str, Any]]:
@@ -157,14 +157,14 @@ def _effect(effect: WorkflowEffect) -> dict[str, Any]:
         "kind": effect.kind,
         "name": effect.name,
         "version": effect.version,
-        "at": format_moment(effect.left_at or effect.at),
+        "at": format_time(effect.left_at or effect.at),
     }
 
 
 def _work_done(instance_id: UUID, way: _Way) -> list[dict[str, Any]]:
     """List what workers and handlers have done: that is out in the world too."""
     rows = WorkItem.objects.filter(instance=instance_id, status=WorkItem.Status.DONE)
-    done = rows.filter(kind__in=["external", "job"], closed_by__in=among_numbers(way.abandoned)).order_by("pk")
+    done = rows.filter(kind__in=["external", "job"], closed_by__in=in_number_array(way.abandoned)).order_by("pk")
     return [
         {
             "what": "task",

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db import transaction
 
 from config.common.errors import Conflict
-from config.records.services.once import SentTwice, claim_form
+from config.records.form_claims import SentTwice, claim_form
 from processes.workflows.errors import VersionConflict
 from processes.workflows.models import WorkflowInstance
 from processes.workflows.services.heads import Head, read_head

@@ -7,8 +7,8 @@ import structlog
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from config.common.leases import LeaseLost, claim, finish
-from config.common.ring import ring
+from config.common.background.ring import ring
+from config.common.database.leases import LeaseLost, claim, finish
 from processes.workflows.engine.definition import (
     Definition,
     Node,

@@ -9,8 +9,8 @@ from django.db import transaction
 from django.utils.translation import gettext
 
 from config.common.correlation import correlation_id
+from config.common.database.sql import fetch_row
 from config.common.errors import Invalid
-from config.common.sql import fetch_row
 from processes.workflows import errors
 from processes.workflows.engine.execution.errors import CommandFailed, CommandRejected
 from processes.workflows.models import WorkflowDefinition

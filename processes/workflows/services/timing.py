@@ -7,7 +7,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from config.common.correlation import correlated
-from config.common.leases import claim
+from config.common.database.leases import claim
 from processes.workflows.errors import InstanceNotFound, NotPossible
 from processes.workflows.models import WorkflowTimer
 from processes.workflows.services.commanding import carry_out

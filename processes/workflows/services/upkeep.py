@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
 
-from config.common.sql import load_for_engine
+from config.common.database.sql import load_engine_sql
 from processes.workflows.models import (
     PostponedEvent,
     ReceivedEvent,
@@ -46,7 +46,7 @@ def forget_old_workflows() -> None:
     while chosen := list(over.order_by("ended_at").values_list("pk", flat=True)[:STEP]):
         _forget(chosen)
     with connection.cursor() as cursor:
-        cursor.execute(load_for_engine(PACKAGE, "forget_bodies"))
+        cursor.execute(load_engine_sql(PACKAGE, "forget_bodies"))
 
 
 def _forget(chosen: Sequence[UUID]) -> None:

@@ -8,8 +8,8 @@ from django.db import connection, transaction
 from django.db.models import Case, F, Q, Value, When
 from django.db.models.functions import Now
 
-from config.common.ring import ring
-from config.common.sql import among, load_for_engine, postgresql_cursor, run_for_rows
+from config.common.background.ring import ring
+from config.common.database.sql import bulk_execute, in_array, load_engine_sql, postgresql_cursor
 from notifications.services.events import SEQUENCER, NewEvent, record_events
 from processes.workflows.models import (
     WorkflowBody,
@@ -91,9 +91,9 @@ def _write_at_once(step: Step) -> str | None:
 @lru_cache(maxsize=2048)
 def _statement(first: str, empty: frozenset[str]) -> str:
     """Put the statement together from the parts that have something to write; each would cost, also without."""
-    _, *parts = load_for_engine(PACKAGE, "write_step").strip().split("\n\n")
+    _, *parts = load_engine_sql(PACKAGE, "write_step").strip().split("\n\n")
     kept = [part for part in parts if part.partition(" ")[0] not in empty]
-    moved = f"moved AS (\n{load_for_engine(PACKAGE, first)})"
+    moved = f"moved AS (\n{load_engine_sql(PACKAGE, first)})"
     return f"WITH {', '.join([moved, *kept])}\nSELECT status FROM moved"
 
 
@@ -116,7 +116,7 @@ def _write(step: Step) -> str | None:
             return None
         bodies = [WorkflowBody(digest=digest, content=content) for digest, content in step.bodies.items()]
         WorkflowBody.objects.bulk_create(bodies, ignore_conflicts=True)
-        WorkflowBody.objects.filter(pk__in=among(list(step.bodies))).update(touched_at=Now())
+        WorkflowBody.objects.filter(pk__in=in_array(list(step.bodies))).update(touched_at=Now())
         _write_version(step)
         _write_mirror(step)
         _write_effects(step)
@@ -165,20 +165,20 @@ def _write_mirror(step: Step) -> None:
     _close_items(step)
     open_items = WorkItem.objects.filter(instance=step.instance_id, status=WorkItem.Status.OPEN)
     if mirror.items_held:
-        turned = open_items.filter(local__in=among(mirror.items_held))
+        turned = open_items.filter(local__in=in_array(mirror.items_held))
         turned.update(due_at=Case(When(due_at=None, then=Value(step.at))), fence=F("fence") + 1)
     made = (step.number, step.correlation_id)
-    run_for_rows(PACKAGE, "open_items", [_item_row(instance, item, *made) for item in mirror.items])
+    bulk_execute(PACKAGE, "open_items", [_item_row(instance, item, *made) for item in mirror.items])
     for model, gone in ((WorkflowTimer, mirror.timers_gone), (WorkflowSubscription, mirror.subscriptions_gone)):
         if gone:
-            model._default_manager.filter(instance=step.instance_id, local__in=among(gone)).delete()
-    run_for_rows(
+            model._default_manager.filter(instance=step.instance_id, local__in=in_array(gone)).delete()
+    bulk_execute(
         PACKAGE,
         "set_timers",
         [(instance, timer["local"], timer["element"], timer["due_at"]) for timer in mirror.timers],
     )
     heard = (step.record, step.position)
-    run_for_rows(PACKAGE, "subscribe", [(instance, *_values(each), *heard) for each in mirror.subscriptions])
+    bulk_execute(PACKAGE, "subscribe", [(instance, *_values(each), *heard) for each in mirror.subscriptions])
 
 
 def _close_items(step: Step) -> None:
@@ -187,7 +187,9 @@ def _close_items(step: Step) -> None:
     for gone in step.mirror.items_closed:
         closed.setdefault(gone["status"], []).append(gone["local"])
     for status, names in closed.items():
-        items = WorkItem.objects.filter(instance=step.instance_id, local__in=among(names), status=WorkItem.Status.OPEN)
+        items = WorkItem.objects.filter(
+            instance=step.instance_id, local__in=in_array(names), status=WorkItem.Status.OPEN
+        )
         items.update(status=status, closed_by=step.number, due_at=None, fence=F("fence") + 1)
 
 

@@ -3,7 +3,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from config.common.daemon import Daemon, run_until_signalled
+from config.common.background.daemon import Daemon, run_until_signalled
 from sensors.history.consumer import HistoryConsumer
 from sensors.history.spool import drain_spool_once
 from sensors.history.store import close_stores

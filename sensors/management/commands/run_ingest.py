@@ -6,7 +6,7 @@ import pika.exceptions
 import structlog
 from django.core.management.base import BaseCommand
 
-from config.common.daemon import Daemon, run_until_signalled
+from config.common.background.daemon import Daemon, run_until_signalled
 from config.engines.publisher import NotPublished
 from sensors.ingest.consumer import Consumer
 

@@ -6,10 +6,10 @@ import pytest
 from django.contrib.auth.models import Group, User
 from django.test import Client, RequestFactory
 
+from config.access.keys import create_key
+from config.audit.changes import record_change
 from config.dashboard.start_page import ROWS, StartPage, build
 from config.records.models import AccessKey, ChangeRecord
-from config.records.services.changes import record_change
-from config.records.services.keys import create_key
 from notifications.models import Endpoint, EventHour, Follower, Incident
 from notifications.services.alerts import acknowledge_alert, raise_alert
 from tests.sensors.registry import make_client, make_delivery

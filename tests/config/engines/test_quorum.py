@@ -10,7 +10,7 @@ from django.db import connection as product_connection
 from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import ConnectionPool
 
-from config.common.failures import OUTCOME_UNKNOWN
+from config.common.database.failures import OUTCOME_UNKNOWN
 from config.engines import postgresql, quorum
 from config.engines.quorum import NotConfirmed, QuorumConnection
 from tests.faults.wait import wait_until

@@ -9,9 +9,9 @@ from django.db.models import BinaryField
 from django.utils import timezone
 
 from config.common.encryption import decrypt, encrypt, encrypted_columns
+from config.records import reencryption
 from config.records.models import IdempotencyRecord
-from config.records.services import reencryption
-from config.records.services.reencryption import reencrypt
+from config.records.reencryption import reencrypt
 from notifications.models import Endpoint, Theme
 
 OLD, NEW, OTHER = (Fernet.generate_key().decode() for _ in range(3))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from config.runtime.bounds import FieldBound, bounds, field_bounds, render
-from tests.config.records.api.test_strictness import Callers, fill
+from tests.config.api.test_strictness import Callers, fill
 
 TOP = Path(__file__).parents[3]
 FIELDS = list(field_bounds())
@@ -27,7 +27,7 @@ ONE_PAST = {
         "socket.bytes": "TestWebSocket::test_takes_a_message_of_the_limit_and_not_a_byte_more",
     },
     "config/dashboard/live/test_pulse.py": {"socket.time": "TestSlowSocket::test_is_cut_off_when_it_reads_no_more"},
-    "config/common/limits/test_calls.py": {
+    "config/common/web/limits/test_calls.py": {
         "calls": "TestShare::test_one_address_has_only_so_many_calls_under_way",
         "slots.static": "TestGate::test_refuses_one_call_too_many_under_its_path",
         "correlation.id": "TestCorrelationId::test_makes_one_instead_of_a_wrong_one",
@@ -36,17 +36,17 @@ ONE_PAST = {
         "body.prepare": "TestBodyLimit::test_each_path_has_the_limit_of_the_settings",
         "answer.time": "TestPatience::test_a_caller_that_stops_reading_counts_as_gone",
     },
-    "config/common/limits/test_lanes.py": {
+    "config/common/web/limits/test_lanes.py": {
         "slots.api": "test_each_kind_has_so_many_and_not_one_more",
         "slots.large": "test_each_kind_has_so_many_and_not_one_more",
         "slots.pages": "test_each_kind_has_so_many_and_not_one_more",
         "slots.sign_in": "test_each_kind_has_so_many_and_not_one_more",
         "slots.metrics": "test_each_kind_has_so_many_and_not_one_more",
     },
-    "config/common/limits/test_slots.py": {
+    "config/common/web/limits/test_slots.py": {
         "slots.places": "TestLend::test_so_many_wait_and_no_more_than_their_share_of_the_places"
     },
-    "config/common/limits/test_bodies.py": {
+    "config/common/web/limits/test_bodies.py": {
         "body.time": "TestPace::test_a_body_that_stalls_is_given_up",
         "body.longest": "TestPace::test_none_takes_longer_than_the_longest",
         "body.files": "TestFiles::test_of_one_caller_are_within_its_share",

@@ -10,7 +10,7 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from config.common.limits.shares import Caller, Shares, Standing
+from config.common.web.limits.shares import Caller, Shares, Standing
 from config.runtime import connections, web
 from config.runtime.connections import (
     MAX_HEAD_BYTES,

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 import pytest
 from django.db import connection, transaction
 
-from config.common import work
-from config.common.ring import CHANNEL, answer_rings, ring
-from config.common.work import Work
+from config.common.background import work
+from config.common.background.ring import CHANNEL, ring, set_local_wake
+from config.common.background.work import BackgroundWork
 from config.engines import postgresql
 from config.runtime import scheduler as module
 from config.runtime.scheduler import Scheduler
@@ -43,7 +43,7 @@ def start(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Scheduler]]
         monkeypatch.setattr(module, "LISTEN_SECONDS", 0.1)
         monkeypatch.setattr(module, "GRACE_SECONDS", 1.0)
         for kind in kinds:
-            work.register_work(Work(name=kind.name, run_once=kind.run_once, every=10))
+            work.register_work(BackgroundWork(name=kind.name, run_once=kind.run_once, every=10))
         scheduler = Scheduler()
         scheduler.start()
         started.append((scheduler, kinds))
@@ -55,7 +55,7 @@ def start(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Scheduler]]
         for kind in kinds:
             kind.go_on.set()
         scheduler.stop()
-    answer_rings(lambda name: None)
+    set_local_wake(lambda name: None)
 
 
 @pytest.mark.embedded

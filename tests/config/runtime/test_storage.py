@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from config.records.models import LogEntry
 from config.runtime import storage
-from config.runtime.standing import ABANDONED
+from config.runtime.ongoing_alerts import ABANDONED
 from config.runtime.storage import Disk, Examiner, StorageWatch, disks, examine, examine_without_writing
 from messaging.files.volume import check_volume
 from notifications.models import Alert

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from config.common import ring as ringing
-from config.common.daemon import Daemon
-from config.common.ring import answer_rings
-from config.common.work import Work
+from config.audit import refusals
+from config.common.background import ring as ringing
+from config.common.background.daemon import Daemon
+from config.common.background.ring import set_local_wake
+from config.common.background.work import BackgroundWork
 from config.engines import publisher as publishing
 from config.engines.publisher import NotRouted, Publisher
-from config.records import refusals
 from notifications.models import Attempt, Delivery, RepeatSession
 from notifications.sending import sender as sending
 from notifications.sending.claims import Claimer
@@ -92,11 +92,11 @@ def daemon(stage: Stage) -> Callable[[], bool]:
 
 def ring(stage: Stage) -> Callable[[], bool]:
     woken: list[str] = []
-    answer_rings(woken.append)
-    stage.ends.callback(lambda: answer_rings(lambda name: None))
+    set_local_wake(woken.append)
+    stage.ends.callback(lambda: set_local_wake(lambda name: None))
     bell = ringing._Bell()
     stage.break_once(ringing._Bell, "_take")
-    bell.leave(Work(name="test", run_once=lambda: False))
+    bell.leave(BackgroundWork(name="test", run_once=lambda: False))
     return lambda: "test" in woken
 
 
@@ -107,7 +107,7 @@ def refused_calls(stage: Stage) -> Callable[[], bool]:
     stage.patch.setattr(refusals, "write_entries", written.extend)
     stage.patch.setattr(refusals, "_refusals", refusals._Refusals())
     stage.break_once(refusals._Refusals, "_try_to_flush")
-    refusals.note_refused_early("POST", "/api/v1/signals/", 413, "code")
+    refusals.record_early_refusal("POST", "/api/v1/signals/", 413, "code")
     return lambda: len(written) == 1
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from config.runtime import starting
+from config.runtime import spawn
 from config.runtime import supervisor as module
 from config.runtime.processes import Process
 from config.runtime.supervisor import Child, Supervisor
@@ -39,10 +39,10 @@ def note(tmp_path: Path) -> Path:
 def child(tmp_path: Path, note: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     program = tmp_path / "manage.py"
     program.write_text(PROGRAM)
-    monkeypatch.setattr(starting, "MANAGE", program)
+    monkeypatch.setattr(spawn, "MANAGE", program)
     monkeypatch.setattr(module, "FIRST_PAUSE", 0.05)
     monkeypatch.setattr(module, "STOP_SECONDS", 2.0)
-    start = starting.afresh({**os.environ, "NOTE": str(note)})
+    start = spawn.program_starter({**os.environ, "NOTE": str(note)})
     made: list[Child] = []
 
     def make(command: str) -> Child:
@@ -125,7 +125,7 @@ class TestChild:
 
 class TestSupervisor:
     def test_one_that_hangs_holds_up_no_other_and_all_end_in_time(self, child: Any, note: Path) -> None:
-        supervisor = Supervisor([], starting.fork)
+        supervisor = Supervisor([], spawn.fork_process)
         hanging, gentle = child("stubborn"), child("gentle")
         supervisor._children = [hanging, gentle]
         hanging.tend()
@@ -149,5 +149,5 @@ class TestFork:
         monkeypatch.setattr(os, "setsid", refuse)
         monkeypatch.setattr(os, "_exit", leave)
         with pytest.raises(SystemExit) as ended:
-            starting.fork(Process("one", "run_web"))
+            spawn.fork_process(Process("one", "run_web"))
         assert ended.value.code == 1

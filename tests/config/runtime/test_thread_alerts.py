@@ -3,7 +3,7 @@ from datetime import timedelta
 import pytest
 from django.db.models import F
 
-from config.common import supervision
+from config.common.background import supervision
 from config.runtime.thread_alerts import KIND, OVER_AFTER, close_recovered, report_failing
 from notifications.models import Alert
 

@@ -7,8 +7,8 @@ from asgiref.testing import ApplicationCommunicator
 from django.test import AsyncClient, Client
 from django.utils import timezone
 
+from config.access.keys import create_key
 from config.asgi import application
-from config.records.services.keys import create_key
 from config.runtime import health, views
 
 pytestmark = pytest.mark.embedded

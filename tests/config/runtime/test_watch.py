@@ -12,9 +12,9 @@ from django.db import connection
 from config.engines import postgresql
 from config.env import read
 from config.runtime import watch as watch_module
-from config.runtime.processes import PROCESSES, WATCH, needed
+from config.runtime.processes import PROCESSES, WATCH, needed_processes
 from config.runtime.storage import StorageWatch
-from config.runtime.watch import DatabaseWatch, DiskRefuses, check_writes, is_wanted
+from config.runtime.watch import DatabaseWatch, DiskRefuses, check_writes, has_recipient
 from notifications.models import Alert
 from tests.mail_server import MailServer, mail_server
 from tests.messaging.disk import failing
@@ -187,12 +187,12 @@ class TestWhoWatches:
 
     @pytest.mark.parametrize("variable", [{"ADMIN_EMAIL": "a@example.org"}, {"ADMIN_PHONE": "+375 29 123-45-67"}])
     def test_a_process_where_there_is_someone_to_tell(self, variable: dict[str, str]) -> None:
-        assert needed(read(self.ENGINES | variable)) == (*PROCESSES, WATCH)
+        assert needed_processes(read(self.ENGINES | variable)) == (*PROCESSES, WATCH)
 
     def test_nobody_where_there_is_no_one(self, settings: Any) -> None:
         settings.ADMIN_EMAIL = settings.ADMIN_PHONE = None
-        assert needed(read(self.ENGINES)) == PROCESSES
-        assert not is_wanted()
+        assert needed_processes(read(self.ENGINES)) == PROCESSES
+        assert not has_recipient()
 
 
 @pytest.mark.embedded

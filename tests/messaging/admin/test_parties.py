@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.test import Client as Browser
 
-from config.common.keys import is_key_of
+from config.common.key_text import is_key_of
 from config.records.models import AccessKey, ChangeRecord
 from messaging.models import Device, Enterprise, ExchangeDatabase, Subsystem
 from tests.messaging.parties import key_of, make_database, make_device, make_enterprise, make_subsystem

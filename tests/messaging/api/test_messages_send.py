@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from config.common.correlation import correlated
 from config.common.errors import Invalid
-from config.common.moments import format_moment
-from messaging.files import places
+from config.common.times import format_time
+from messaging.files import paths
 from messaging.models import Message
 from messaging.services.values import AHEAD, read_created_at
 from notifications.models import Event
@@ -145,12 +145,12 @@ class TestCreatedAt:
         assert scene.start()["messages"][0]["created_at"] == answer["accepted_at"]
 
     def test_may_be_a_little_ahead(self, scene: Scene) -> None:
-        assert scene.send("m1", created_at=format_moment(timezone.now() + timedelta(seconds=295)))[0] == 201
+        assert scene.send("m1", created_at=format_time(timezone.now() + timedelta(seconds=295)))[0] == 201
 
     @pytest.mark.parametrize(
         "given",
         [
-            pytest.param(format_moment(timezone.now() + timedelta(days=1)), id="tomorrow"),
+            pytest.param(format_time(timezone.now() + timedelta(days=1)), id="tomorrow"),
             "2019-12-31T23:59:59.999Z",
             "2026-01-31T23:59:59",
             "2026-02-30T00:00:00Z",
@@ -171,7 +171,7 @@ class TestCreatedAt:
             read_created_at((at + AHEAD + timedelta(milliseconds=1)).isoformat(), at=at)
 
     def test_more_than_five_minutes_ahead_is_refused(self, scene: Scene) -> None:
-        ahead = format_moment(timezone.now() + timedelta(seconds=302))
+        ahead = format_time(timezone.now() + timedelta(seconds=302))
         assert refused(scene.send("m1", created_at=ahead)) == (400, "invalid", ["created_at"])
 
 
@@ -337,7 +337,7 @@ class TestDisk:
     def test_failure_at_any_step_of_the_write_keeps_nothing(
         self, scene: Scene, monkeypatch: pytest.MonkeyPatch, error: int, status: int, code: str
     ) -> None:
-        monkeypatch.setattr(places, "_ensured", set())  # as in a process that has just begun
+        monkeypatch.setattr(paths, "_ensured", set())  # as in a process that has just begun
         for step in count(1):
             with failing(error, at=step, modules=["config.common.files"]) as disk:
                 answer = scene.send("m1")
@@ -368,7 +368,7 @@ class TestDisk:
             raise SystemExit
 
         with monkeypatch.context() as patch:
-            patch.setattr("messaging.services.sending.name_drafts", die)
+            patch.setattr("messaging.services.send.name_drafts", die)
             with pytest.raises(SystemExit):
                 scene.send("m1", 7)
         assert scene.send("m1", 7)[0] == 200

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from config.common.keys import find_prefix
+from config.common.key_text import find_prefix
 from config.records.models import AccessKey, ChangeRecord, IdempotencyRecord
 from messaging.models import Device, Enterprise, ExchangeDatabase, Message, Subsystem
 from notifications.models import Event

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
+from config.audit.changes import NotRevertible, revert_change
 from config.common.errors import ApplicationError, Invalid
 from config.records.models import AccessKey, ChangeRecord
-from config.records.services.changes import NotRevertible, revert_change
 from messaging.errors import SubsystemInUse
 from messaging.models import Device, Enterprise, ExchangeDatabase, Subsystem
 from messaging.parties import find_database, find_device

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from config.common.encryption import decrypt
-from config.common.moments import format_moment
+from config.common.times import format_time
 from config.records.models import ChangeRecord, IdempotencyRecord
 from notifications.models import RepeatSession, SessionRecord, SessionStep, Theme
 from notifications.sessions.handlers import register_function
@@ -302,7 +302,7 @@ class TestAppendAndRewrite:
 
     def test_a_saved_session_keeps_its_status_and_its_time(self, caller: Caller, begin: Any) -> None:
         shown = begin(1)
-        at = format_moment(timezone.now() + timedelta(hours=1))
+        at = format_time(timezone.now() + timedelta(hours=1))
         caller("POST", f"/sessions/{shown['id']}/save/", {"change": 1, "repeat_at": at})
         answer = caller("POST", f"/sessions/{shown['id']}/append/", {"change": 2, "records": [2]}).json()
         assert (answer["status"], answer["repeat_at"], answer["change"]) == ("saved", at, 3)
@@ -410,7 +410,7 @@ class TestList:
     def test_comes_in_pages_that_end_early_when_records_are_long(
         self, caller: Caller, begin: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("config.common.pages.PAGE_BYTES", 2500)
+        monkeypatch.setattr("config.common.web.pagination.PAGE_BYTES", 2500)
         begin("x" * 1500, length_limit=2000)
         for size in (10, 1500, 1500):
             caller("POST", "/sessions/", {"theme": 7, "records": ["x" * size]})
@@ -424,7 +424,7 @@ class TestList:
     def test_a_page_of_long_timelines_ends_early_too(
         self, caller: Caller, begin: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("config.common.pages.PAGE_BYTES", 20_000)
+        monkeypatch.setattr("config.common.web.pagination.PAGE_BYTES", 20_000)
         begin("x")
         for _ in range(2):
             caller("POST", "/sessions/", {"theme": 7, "records": ["x"]})

@@ -7,7 +7,7 @@ import pytest
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from config.common.batches import DatabaseGone
+from config.common.database.batches import DatabaseUnavailable
 from notifications.models import Alert, Attempt, Delivery, Endpoint, Event
 from notifications.sending import outcomes as module
 from notifications.sending.outcomes import Outcome, drain_outcomes
@@ -78,12 +78,12 @@ class TestABatch:
             if len(outcomes) > 2:
                 raise ValueError
             if outcomes[0].claim.id == ended[-1].claim.id or bad not in {each.claim.id for each in outcomes}:
-                raise DatabaseGone
+                raise DatabaseUnavailable
             real(outcomes)
 
         monkeypatch.setattr(module, "record_outcomes", record)
         left = list(ended)
-        with pytest.raises(DatabaseGone):
+        with pytest.raises(DatabaseUnavailable):
             drain_outcomes(left)
         assert left == ended[2:]
         assert Attempt.objects.count() == 2

@@ -7,7 +7,7 @@ import pytest
 from django.db import transaction
 from standardwebhooks.webhooks import Webhook
 
-from config.common import leases
+from config.common.database import leases
 from notifications.models import Attempt, Delivery
 from notifications.sending import sender as sending
 from notifications.sending import transport, webhook

@@ -6,7 +6,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import override
 
-from config.common import wording
+from config.common import text_templates
 from config.common.correlation import correlated
 from config.records.models import ChangeRecord, LogEntry
 from notifications.errors import AlertAcknowledged, AlertNotFound, AlertResolved
@@ -83,7 +83,7 @@ class TestRaiseAlert:
             Alert.objects.create(kind="engine.down", subject="engine/redis", title="x")
 
     def test_speaks_the_language_of_the_reader(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(wording, "gettext", lambda text: text.replace("does not answer", "не отвечает"))
+        monkeypatch.setattr(text_templates, "gettext", lambda text: text.replace("does not answer", "не отвечает"))
         assert make_alert().words == "Redis не отвечает"
 
 
@@ -240,8 +240,8 @@ class TestMute:
 
 class TestFill:
     def test_a_detail_that_is_missing_or_odd_harms_nothing(self) -> None:
-        assert wording.fill("100% of %(a)s, %(b)s", {"a": "<\n%(b)s>"}) == "100% of < %(b)s>, –"
+        assert text_templates.render_text("100% of %(a)s, %(b)s", {"a": "<\n%(b)s>"}) == "100% of < %(b)s>, –"
 
     def test_an_empty_text_stays_empty(self) -> None:
         with override("ru"):
-            assert wording.fill("", {}) == ""
+            assert text_templates.render_text("", {}) == ""

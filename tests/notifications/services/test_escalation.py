@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 from structlog.testing import capture_logs
 
-from config.common.leases import LeaseLost, claim
+from config.common.database.leases import LeaseLost, claim
 from notifications.models import Alert, Delivery, Endpoint, Rung
 from notifications.services import escalation
 from notifications.services.alert_messages import entries_of

@@ -5,8 +5,8 @@ import pytest
 from django.db import OperationalError
 from django.db.models.functions import Now
 
+from config.audit.changes import record_change
 from config.records.models import ChangeRecord
-from config.records.services.changes import record_change
 from notifications.errors import FollowerWaits, IncidentFailedAgain, IncidentResolved
 from notifications.followers import Following
 from notifications.models import Alert, Event, Follower, Incident

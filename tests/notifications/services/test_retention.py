@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from config.common.partitions import ensure_partitions
+from config.common.database.partitions import ensure_partitions
 from notifications.errors import DeliveryNotFound
 from notifications.models import Alert, Attempt, Delivery, Follower, Incident, ListedSubject
 from notifications.selectors import first_delivery_since
@@ -184,7 +184,7 @@ class TestForgetOldAlerts:
         assert set(Incident.objects.all()) == set(stays)
 
     def test_goes_through_more_than_one_step(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("config.records.services.upkeep.BATCH", 3)
+        monkeypatch.setattr("config.records.retention.BATCH", 3)
         for number in range(7):
             alert(f"k{number}")
             incident(number)

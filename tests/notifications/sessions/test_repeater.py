@@ -9,18 +9,18 @@ import pytest
 from django.db import OperationalError
 from django.db.backends.utils import CursorWrapper
 
-from config.common import daemon as daemon_module
-from config.common.daemon import Daemon
-from config.common.ring import answer_rings
+from config.common.background import daemon as daemon_module
+from config.common.background.daemon import Daemon
+from config.common.background.ring import set_local_wake
 from notifications.models import RepeatSession
 from notifications.sessions import repeater as module
 from notifications.sessions.enqueue import enqueue_session, enqueue_sessions
 from notifications.sessions.handlers import SessionView
 from notifications.sessions.lifecycle import create_session, delete_session
 from notifications.sessions.operations import Append, Delete, Operation
-from notifications.sessions.order import SESSIONS
 from notifications.sessions.outcomes import record_outcomes
 from notifications.sessions.repeater import Repeater
+from notifications.sessions.storage import SESSIONS
 from tests.faults.wait import wait_until
 from tests.notifications.sessions.themes import Scripted, pass_time, theme
 
@@ -46,11 +46,11 @@ def run(repeater: Repeater) -> Iterator[Callable[[], Daemon]]:
         daemon = Daemon(repeater.run_once, 10, SESSIONS, repeater.rest)
         started.append(daemon)
         daemon.start()
-        answer_rings(lambda name: daemon.wake() if name == SESSIONS else None)
+        set_local_wake(lambda name: daemon.wake() if name == SESSIONS else None)
         return daemon
 
     yield start
-    answer_rings(lambda name: None)
+    set_local_wake(lambda name: None)
     for daemon in started:
         daemon.stop()
         repeater._is_stopping = True

@@ -13,7 +13,7 @@ import pytest
 from django.utils import timezone
 from standardwebhooks import Webhook
 
-from config.common.leases import lease_clock
+from config.common.database.leases import lease_clock
 from notifications.models import RepeatSession, Theme
 from notifications.sending import webhook as sending
 from notifications.sessions import webhook

@@ -9,8 +9,8 @@ from asgiref.sync import async_to_sync
 from django.conf import settings
 from django.test import Client
 
-from config.common.work import get_work
-from config.records.services.keys import create_key
+from config.access.keys import create_key
+from config.common.background.work import get_work
 from messaging.models import Device, Enterprise, ExchangeDatabase, Message, Subsystem
 
 Answer = dict[str, Any]

@@ -1,7 +1,7 @@
 import pytest
 
+from config.audit.trace import collect_trace
 from config.common.correlation import correlated
-from config.records.tracing import trace
 from tests.processes.exchange.scene import Scene, move_files
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
@@ -23,7 +23,7 @@ def process(scene: Scene) -> str:
 
 
 def told(correlation_id: str, *permissions: str) -> list[tuple[str, str | int, str | None]]:
-    steps = trace(correlation_id, may=lambda permission: not permissions or permission in permissions)
+    steps = collect_trace(correlation_id, may=lambda permission: not permissions or permission in permissions)
     return [(step.kind, step.id, step.outcome) for step in steps if step.kind in OURS]
 
 
@@ -46,14 +46,14 @@ class TestTrace:
         assert told("another-call") == []
 
     def test_leads_to_the_pages(self, process: str) -> None:
-        pages = {step.page for step in trace(SENT, may=lambda permission: True) if step.kind in OURS}
+        pages = {step.page for step in collect_trace(SENT, may=lambda permission: True) if step.kind in OURS}
         assert f"/admin/exchange/exchangeprocess/{process}/change/" in pages
         assert any(page.startswith("/admin/messaging/message/") for page in pages)
 
     def test_tells_at_most_so_many_of_each(self, scene: Scene, process: str) -> None:
         scene.step(process, "rollback", error_text="no")
         scene.start()
-        found = [step for step in trace(SENT, may=lambda permission: True, most=1) if step.kind == "process"]
+        found = [step for step in collect_trace(SENT, may=lambda permission: True, most=1) if step.kind == "process"]
         assert {step.id for step in found} == {process}
 
     def test_shows_each_part_to_those_who_may_see_it(self, process: str) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.test import Client as Browser
 
-from config.records.services.keys import create_key
+from config.access.keys import create_key
 from sensors.models import Client
 
 

@@ -10,7 +10,7 @@ from django.db import connection
 from django.utils import timezone
 
 from config.common.encryption import encrypt
-from config.common.moments import cut_to_milliseconds, format_moment
+from config.common.times import format_time, truncate_to_milliseconds
 from config.records.models import ChangeRecord
 from notifications.models import Attempt, Delivery, Endpoint, ListedSubject
 from notifications.sending.claims import Claim
@@ -66,7 +66,7 @@ class TestAttempts:
         delivery = make_delivery("0xA", owner)
         first, second = attempted(delivery, None, "no connection"), attempted(delivery, 200)
         expected = [
-            {"at": format_moment(row.at), "url": row.url, "status": status, "duration_ms": 7, "error": error}
+            {"at": format_time(row.at), "url": row.url, "status": status, "duration_ms": 7, "error": error}
             for row, status, error in ((first, None, "no connection"), (second, 200, None))
         ]
         for path in ("/sensors/0xA/deliveries/", f"/clients/{owner.pk}/deliveries/"):
@@ -141,17 +141,17 @@ class TestNextAttempt:
     def test_is_never_in_the_past(
         self, owner: Client, operator: Caller, endpoint: dict[str, Any], expected: int | str | None
     ) -> None:
-        now = cut_to_milliseconds(timezone.now())
+        now = truncate_to_milliseconds(timezone.now())
         row = make_delivery("0xA", owner, due_at=now - timedelta(hours=1))
         times = {name: now + timedelta(seconds=value) for name, value in endpoint.items() if value is not True}
         Endpoint.objects.filter(pk=owner.endpoint_id).update(**{**endpoint, **times})
         shown = service("history:read")("GET", f"/deliveries/{row.pk}/").json()["next_attempt_at"]
         if isinstance(expected, int):
-            assert shown == format_moment(now + timedelta(seconds=expected))
+            assert shown == format_time(now + timedelta(seconds=expected))
         elif expected is None:
             assert shown is None
         else:
-            assert shown >= format_moment(now)
+            assert shown >= format_time(now)
 
 
 class TestResend:
@@ -288,7 +288,7 @@ class TestBytes:
         made = [make_delivery("0xA", owner, status="delivered", due_at=None) for _ in range(3)]
         for delivery in made:
             attempted(delivery, 500)
-        monkeypatch.setattr("config.common.pages.PAGE_BYTES", 100)
+        monkeypatch.setattr("config.common.web.pagination.PAGE_BYTES", 100)
         monkeypatch.setattr("sensors.api.deliveries.PAGE_BYTES", 100)
         for path in ("/sensors/0xA/deliveries/", f"/clients/{owner.pk}/deliveries/"):
             seen, address = [], path

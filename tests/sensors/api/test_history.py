@@ -12,13 +12,13 @@ from django.test import AsyncClient
 from django.test import Client as Browser
 from django.utils import timezone
 
-from config.common.moments import format_moment
-from config.records.services.keys import create_key
+from config.access.keys import create_key
+from config.common.times import format_time
 from notifications.models import Delivery
-from sensors.history import table
-from sensors.history.keeping import keep_in_transaction
+from sensors.history import csv_export
+from sensors.history.keeping import store_in_transaction
 from sensors.ingest.apply import apply_signals
-from sensors.ingest.signals import Signal, milliseconds
+from sensors.ingest.signals import Signal, to_milliseconds
 from sensors.models import Client
 from tests.sensors.registry import link, make_client, make_sensor
 from tests.staff import signed_in
@@ -76,12 +76,12 @@ def get_table(path: str, key: str, **params: str) -> tuple[Any, list[list[str]]]
 
 def accept(*values: int, sensor: str = "0xA", since: datetime = NOON, id: str = "id-{n}") -> list[Signal]:
     """Let a sensor send these values a minute apart."""
-    start = milliseconds(since)
+    start = to_milliseconds(since)
     sent = [
         Signal(sensor, start + 60_000 * n, id.format(n=n), value, start + 60_000 * n + 5, "the-chain")
         for n, value in enumerate(values)
     ]
-    apply_signals(sent, also=keep_in_transaction)
+    apply_signals(sent, also=store_in_transaction)
     return sent
 
 
@@ -238,9 +238,9 @@ class TestClientHistory:
 
     def test_takes_31_days_and_no_more(self, owner: Client, key: str) -> None:
         path = f"/clients/{owner.pk}/history/"
-        allowed = {"from": format_moment(NOON), "to": format_moment(NOON + timedelta(days=31))}
+        allowed = {"from": format_time(NOON), "to": format_time(NOON + timedelta(days=31))}
         assert get(path, key, **allowed).status_code == 200
-        too_long = allowed | {"to": format_moment(NOON + timedelta(days=31, milliseconds=1))}
+        too_long = allowed | {"to": format_time(NOON + timedelta(days=31, milliseconds=1))}
         answer = get(path, key, **too_long)
         assert (answer.status_code, list(answer.json()["data"]["fields"])) == (400, ["from"])
         assert get(path, key, **{"from": "2020-01-01T00:00:00Z"}).status_code == 400
@@ -249,12 +249,12 @@ class TestClientHistory:
         accept(1)
         end = NOON + timedelta(days=31)
         path = f"/clients/{owner.pk}/history/"
-        assert len(get(path, key, to=format_moment(end)).json()["results"]) == 1
-        assert get(path, key, to=format_moment(end + timedelta(milliseconds=1))).json()["results"] == []
+        assert len(get(path, key, to=format_time(end)).json()["results"]) == 1
+        assert get(path, key, to=format_time(end + timedelta(milliseconds=1))).json()["results"] == []
 
     def test_the_next_page_keeps_the_beginning_of_the_first(self, owner: Client, key: str) -> None:
         accept(1, 0, 1)
-        end = format_moment(NOON + timedelta(days=31))
+        end = format_time(NOON + timedelta(days=31))
         answer = get(f"/clients/{owner.pk}/history/", key, to=end, limit="2").json()
         assert "from=2026-05-01T12%3A00%3A00.000Z" in answer["next"]
         assert [row["id"] for row in get(answer["next"], key).json()["results"]] == ["id-0"]
@@ -276,7 +276,7 @@ class TestTable:
     def test_holds_all_rows_however_many_pieces_it_takes(
         self, owner: Client, key: str, monkeypatch: pytest.MonkeyPatch, only: str
     ) -> None:
-        monkeypatch.setattr(table, "ROWS_AT_ONCE", 3)
+        monkeypatch.setattr(csv_export, "ROWS_AT_ONCE", 3)
         accept(*(n % 2 for n in range(10)))
         _, rows = get_table("/sensors/0xA/history/", key, format="csv", changes=only, limit="2")
         assert [row[4] for row in rows[1:]] == [f"id-{n}" for n in reversed(range(10))]
@@ -343,7 +343,7 @@ class TestDeliveries:
             "status": "pending",
             "reason": "",
             "attempts": [],
-            "next_attempt_at": format_moment(delivery.due_at or NOON),
+            "next_attempt_at": format_time(delivery.due_at or NOON),
             "correlation_id": delivery.correlation_id,
             "webhook_id": str(delivery.message_id),
         }

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from config.access.keys import create_key
 from config.common.errors import Invalid
 from config.records.models import ChangeRecord
-from config.records.services.keys import create_key
 from notifications.models import Endpoint
 from sensors.models import Client, Hearing, Sensor, SensorState
 from tests.sensors.api.callers import Caller, of_client, service

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from config.common.correlation import correlated
-from config.common.moments import format_moment
+from config.common.times import format_time
 from tests.sensors.api.callers import Caller, service
 from tests.sensors.registry import hear, make_sensor
 
@@ -21,7 +21,7 @@ def desk() -> Caller:
 
 
 def moment(**ahead: float) -> str:
-    return format_moment(timezone.now() + timedelta(**ahead))
+    return format_time(timezone.now() + timedelta(**ahead))
 
 
 def send(desk: Caller, *values: tuple[str, str, int]) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from config.common.moments import format_moment
+from config.common.times import format_time
 from sensors.heartbeat.sweep import sweep_once
 from sensors.models import Client, SensorState
 from tests.sensors.api.callers import Caller, of_client, service
@@ -49,7 +49,7 @@ def newest(desk: Caller, kind: str = "events", of: str = "sensors/0xA") -> Any:
 
 
 def say(desk: Caller, at: datetime, id: str = "b") -> None:
-    body = {"sensor_id": "0xA", "data": 1, "at": format_moment(at), "id": id}
+    body = {"sensor_id": "0xA", "data": 1, "at": format_time(at), "id": id}
     assert desk("POST", "/signals/", body).json()["accepted"] == 1
 
 
@@ -59,11 +59,11 @@ class TestLoss:
         event = newest(desk)
         assert event == {
             "type": "sensor.connection_lost",
-            "at": format_moment(lost_at),
+            "at": format_time(lost_at),
             "correlation_id": event["correlation_id"],
             "sensor_id": "0xA",
             "address": "1 Gate Street",
-            "last_seen_at": format_moment(lost_at - HOUR),
+            "last_seen_at": format_time(lost_at - HOUR),
         }
         assert event["correlation_id"]
 
@@ -73,7 +73,7 @@ class TestLoss:
 
     def test_is_a_delivery_beside_that_of_the_state(self, owner: Client, desk: Caller) -> None:
         say(desk, timezone.now() - 2 * HOUR, "a0")
-        body = {"sensor_id": "0xA", "data": 0, "at": format_moment(timezone.now()), "id": "b"}
+        body = {"sensor_id": "0xA", "data": 0, "at": format_time(timezone.now()), "id": "b"}
         desk("POST", "/signals/", body)
         SensorState.objects.update(seen_at=timezone.now() - 2 * HOUR, heard_at=None, check_at=timezone.now() - HOUR)
         lose()
@@ -84,7 +84,7 @@ class TestLoss:
         ]
 
     def test_of_a_muted_sensor_is_in_its_events_and_told_to_nobody(self, owner: Client, desk: Caller) -> None:
-        until = format_moment(timezone.now() + HOUR)
+        until = format_time(timezone.now() + HOUR)
         assert desk("PATCH", "/sensors/0xA/", {"muted_until": until}).status_code == 200
         lose()
         assert newest(desk)["muted"] is True
@@ -92,7 +92,7 @@ class TestLoss:
         assert (delivery["status"], delivery["reason"]) == ("cancelled", "the sensor is muted")
 
     def test_a_muted_client_is_not_told(self, owner: Client, desk: Caller) -> None:
-        until = format_moment(timezone.now() + HOUR)
+        until = format_time(timezone.now() + HOUR)
         assert desk("PATCH", f"/clients/{owner.pk}/", {"muted_until": until}).status_code == 200
         lose()
         assert newest(desk)["type"] == "sensor.connection_lost"
@@ -100,7 +100,7 @@ class TestLoss:
         assert (delivery["status"], delivery["reason"]) == ("cancelled", "the client is muted")
 
     def test_once_the_mute_is_over_it_is_told(self, owner: Client, desk: Caller) -> None:
-        desk("PATCH", "/sensors/0xA/", {"muted_until": format_moment(timezone.now() - HOUR)})
+        desk("PATCH", "/sensors/0xA/", {"muted_until": format_time(timezone.now() - HOUR)})
         lose()
         assert "muted" not in newest(desk)
         assert newest(desk, "deliveries")["status"] == "pending"
@@ -113,12 +113,12 @@ class TestEndOfLoss:
         event = newest(desk)
         assert event == {
             "type": "sensor.connection_restored",
-            "at": format_moment(at),
+            "at": format_time(at),
             "correlation_id": event["correlation_id"],
             "sensor_id": "0xA",
             "address": "1 Gate Street",
             "data": 1,
-            "lost_at": format_moment(lost_at),
+            "lost_at": format_time(lost_at),
             "downtime_seconds": 1800,
         }
         assert desk("GET", "/sensors/0xA/").json()["connection"] == "online"
@@ -128,7 +128,7 @@ class TestEndOfLoss:
         event = newest(desk)
         assert (event["type"], event["at"], event["downtime_seconds"]) == (
             "sensor.connection_restored",
-            format_moment(lost_at),
+            format_time(lost_at),
             0,
         )
 
@@ -144,7 +144,7 @@ class TestEndOfLoss:
             "correlation_id": event["correlation_id"],
             "sensor_id": "0xA",
             "address": "1 Gate Street",
-            "lost_at": format_moment(lost_at),
+            "lost_at": format_time(lost_at),
         }
         assert desk("GET", "/sensors/0xA/").json()["connection"] == "online"
 

@@ -10,7 +10,7 @@ from django.http import StreamingHttpResponse
 from django.test import AsyncClient
 from django.test import Client as Browser
 
-from config.records.services.keys import create_key
+from config.access.keys import create_key
 from sensors.models import Client, Sensor
 from sensors.services.sheets import LARGEST_FILE, MOST_ROWS
 from tests.sensors.api.callers import Caller, of_client, service

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from config.audit.changes import NotRevertible, revert_change
 from config.common.encryption import decrypt
 from config.common.errors import Invalid
 from config.records.models import ChangeRecord
-from config.records.services.changes import NotRevertible, revert_change
 from notifications.models import Delivery, Endpoint, Event
 from sensors.errors import ClientNotFound
 from sensors.models import Client

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from config.audit.changes import NotRevertible, revert_change
 from config.common.errors import Invalid
 from config.records.models import ChangeRecord
-from config.records.services.changes import NotRevertible, revert_change
 from notifications.models import Delivery, Event
 from sensors.errors import SensorExists, SensorNotFound
 from sensors.models import Sensor, SensorClient, SensorState

@@ -5,10 +5,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
+from config.access.keys import create_key
+from config.access.scopes import Scope
 from config.common.errors import Invalid
 from config.records.models import AccessKey
-from config.records.scopes import Scope
-from config.records.services.keys import create_key
 
 LONGEST_DAYS = 36_500
 OWNED = (AccessKey.Kind.CLIENT, AccessKey.Kind.DEVICE, AccessKey.Kind.DATABASE)

@@ -3,7 +3,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from config.records.services.reencryption import reencrypt
+from config.records.reencryption import reencrypt
 
 NEXT = "Run this once more when every process has been started with this FIELD_KEYS: others still write by the old key."
 DONE = "Nothing is left under the other keys: they can be dropped from FIELD_KEYS."

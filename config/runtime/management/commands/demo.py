@@ -7,13 +7,13 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 from django.db import connections
 
+from config.common.background.process_control import die_with_parent
 from config.common.correlation import correlated
-from config.common.orphans import die_with_parent
-from config.runtime.demo.cast import DATABASE, SENSORS, Cast, engage
+from config.runtime.demo.fixtures import DATABASE, SENSORS, Fixtures, create_fixtures
 from config.runtime.demo.receiver import find_port
 from config.runtime.demo.receiver import receive as receive_hooks
 from config.runtime.processes import Process
-from config.runtime.starting import afresh
+from config.runtime.spawn import program_starter
 from config.runtime.supervisor import Supervisor
 
 NETWORKS = "WEBHOOK_ALLOWED_NETWORKS"
@@ -38,15 +38,15 @@ class Command(BaseCommand):
             return
         port = find_port()
         with correlated():
-            cast = engage(f"http://127.0.0.1:{port}/hook")
+            cast = create_fixtures(f"http://127.0.0.1:{port}/hook")
         connections.close_all()
         allowed = ",".join(filter(None, [os.environ.get(NETWORKS, ""), "127.0.0.1/32"]))
         environment = {**os.environ, "DATA_DIR": str(settings.DATA_DIR), NETWORKS: allowed}
         guard = Process("guard", "demo", arguments=("--receive", str(port)))
-        Supervisor((*_players(cast), guard), afresh(environment)).run()
+        Supervisor((*_players(cast), guard), program_starter(environment)).run()
 
 
-def _players(cast: Cast) -> tuple[Process, ...]:
+def _players(cast: Fixtures) -> tuple[Process, ...]:
     """The product, and who calls it; a player that comes before the product serves is simply started again."""
     url = f"http://127.0.0.1:{settings.ENV.port}"
     folder = settings.DATA_DIR / "demo"

@@ -2,7 +2,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from config.common.daemon import run_until_signalled
+from config.common.background.daemon import run_until_signalled
 from config.runtime.watch import watch_daemon
 
 

@@ -10,13 +10,13 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from config.common.orphans import die_with_parent
-from config.counters import ensure_folder, forget_others, forget_own
+from config.common.background.process_control import die_with_parent
+from config.counters import ensure_folder, remove_own_folder, remove_stale_folders
 from config.runtime import processes
 from config.runtime.scheduler import Scheduler
-from config.runtime.starting import Forked, fork
+from config.runtime.spawn import Forked, fork_process
 from config.runtime.supervisor import Supervisor
-from config.runtime.watch import is_wanted, watch_daemon
+from config.runtime.watch import has_recipient, watch_daemon
 from config.runtime.web import PortTaken, listen, serve
 
 LOADED = ("config.asgi", "config.urls", "config.celery", "celery.bin.worker", "celery.apps.worker", "celery.apps.beat")
@@ -38,7 +38,7 @@ class Command(BaseCommand):
             listener = listen(settings.ENV.bind_address, settings.ENV.port)
         except PortTaken as taken:
             raise CommandError(str(taken)) from taken
-        chosen = processes.needed(settings.ENV)
+        chosen = processes.needed_processes(settings.ENV)
         if chosen:
             _supervise(chosen, listener)
         else:
@@ -49,7 +49,7 @@ def _be_all_in_one(listener: socket.socket) -> None:
     scheduler = Scheduler()
     scheduler.start()
     watch = watch_daemon()
-    if is_wanted():
+    if has_recipient():
         watch.start()
     try:
         serve(listener)
@@ -60,15 +60,15 @@ def _be_all_in_one(listener: socket.socket) -> None:
 
 def _supervise(chosen: tuple[processes.Process, ...], listener: socket.socket) -> None:
     """Fork the processes and keep them up; each of them arrives here too, and goes on as what it is."""
-    forget_others()
+    remove_stale_folders()
     load()
     try:
-        Supervisor(chosen, fork).run()
+        Supervisor(chosen, fork_process).run()
     except Forked as forked:
         mine = forked.process
         ensure_folder()
     else:
-        forget_own()
+        remove_own_folder()
         return
     if mine.name == "web":
         serve(listener)

@@ -5,10 +5,10 @@ from uuid import UUID
 
 import pytest
 
+from config.dashboard.live import broadcast as pulsing
 from config.dashboard.live import consumer as consuming
-from config.dashboard.live import pulse as pulsing
 from config.dashboard.live.admission import PERMISSIONS, Audience, Ticket
-from config.dashboard.live.facts import Facts, Mark, Parts
+from config.dashboard.live.page_state import Mark, PageState, Parts
 from config.dashboard.live.processes import ProcessRow
 from tests.config.dashboard.live.socket import Socket
 
@@ -43,14 +43,14 @@ class Source:
     """What the pulse reads, without a database."""
 
     def __init__(self) -> None:
-        self.facts = Facts(Parts({}, {}, {}, {}, {}), Mark(0, ()), read_at=0.0)
+        self.facts = PageState(Parts({}, {}, {}, {}, {}), Mark(0, ()), read_at=0.0)
         self.error: Exception | None = None
         self.reads = 0
         self.is_restless = False
         self.audience: Audience | None = EVERYTHING
         self.refusal: Exception | None = None
 
-    def read(self, last: Facts | None, *, now: float) -> Facts:
+    def read(self, last: PageState | None, *, now: float) -> PageState:
         self.reads += 1
         if self.error is not None:
             raise self.error

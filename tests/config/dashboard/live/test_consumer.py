@@ -8,9 +8,9 @@ from django.contrib.sessions.models import Session
 from django.db import OperationalError
 from django.test import Client
 
+from config.dashboard.live import broadcast as pulsing
 from config.dashboard.live import consumer as consuming
-from config.dashboard.live import pulse as pulsing
-from config.dashboard.live.pulse import pulse
+from config.dashboard.live.broadcast import pulse
 from processes.exchange.models import ExchangeProcess
 from tests.config.dashboard.live.conftest import Open
 from tests.config.dashboard.live.records import make_process, move

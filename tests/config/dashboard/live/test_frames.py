@@ -3,8 +3,8 @@ from dataclasses import replace
 from typing import Any
 
 from config.dashboard.live.admission import Audience
-from config.dashboard.live.facts import AlertRow, Parts
 from config.dashboard.live.frames import compare, delta, snapshot
+from config.dashboard.live.page_state import AlertRow, Parts
 from tests.config.dashboard.live.conftest import AT, EVERYTHING, process_row
 
 ROW = process_row()

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from config.access.keys import create_key
 from config.records.models import AccessKey
-from config.records.services.keys import create_key
 from messaging.models import Device, Enterprise, ExchangeDatabase
 from tests.processes.exchange.scene import Scene
 from tests.processes.exchange.states import bring_to

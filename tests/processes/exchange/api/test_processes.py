@@ -134,7 +134,7 @@ class TestBytes:
         self, scene: Scene, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         processes = several(scene, 3)
-        monkeypatch.setattr("config.common.pages.PAGE_BYTES", 100)
+        monkeypatch.setattr("config.common.web.pagination.PAGE_BYTES", 100)
         seen, path = [], "/exchange/processes/"
         while path:
             _, found = scene.call("GET", path.removeprefix("http://testserver/api/v1"), of=scene.database.id)

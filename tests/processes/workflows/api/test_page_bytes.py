@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from config.common.pages import PAGE_BYTES
+from config.common.web.pagination import PAGE_BYTES
 from processes.workflows.models import WorkItem
 from processes.workflows.services.kept_variables import KeptVariables
 from tests.processes.workflows.store.files import chain, flow, process, user

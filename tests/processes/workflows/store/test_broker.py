@@ -9,7 +9,7 @@ from django.utils import timezone
 from pika.adapters.blocking_connection import BlockingChannel
 from pika.spec import BasicProperties
 
-from config.common import leases
+from config.common.database import leases
 from config.engines import publisher
 from config.engines.amqp import connect
 from notifications.errors import FollowerWaits

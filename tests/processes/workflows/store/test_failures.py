@@ -61,12 +61,12 @@ class TestGrowth:
         """Among a hundred thousand finished instances, too: every table of the statement is read by an index."""
         if connection.vendor != "postgresql":
             pytest.skip("the plan is PostgreSQL's")
-        from config.common.sql import load_for_engine
+        from config.common.database.sql import load_engine_sql
 
         head = scene.begin(chain("p", user("a")))
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL enable_seqscan = off")
-            cursor.execute(f"EXPLAIN {load_for_engine('processes.workflows', 'read_head')}", {"instance": head.id})
+            cursor.execute(f"EXPLAIN {load_engine_sql('processes.workflows', 'read_head')}", {"instance": head.id})
             plan = "\n".join(row[0] for row in cursor.fetchall())
         assert "Seq Scan" not in plan
         assert "(number = instance.head)" in plan, "and not all versions of the instance"

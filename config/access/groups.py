@@ -1,0 +1,97 @@
+"""The staff groups and what each may do, written once; every `migrate` brings the groups in line with this table.
+
+The groups are the product's: who needs other rights makes a group of their own. A rule speaks of every app, also of
+those that are installed later.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.apps import AppConfig
+from django.apps import apps as installed_apps
+from django.apps.registry import Apps
+from django.contrib.auth.models import Group
+from django.db import router, transaction
+from django.db.models import QuerySet
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from config.access.scopes import Scope, permission
+
+REGISTRY_APPS = frozenset({"sensors", "messaging"})
+# Accounts, sessions and the framework's own tables are the administrator's alone.
+FRAMEWORK_APPS = frozenset({"admin", "auth", "contenttypes", "sessions"})
+# Beside them: keys, and tables that hold what callers sent and were answered.
+PRIVATE_MODELS = frozenset({("records", "accesskey"), ("records", "idempotencyrecord"), ("records", "signinattempt")})
+
+
+@dataclass(frozen=True)
+class Rights:
+    purpose: Promise
+    scopes: frozenset[Scope] = frozenset()
+    """What the group may do through REST, and by the actions of the admin that are the same thing."""
+    edits: frozenset[str] = frozenset()
+    """Apps whose objects the group may add, change and delete."""
+    everything: bool = False
+
+    def allow(self, app_label: str, model: str, codename: str) -> bool:
+        if self.everything or (app_label == "records" and codename in {permission(scope) for scope in self.scopes}):
+            return True
+        if codename == f"view_{model}":
+            return app_label not in FRAMEWORK_APPS and (app_label, model) not in PRIVATE_MODELS
+        return app_label in self.edits and codename in {f"{verb}_{model}" for verb in ("add", "change", "delete")}
+
+
+READS = frozenset({Scope.REGISTRY_READ, Scope.PARTIES_READ, Scope.HISTORY_READ, Scope.WORKFLOWS_READ})
+OPERATES = frozenset({Scope.OPERATIONS, Scope.SESSIONS, Scope.WORKFLOWS_WRITE, Scope.SIGNALS_WRITE, Scope.COORDINATION})
+REGISTERS = frozenset({Scope.REGISTRY_WRITE, Scope.PARTIES_WRITE})
+
+GROUPS: dict[str, Rights] = {
+    "viewer": Rights(_("sees everything but keys and accounts, changes nothing"), scopes=READS),
+    "operator": Rights(_("sees the same, resolves incidents, resends, repeats"), scopes=READS | OPERATES),
+    "registrar": Rights(
+        _("sees the same, registers sensors, clients, devices and databases"),
+        scopes=READS | REGISTERS,
+        edits=REGISTRY_APPS,
+    ),
+    "administrator": Rights(_("may do everything, keys and accounts included"), everything=True),
+}
+
+
+def sync_groups(*, app_config: AppConfig, using: str, apps: Apps = installed_apps, **kwargs: Any) -> None:
+    """Give each group its rights over one app: called after each app's permissions have been made."""
+    try:
+        group_model, permission_model = apps.get_model("auth", "Group"), apps.get_model("auth", "Permission")
+    except LookupError:
+        return
+    if not router.allow_migrate_model(using, permission_model):
+        return  # a database that holds no accounts
+    found = permission_model.objects.using(using).filter(content_type__app_label=app_config.label)
+    offered = list(found.values_list("pk", "content_type__model", "codename"))
+    with transaction.atomic(using=using):
+        groups = _ensure_groups(group_model, using=using)
+        wanted = {
+            (groups[name], pk)
+            for name, rights in GROUPS.items()
+            for pk, model, codename in offered
+            if rights.allow(app_config.label, model, codename)
+        }
+        links = group_model.permissions.through.objects.using(using)
+        _set_links(links.filter(group__in=groups.values(), permission__in=[pk for pk, *_ in offered]), wanted)
+
+
+def _ensure_groups(group_model: type[Group], *, using: str) -> dict[str, int]:
+    """Return the key of each group, making those that are missing; two nodes may migrate at once."""
+    rows = group_model.objects.using(using)
+    found = dict(rows.filter(name__in=GROUPS).values_list("name", "pk"))
+    return {name: found.get(name) or rows.get_or_create(name=name)[0].pk for name in GROUPS}
+
+
+def _set_links(links: QuerySet[Any], wanted: set[tuple[int, int]]) -> None:
+    """Make the links of groups to permissions exactly those; what is right already is left alone."""
+    held = {(group, permission): pk for pk, group, permission in links.values_list("pk", "group", "permission")}
+    gone = [pk for pair, pk in held.items() if pair not in wanted]
+    if gone:
+        links.filter(pk__in=gone).delete()
+    new = [links.model(group_id=group, permission_id=pk) for group, pk in sorted(wanted - held.keys())]
+    links.bulk_create(new, ignore_conflicts=True)

@@ -1,0 +1,56 @@
+"""Browsers that have signed in before, known by a signed cookie: no flood of other people's guesses keeps them out.
+
+The cookie opens nothing: its holder still has to know the password, and has as many guesses as anybody.
+"""
+
+import secrets
+from typing import Any
+
+from django.conf import settings
+from django.core import signing
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.utils.deprecation import MiddlewareMixin
+
+KNOWN_DAYS = 90
+MOST_CHARACTERS = 2000
+# Cookies were signed under this name first: another one would make every browser a stranger.
+_SALT = "config.access.known_browser"
+_ATTRIBUTE = "_known_browser"
+
+
+def find_known_browser(request: HttpRequest, name: str) -> str | None:
+    """Return the id of this browser, if it has signed in by that name."""
+    text = request.COOKIES.get(settings.KNOWN_BROWSER_COOKIE_NAME, "")
+    if not text or len(text) > MOST_CHARACTERS:
+        return None
+    try:
+        held: Any = signing.loads(text, salt=_SALT, max_age=KNOWN_DAYS * 86_400)
+    except signing.BadSignature:
+        return None
+    return held["id"] if held["name"] == name else None
+
+
+def remember_browser(request: HttpRequest, name: str) -> None:
+    """Have the answer to this call carry the cookie."""
+    browser = find_known_browser(request, name) or secrets.token_urlsafe(12)
+    setattr(request, _ATTRIBUTE, signing.dumps({"name": name, "id": browser}, salt=_SALT))
+
+
+class KnownBrowserMiddleware(MiddlewareMixin):
+    """Send the cookie after a sign-in: the form that lets in has no answer to put it on."""
+
+    async_capable = False
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        text = getattr(request, _ATTRIBUTE, None)
+        if text is not None:
+            response.set_cookie(
+                settings.KNOWN_BROWSER_COOKIE_NAME,
+                text,
+                max_age=KNOWN_DAYS * 86_400,
+                secure=settings.SESSION_COOKIE_SECURE,
+                httponly=True,
+                samesite="Lax",
+            )
+        return response

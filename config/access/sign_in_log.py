@@ -1,0 +1,56 @@
+"""Sign-ins in the log: who came in, what failed, what is locked.
+
+A name is written only if an account has it: in the field of the name stands, by mistake, many a password.
+"""
+
+import hashlib
+from datetime import datetime
+
+from django.contrib.auth.models import User
+from django.utils.translation import gettext_noop
+
+from config.access.sign_in_limits import Counter, Reservation, Visitor
+from config.audit.log import NewLogEntry, write_log_entries, write_log_entry
+from config.records.models import LogEntry
+
+SIGNED_IN = gettext_noop("%(name)s signed in from %(network)s")
+FAILED = gettext_noop("A sign-in as %(name)s from %(network)s failed")
+FAILED_WITHOUT_ACCOUNT = gettext_noop("A sign-in from %(network)s failed: there is no such account")
+LOCKED_NAME = gettext_noop("Sign-ins as %(name)s are refused until %(until)s: too many failed")
+LOCKED_NAME_HERE = gettext_noop("Sign-ins as %(name)s from %(network)s are refused until %(until)s: too many failed")
+LOCKED_NETWORK = gettext_noop("Sign-ins from %(network)s are refused until %(until)s: too many failed")
+LOCKED_ALL = gettext_noop("Sign-ins from browsers that are new here are refused until %(until)s: too many failed")
+
+
+def record_sign_in(visitor: Visitor, user: User) -> None:
+    write_log_entry(
+        level=LogEntry.Level.INFO,
+        kind=LogEntry.Kind.ACCOUNT,
+        template=SIGNED_IN,
+        subject=f"account/{user.pk}",
+        data={"name": user.get_username(), "network": visitor.network},
+    )
+
+
+def record_failure(visitor: Visitor, reservation: Reservation, *, at: datetime) -> None:
+    """Write the failure, counted with those of its minute, and what it has locked: never more than was let through."""
+    user = User.objects.filter(username__iexact=visitor.name).first()
+    data = {"network": visitor.network} | ({} if user is None else {"name": user.get_username()})
+    subject = "" if user is None else f"account/{user.pk}"
+    template = FAILED_WITHOUT_ACCOUNT if user is None else FAILED
+    minute = at.replace(second=0, microsecond=0).isoformat()
+    fold = hashlib.sha256("\n".join(["sign-in", minute, subject, visitor.network]).encode()).hexdigest()
+    failure = NewLogEntry(LogEntry.Level.WARNING, LogEntry.Kind.ACCOUNT, template, data, subject, at, fold=fold)
+    data = data | {"until": (at + reservation.wait).isoformat(timespec="seconds")}
+    locks = [
+        NewLogEntry(LogEntry.Level.WARNING, LogEntry.Kind.ACCOUNT, _lock_template(counter), data, subject, at)
+        for counter in reservation.reached
+        if user is not None or not counter.name
+    ]
+    write_log_entries([failure, *locks])
+
+
+def _lock_template(counter: Counter) -> str:
+    if counter.name:
+        return LOCKED_NAME_HERE if counter.address else LOCKED_NAME
+    return LOCKED_NETWORK if counter.address else LOCKED_ALL

@@ -1,0 +1,150 @@
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from config.access.permissions import has_scope
+from config.access.scopes import Scope, permission
+from config.admin_base.pages import (
+    BigTableAdmin,
+    Question,
+    actor_of,
+    ask_then_act,
+    badge,
+    get_subject,
+    page_of,
+    trace_link,
+)
+from config.admin_base.theme import DropdownFilter, TextFilter, action, display
+from config.audit.changes import revert_change, scope_of_kind, tracked_kinds
+from config.audit.selectors import PRIVATE_KINDS, hidden_kinds, visible_changes
+from config.records.models import ChangeRecord
+
+COLOURS = {"created": "success", "changed": "info", "deleted": "danger"}
+
+
+class KindFilter(DropdownFilter):
+    """Offers the kinds that the apps registered: collecting them from the rows would read the whole log."""
+
+    title = _("kind")
+    parameter_name = "kind"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return [(kind, kind) for kind in tracked_kinds() if kind not in hidden_kinds(request.user)]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[ChangeRecord]) -> QuerySet[ChangeRecord]:
+        return queryset.filter(kind=self.value()) if self.value() else queryset
+
+
+class ActionFilter(DropdownFilter):
+    title = _("action")
+    parameter_name = "action"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return list(ChangeRecord.Action.choices)
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[ChangeRecord]) -> QuerySet[ChangeRecord]:
+        return queryset.filter(action=self.value()) if self.value() else queryset
+
+
+class ActorFilter(TextFilter):
+    title = _("who")
+    parameter_name = "actor"
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[ChangeRecord]) -> QuerySet[ChangeRecord]:
+        actor = (self.value() or "").strip()
+        return queryset.filter(actor=actor) if actor else queryset
+
+
+@admin.register(ChangeRecord)
+class ChangeRecordAdmin(BigTableAdmin[ChangeRecord]):
+    list_display = ("at", "what", "kind", "object_id", "touched", "actor")
+    list_filter = (KindFilter, ActionFilter, ActorFilter)
+    list_filter_submit = True
+    search_fields = ("=object_id", "=correlation_id")
+    search_help_text = _("Exact object or correlation id")
+    fields = ("at", "actor", "what", "kind", "object_id", "difference", "chain", "reverts", "taken_back")
+    actions_detail = ("revert",)
+
+    @display(description=_("action"))
+    def what(self, change: ChangeRecord) -> SafeString:
+        return badge(change.get_action_display(), COLOURS[change.action])
+
+    @display(description=_("changed values"))
+    def touched(self, change: ChangeRecord) -> str:
+        names = [row.name for row in compare(change)]
+        return ", ".join(names[:4]) + (f" +{len(names) - 4}" if len(names) > 4 else "")
+
+    @display(description=_("before and after"))
+    def difference(self, change: ChangeRecord) -> SafeString:
+        return SafeString(render_to_string("records/difference.html", {"change": change, "rows": compare(change)}))
+
+    @display(description=_("correlation id"))
+    def chain(self, change: ChangeRecord) -> SafeString | str:
+        return trace_link(change.correlation_id)
+
+    @display(description=_("reverted by"))
+    def taken_back(self, change: ChangeRecord) -> Any:
+        revert = _find_revert(change)
+        return revert and format_html('<a href="{}">{}</a>', page_of(self, revert), revert)
+
+    def has_revert_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        """Offer the revert to those who may change the registry, once for each change."""
+        if not request.user.has_perm(f"records.{permission(Scope.REGISTRY_WRITE)}"):
+            return False
+        change = None if object_id is None else self.get_object(request, object_id)
+        if change is None:
+            return True
+        is_allowed = has_scope(request.user, scope_of_kind(change.kind))
+        return is_allowed and change.kind in _revertible_kinds() and _find_revert(change) is None
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ChangeRecord]:
+        return visible_changes(request.user)
+
+    @action(description=_("Revert"), permissions=["revert"], url_path="revert", icon="undo")
+    def revert(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        change = get_subject(self, request, object_id)
+        question = Question(
+            title=gettext("Revert this change?"),
+            text=gettext("%(object)s gets back the values it had before. The revert is itself a change and stays here.")
+            % {"object": change},
+            button=gettext("Revert"),
+        )
+
+        def act(answers: dict[str, Any]) -> str:
+            revert_change(change_id=change.pk, actor=actor_of(request))
+            return gettext("The change has been reverted.")
+
+        return ask_then_act(self, request, change, question=question, act=act)
+
+
+@dataclass(frozen=True)
+class Difference:
+    name: str
+    before: Any
+    after: Any
+
+
+def compare(change: ChangeRecord) -> list[Difference]:
+    """Return the values that the change set, took away or replaced."""
+    before, after = change.before or {}, change.after or {}
+    names = sorted(before.keys() | after.keys())
+    return [
+        Difference(name, before.get(name), after.get(name)) for name in names if before.get(name) != after.get(name)
+    ]
+
+
+def _revertible_kinds() -> set[str]:
+    """A key that has ended stays ended, and rights are given by hand; all else is taken back by its app's service."""
+    return set(tracked_kinds()) - set(PRIVATE_KINDS)
+
+
+def _find_revert(change: ChangeRecord) -> ChangeRecord | None:
+    return ChangeRecord.objects.filter(reverts=change).first()

@@ -1,0 +1,88 @@
+import json
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+
+from config.admin_base.pages import BigTableAdmin, badge, trace_link
+from config.admin_base.theme import DropdownFilter, display
+from config.audit.selectors import matching_log, visible_log
+from config.audit.subjects import find_subject_page
+from config.records.models import LogEntry
+
+COLOURS = {"info": "info", "warning": "warning", "error": "danger"}
+
+
+class LevelFilter(DropdownFilter):
+    title = _("level")
+    parameter_name = "level"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return list(LogEntry.Level.choices)
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[LogEntry]) -> QuerySet[LogEntry]:
+        return queryset.filter(level=self.value()) if self.value() else queryset
+
+
+class KindFilter(DropdownFilter):
+    title = _("kind")
+    parameter_name = "kind"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return list(LogEntry.Kind.choices)
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[LogEntry]) -> QuerySet[LogEntry]:
+        return queryset.filter(kind=self.value()) if self.value() else queryset
+
+
+@admin.register(LogEntry)
+class LogEntryAdmin(BigTableAdmin[LogEntry]):
+    list_display = ("at", "severity", "what", "subject", "count")
+    list_display_links = ("at", "what")
+    list_filter = (LevelFilter, KindFilter)
+    list_filter_submit = True
+    search_fields = ("text",)
+    search_help_text = _("Part of the English text")
+    fields = ("at", "severity", "kind", "what", "about", "count", "chain", "content")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[LogEntry]:
+        return visible_log(request.user)
+
+    @display(description=_("level"))
+    def severity(self, entry: LogEntry) -> SafeString:
+        return badge(entry.get_level_display(), COLOURS[entry.level])
+
+    @display(description=_("what"))
+    def what(self, entry: LogEntry) -> str:
+        return entry.words
+
+    @display(description=_("subject"))
+    def about(self, entry: LogEntry) -> SafeString | str:
+        """Lead to the page of the subject, and of an alert to what it is about."""
+        subjects = [str(each) for each in (entry.subject, entry.data.get("about")) if each]
+        return format_html_join(" · ", "{}", [(_link(each),) for each in subjects]) or "–"
+
+    @display(description=_("correlation id"))
+    def chain(self, entry: LogEntry) -> SafeString | str:
+        return trace_link(entry.correlation_id)
+
+    @display(description=_("details"))
+    def content(self, entry: LogEntry) -> SafeString:
+        text = json.dumps(entry.data, ensure_ascii=False, indent=2, sort_keys=True)
+        return format_html('<pre class="pst-code">{}</pre>', text)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[LogEntry], search_term: str
+    ) -> tuple[QuerySet[LogEntry], bool]:
+        """Search as `GET /log/` does: the words as they stand, whatever their case."""
+        text = search_term.strip()
+        return (queryset & matching_log(text=text) if text else queryset), False
+
+
+def _link(subject: str) -> SafeString | str:
+    page = find_subject_page(subject)
+    return format_html('<a class="pst-link" href="{}">{}</a>', page, subject) if page else subject

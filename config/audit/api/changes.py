@@ -1,0 +1,50 @@
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from config.access.authentication import actor_of
+from config.access.permissions import require_scope
+from config.access.scopes import Scope
+from config.api.base_view import ApiView
+from config.audit.changes import revert_change, scope_of_kind
+from config.common.web.serializers import TimestampField
+from config.records.models import ChangeRecord
+
+
+class ChangeSerializer(serializers.Serializer[ChangeRecord]):
+    id = serializers.IntegerField()
+    at = TimestampField()
+    actor = serializers.CharField()
+    action = serializers.ChoiceField(ChangeRecord.Action.choices)
+    kind = serializers.CharField()
+    object = serializers.CharField(source="object_id")
+    before = serializers.DictField(allow_null=True)
+    after = serializers.DictField(allow_null=True)
+    correlation_id = serializers.CharField()
+    reverts = serializers.IntegerField(source="reverts_id", allow_null=True)
+
+
+class RevertView(ApiView):
+    """Take back one change of the registry; the answer is the change that this makes."""
+
+    scopes = {"POST": Scope.REGISTRY_WRITE}
+
+    @extend_schema(operation_id="changes_revert", tags=["changes"], request=None, responses={201: ChangeSerializer})
+    def post(self, request: Request, change_id: int) -> Response:
+        _check_scope(request, change_id)
+        change = revert_change(change_id=change_id, actor=actor_of(request))
+        return Response(_present(change), status=201)
+
+
+def _check_scope(request: Request, change_id: int) -> None:
+    """Refuse those who may change the registry, but not objects of this kind."""
+    kind = ChangeRecord.objects.filter(pk=change_id).values_list("kind", flat=True).first()
+    if kind is not None:
+        require_scope(request.user, scope_of_kind(kind))
+
+
+def _present(change: ChangeRecord) -> dict[str, Any]:
+    return dict(ChangeSerializer(change).data)

@@ -1,0 +1,211 @@
+"""The change log of the registry: every service that changes a registered object records it, in its transaction.
+
+An app says once what of an object is worth keeping (`track`): the names are an allow-list, and a name that smells of a
+secret is refused at start, so no secret or key hash can reach the log. A revert puts back only what that change had
+touched, through the app's own service, and is itself a change.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeAlias
+
+import msgspec
+from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
+
+from config.access.scopes import Scope
+from config.common.correlation import correlation_id
+from config.common.database.sql import bulk_execute, bulk_fetch
+from config.common.errors import Conflict, NotFound
+from config.records.models import ChangeRecord
+
+Values: TypeAlias = dict[str, Any]
+
+_SECRET = re.compile(r"secret|digest|hash|password|token|private", re.IGNORECASE)
+_tracked: dict[str, "Tracked"] = {}
+_reverting: ContextVar[ChangeRecord | None] = ContextVar("reverting", default=None)
+
+
+class ChangeNotFound(NotFound):
+    """There is no such change."""
+
+
+class AlreadyReverted(Conflict):
+    """This change has been reverted before."""
+
+
+class ChangedSince(Conflict):
+    """What this change set has been changed again since. Revert the newer change first."""
+
+
+class NotRevertible(Conflict):
+    """This change cannot be taken back."""
+
+
+@dataclass(frozen=True)
+class Tracked:
+    kind: str
+    fields: tuple[str, ...]
+    find: Callable[[str], object | None]
+    """Find the object (or its values) by its id, locked for the rest of the transaction."""
+    restore: Callable[[str, Values | None, str], None]
+    """Bring the object to the values (None: let it be gone) by the app's own service, on behalf of an actor."""
+    scope: Scope = Scope.REGISTRY_WRITE
+    """What it takes to change such an object; to take a change back takes no less."""
+
+
+@dataclass(frozen=True)
+class Change:
+    kind: str
+    object_id: str
+    action: ChangeRecord.Action
+    before: Values | None
+    after: Values | None
+
+
+Listener: TypeAlias = Callable[[Sequence[Change], Sequence[int]], None]
+_listeners: list[Listener] = []
+_needs: list[Callable[[], int | None]] = []
+
+
+def track(tracked: Tracked) -> None:
+    leaks = [name for name in tracked.fields if _SECRET.search(name)]
+    if leaks:
+        raise ValueError(f"{tracked.kind}: {', '.join(leaks)} must not go into the change log")
+    _tracked[tracked.kind] = tracked
+
+
+def tracked_kinds() -> list[str]:
+    return sorted(_tracked)
+
+
+def scope_of_kind(kind: str) -> Scope:
+    return _tracked[kind].scope if kind in _tracked else Scope.REGISTRY_WRITE
+
+
+def snapshot(kind: str, subject: object) -> Values:
+    """Return what the log keeps of an object, as JSON values."""
+    return {name: _plain(getattr(subject, name)) for name in _tracked[kind].fields}
+
+
+def register_change_listener(listener: Listener) -> None:
+    """Let an app hear of every change, in its transaction, with the ids of the lines that were written."""
+    _listeners.append(listener)
+
+
+def register_change_need(need: Callable[[], int | None]) -> None:
+    """Let an app say, by the id of a line, from which on it still needs the log."""
+    _needs.append(need)
+
+
+def first_needed_change() -> int | None:
+    """Return the first line that must stay, however old it is; None where nobody needs any."""
+    return min((first for need in _needs if (first := need()) is not None), default=None)
+
+
+def record_change(
+    *,
+    kind: str,
+    object_id: str,
+    action: ChangeRecord.Action,
+    before: Values | None,
+    after: Values | None,
+    actor: str,
+) -> ChangeRecord:
+    """Write one line of the log; the caller's transaction makes it true together with the change."""
+    written = ChangeRecord.objects.create(
+        kind=kind,
+        object_id=object_id,
+        action=action,
+        before=before,
+        after=after,
+        actor=actor[:160],
+        correlation_id=correlation_id(),
+        reverts=_reverting.get(),
+    )
+    _pass_on([Change(kind, object_id, action, before, after)], [written.pk])
+    return written
+
+
+def record_changes(changes: Iterable[Change], *, actor: str) -> None:
+    """Write a line for each of many changes that one call makes, in one statement."""
+    changes = list(changes)
+    reverting = _reverting.get()
+    shared = (actor[:160], correlation_id(), None if reverting is None else reverting.pk, timezone.now())
+    rows = [
+        (each.kind, each.object_id, each.action.value, _json(each.before), _json(each.after), *shared)
+        for each in changes
+    ]
+    if rows:
+        _pass_on(changes, _insert(rows))
+
+
+def _insert(rows: list[tuple[Any, ...]]) -> list[int]:
+    """Write many lines and return their ids; SQLite, where one writes at a time, gives them one after the other."""
+    if connection.vendor == "postgresql":
+        return [pk for (pk,) in bulk_fetch("config.audit", "record_changes", rows)]
+    bulk_execute("config.audit", "record_changes", rows)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT last_insert_rowid()")
+        last = int(cursor.fetchone()[0])
+    return list(range(last - len(rows) + 1, last + 1))
+
+
+def _pass_on(changes: Sequence[Change], ids: Sequence[int]) -> None:
+    for listener in _listeners:
+        listener(changes, ids)
+
+
+def revert_change(*, change_id: int, actor: str) -> ChangeRecord:
+    """Take back what one change did, unless something newer has touched the same values."""
+    with transaction.atomic():
+        change = _lock_change(change_id)
+        tracked = _tracked.get(change.kind)
+        if tracked is None:
+            raise NotRevertible
+        current = tracked.find(change.object_id)
+        wanted = _values_before(change, None if current is None else snapshot(change.kind, current))
+        token = _reverting.set(change)
+        try:
+            with transaction.atomic():
+                tracked.restore(change.object_id, wanted, actor)
+        except IntegrityError as error:
+            raise ChangedSince from error
+        finally:
+            _reverting.reset(token)
+        return ChangeRecord.objects.get(reverts=change)
+
+
+def _lock_change(change_id: int) -> ChangeRecord:
+    change = ChangeRecord.objects.select_for_update().filter(pk=change_id).first()
+    if change is None:
+        raise ChangeNotFound
+    if ChangeRecord.objects.filter(reverts=change).exists():
+        raise AlreadyReverted
+    return change
+
+
+def _values_before(change: ChangeRecord, current: Values | None) -> Values | None:
+    """Work out what the object must become: the values of now, with those this change touched put back."""
+    before, after = change.before, change.after
+    if before is None or after is None or current is None:
+        if current != after:
+            raise ChangedSince
+        return dict(before) if before is not None else None
+    touched = [name for name in after if before.get(name) != after[name]]
+    if any(current.get(name) != after[name] for name in touched):
+        raise ChangedSince
+    return current | {name: before.get(name) for name in touched}
+
+
+def _json(values: Values | None) -> str | None:
+    return None if values is None else msgspec.json.encode(values).decode()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return value

@@ -1,0 +1,66 @@
+"""Numbers that a restored database would give a second time: its sequences are moved past what was given since."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from django.apps import apps
+from django.db import connection, transaction
+
+SHOWN = (
+    "notifications.Delivery",
+    "notifications.Alert",
+    "notifications.RepeatSession",
+    "notifications.Incident",
+    "records.ChangeRecord",
+    "records.LogEntry",
+    "sensors.Client",
+    "sensors.RejectedSignal",
+)
+"""Tables whose numbers others see: in REST, in a session's webhook, in mails."""
+SINCE = datetime(2020, 1, 1, tzinfo=UTC)
+PER_SECOND = 1000
+"""No table gives more numbers than that for long: those given after this moment are greater than any given before."""
+
+
+def last_issued_numbers() -> dict[str, int]:
+    """Return the highest number that each of the tables has given."""
+    tables = _tables()
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute(
+                "SELECT sequencename, last_value FROM pg_sequences"
+                " WHERE schemaname = current_schema() AND sequencename = ANY(%s)",
+                [[f"{table}_id_seq" for table in tables]],
+            )
+        else:
+            cursor.execute("SELECT name || '_id_seq', seq FROM sqlite_sequence")
+        found = {name.removesuffix("_id_seq"): number or 0 for name, number in cursor.fetchall()}
+    return {table: found.get(table, 0) for table in tables}
+
+
+@transaction.atomic
+def advance_sequences(*, at: datetime, known: Mapping[str, int] | None = None) -> None:
+    """Give numbers from now on that nobody has seen, however old the copy was and however often it is restored.
+
+    `known` are numbers that are known to have been given, by table: a clock that was set back may be behind them.
+    """
+    least = int((at - SINCE).total_seconds() * PER_SECOND)
+    wanted = {table: max(least, (known or {}).get(table, 0)) for table in _tables()}
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute(
+                "SELECT setval(format('%%I.%%I', schemaname, sequencename)::regclass,"
+                " greatest(coalesce(last_value, 0), least))"
+                " FROM pg_sequences JOIN unnest(%s::text[], %s::bigint[]) AS wanted (name, least)"
+                " ON sequencename = name WHERE schemaname = current_schema()",
+                [[f"{table}_id_seq" for table in wanted], list(wanted.values())],
+            )
+            return
+        for table, number in wanted.items():
+            cursor.execute("UPDATE sqlite_sequence SET seq = max(seq, %s) WHERE name = %s", [number, table])
+            if not cursor.rowcount:
+                cursor.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (%s, %s)", [table, number])
+
+
+def _tables() -> list[str]:
+    return [apps.get_model(label)._meta.db_table for label in SHOWN]

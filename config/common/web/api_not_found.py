@@ -1,0 +1,12 @@
+"""The answer to every path of the API that is not there."""
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.csrf import csrf_exempt
+
+from config.common.errors import NotFound
+
+
+@csrf_exempt
+def api_not_found(request: HttpRequest) -> HttpResponse:
+    """Refuse. Without a view for it Django would redirect to the path with a slash, and the body would be lost."""
+    raise NotFound

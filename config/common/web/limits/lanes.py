@@ -1,0 +1,44 @@
+"""Which slots a call takes: no kind of call can keep out another."""
+
+from dataclasses import dataclass
+
+from config.common.web.limits.slots import Slots
+
+API = "/api/"
+SIGN_IN = "/admin/login/"
+METRICS = "/metrics"
+HEARING = "/hearing"
+"""Where a web process calls itself; among the calls of the API, for it asks whether those are served."""
+LARGE_BODY = 1_048_576
+SIGN_IN_PATIENCE = LARGE_PATIENCE = 10.0
+"""For what takes long and has few slots."""
+
+
+@dataclass(frozen=True)
+class Lanes:
+    api: Slots
+    large: Slots
+    """A body that is parsed costs several times its size in memory: few at once."""
+    pages: Slots
+    sign_in: Slots
+    """A password costs half a second of CPU."""
+    metrics: Slots
+
+    def lane_of(self, method: str, path: str, body_size: int) -> Slots:
+        if body_size > LARGE_BODY:
+            return self.large
+        if path.startswith(API) or path == HEARING:
+            return self.api
+        if path == METRICS:
+            return self.metrics
+        return self.sign_in if path == SIGN_IN and method == "POST" else self.pages
+
+
+def make_lanes(*, api: int, large: int, pages: int, sign_in: int, metrics: int) -> Lanes:
+    return Lanes(
+        api=Slots(api, name="call"),
+        large=Slots(large, name="large", patience=LARGE_PATIENCE),
+        pages=Slots(pages, name="page"),
+        sign_in=Slots(sign_in, name="sign-in", patience=SIGN_IN_PATIENCE),
+        metrics=Slots(metrics, name="metrics"),
+    )

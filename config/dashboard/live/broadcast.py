@@ -1,0 +1,233 @@
+"""The pulse: while somebody watches, look four times a second whether something happened, and tell what changed.
+
+One per web process, and none of its tasks is left when the last socket has gone. All reads are done in its two
+threads. A socket that is slow holds up nobody: its line keeps one message, and when a second one comes before the
+first was taken, both are forgotten and the next thing it gets is a fresh snapshot.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from time import monotonic
+from typing import TypeVar
+
+import structlog
+from django.db import connections
+from django.utils import timezone
+
+from config.common.background.supervision import FailureBackoff
+from config.common.errors import DatabaseAway
+from config.common.web.failures import find_failure
+from config.dashboard.live.admission import Audience, Ticket, admit
+from config.dashboard.live.frames import compare, delta, heartbeat, snapshot
+from config.dashboard.live.page_state import LONGEST_SECONDS, PageState, Parts, read_state
+from config.runtime.health import engine_states
+
+BEAT_SECONDS = 0.25
+CHECK_SECONDS = 45.0
+HEARTBEAT_SECONDS = 5.0
+"""How often a socket is told that what it shows still holds; a page that hears nothing for twice as long says so."""
+FAILED, CHANGED, REFUSED = 1011, 1012, 4403
+"""Why a socket is closed: a fault of ours; its rights have changed, it may come again; it may not."""
+
+log = structlog.get_logger(__name__)
+T = TypeVar("T")
+
+
+class Closed(Exception):
+    """The socket is to be closed."""
+
+    def __init__(self, code: int) -> None:
+        self.code = code
+
+
+class SocketQueue:
+    """What leads to one socket: the message that waits, or that it has fallen behind."""
+
+    def __init__(self, ticket: Ticket, audience: Audience) -> None:
+        self.ticket, self.audience = ticket, audience
+        self.checked_at = monotonic()
+        self._text: str | None = None
+        self._is_behind = True
+        self._is_news = False
+        self._code: int | None = None
+        self._ready = asyncio.Event()
+
+    def offer(self, text: str) -> None:
+        """Leave a message; one that has not been taken yet makes way for a snapshot, as does this one."""
+        self._is_behind = self._is_behind or (self._is_news and self._text is not None)
+        self._text, self._is_news = None if self._is_behind else text, True
+        self.wake()
+
+    def offer_heartbeat(self, text: str) -> None:
+        """Leave a sign of life, unless there is news, which is one too."""
+        if self._text is None and not self._is_behind:
+            self._text, self._is_news = text, False
+            self.wake()
+
+    def close(self, code: int) -> None:
+        self._code = code
+        self.wake()
+
+    def wake(self) -> None:
+        self._ready.set()
+
+    async def take(self, pulse: "Broadcaster") -> str:
+        """Wait for the next message; raise `Closed` if it is the last."""
+        while True:
+            await self._ready.wait()
+            self._ready.clear()
+            if self._code is not None:
+                raise Closed(self._code)
+            text = pulse.snapshot(self.audience) if self._is_behind else self._text
+            if text is not None:
+                self._is_behind, self._text = False, None
+                return text
+
+
+class Broadcaster:
+    def __init__(self) -> None:
+        self._lines: set[SocketQueue] = set()
+        self._task: asyncio.Task[None] | None = None
+        self._threads = ThreadPoolExecutor(2, "live")
+        self._setbacks = FailureBackoff("live")
+        self._forget()
+
+    @property
+    def is_running(self) -> bool:
+        return self._task is not None
+
+    def join(self, line: SocketQueue) -> None:
+        self._lines.add(line)
+        line.wake()
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._run())
+
+    def leave(self, line: SocketQueue) -> None:
+        self._lines.discard(line)
+        if not self._lines and self._task is not None:
+            self._task.cancel()
+            self._task = None
+            self._forget()
+
+    def snapshot(self, audience: Audience) -> str | None:
+        """Return everything that this audience may see, made once for all of them; nothing before the first beat."""
+        if self._facts is None:
+            return None
+        if audience not in self._snapshots:
+            self._snapshots[audience] = snapshot(self._facts.parts, audience, at=timezone.now())
+        return self._snapshots[audience]
+
+    async def in_thread(self, read: Callable[..., T], *arguments: object) -> T:
+        """Run a read in a thread that gives its connection back."""
+
+        def run() -> T:
+            try:
+                return read(*arguments)
+            finally:
+                connections.close_all()
+
+        return await asyncio.get_running_loop().run_in_executor(self._threads, run)
+
+    def _forget(self) -> None:
+        self._facts: PageState | None = None
+        self._snapshots: dict[Audience, str] = {}
+        self._engines: dict[str, str] = {}
+        self._is_away = False
+        self._said_at = monotonic()
+
+    async def _run(self) -> None:
+        """Beat until cancelled; after a fault that is no outage every socket is closed, and may come again."""
+        began = monotonic()
+        try:
+            self._engines = await self.in_thread(engine_states)
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._watch_engines())
+                tasks.create_task(self._beat())
+        except Exception as error:  # noqa: BLE001 (nobody awaits this task: the pages would wait for ever)
+            self._setbacks.note(error, lived=monotonic() - began)
+            self._task = None
+            self._forget()
+            for line in self._lines:
+                line.close(FAILED)
+            await asyncio.to_thread(self._setbacks.report, error)
+
+    async def _watch_engines(self) -> None:
+        """Keep asking beside the beat: an engine that hangs takes a second to be called down."""
+        while True:
+            await asyncio.sleep(LONGEST_SECONDS)
+            self._engines = await self.in_thread(engine_states)
+
+    async def _beat(self) -> None:
+        while True:
+            try:
+                await self._check()
+                await self._read()
+            except Exception as error:
+                if not _is_outage(error):
+                    raise
+                self._note_outage(error)
+            else:
+                self._note_return()
+                self._say_alive()
+            await asyncio.sleep(BEAT_SECONDS)
+
+    async def _check(self) -> None:
+        """Close the sockets whose session has ended or whose rights have changed."""
+        began = monotonic()
+        due = [line for line in self._lines if began - line.checked_at >= CHECK_SECONDS]
+        if not due:
+            return
+        audiences = await self.in_thread(lambda: [admit(line.ticket) for line in due])
+        for line, audience in zip(due, audiences, strict=True):
+            line.checked_at = began
+            if audience != line.audience:
+                line.close(REFUSED if audience is None else CHANGED)
+
+    async def _read(self) -> None:
+        last = self._facts
+        read = await self.in_thread(lambda: read_state(last, now=monotonic()))
+        facts = read or last
+        assert facts is not None
+        self._facts = replace(facts, parts=replace(facts.parts, engines=self._engines))
+        if last is None:
+            for line in self._lines:
+                line.wake()
+        else:
+            self._tell(compare(last.parts, self._facts.parts))
+
+    def _tell(self, changes: Parts) -> None:
+        at = timezone.now()
+        self._snapshots.clear()
+        texts = {audience: delta(changes, audience, at=at) for audience in {line.audience for line in self._lines}}
+        for line in self._lines:
+            text = texts[line.audience]
+            if text is not None:
+                line.offer(text)
+
+    def _say_alive(self) -> None:
+        """Tell now and then that what is shown still holds: only after a read, so never while the database is away."""
+        if monotonic() - self._said_at >= HEARTBEAT_SECONDS:
+            self._said_at = monotonic()
+            text = heartbeat(at=timezone.now())
+            for line in self._lines:
+                line.offer_heartbeat(text)
+
+    def _note_outage(self, error: Exception) -> None:
+        if not self._is_away:
+            log.warning("live.database_away", error=str(error))
+        self._is_away = True
+
+    def _note_return(self) -> None:
+        if self._is_away:
+            log.info("live.database_back")
+        self._is_away = False
+
+
+def _is_outage(error: Exception) -> bool:
+    failure = find_failure(error)
+    return failure is not None and failure.code == DatabaseAway.code
+
+
+pulse = Broadcaster()

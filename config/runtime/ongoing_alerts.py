@@ -1,0 +1,49 @@
+"""Alerts of what a process sees for itself, look after look, for as long as it lasts."""
+
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+from django.utils.translation import gettext_noop
+
+from notifications.models import Alert
+from notifications.services.alerts import close_alert, raise_alert
+
+REPEAT_SECONDS = 60.0
+ABANDONED = timedelta(minutes=3)
+"""Who has seen the fact itself closes its alert at once; others only when nobody repeats it any more."""
+UNREPEATED = gettext_noop("whoever saw it has not said so for three minutes")
+
+
+class OngoingAlerts:
+    """The alerts of one kind, by subject; other nodes may see the same otherwise."""
+
+    def __init__(self, kind: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._kind = kind
+        self._clock = clock
+        self._told_at: dict[str, float] = {}
+
+    def known(self) -> dict[str, Alert]:
+        """Return those that are not resolved, whoever raised them."""
+        alerts = Alert.objects.exclude(status=Alert.Status.RESOLVED).filter(kind=self._kind)
+        return {alert.subject: alert for alert in alerts}
+
+    def keep_up(self, subject: str, title: str, detail: dict[str, Any], *, is_known: bool) -> None:
+        """Raise the alert; then repeat it now and then, so that no other node takes it for over."""
+        now, told_at = self._clock(), self._told_at.get(subject)
+        if is_known and told_at is not None and now - told_at < REPEAT_SECONDS:
+            return
+        raise_alert(self._kind, subject, title, detail)
+        self._told_at[subject] = now
+
+    def close(self, subject: str, note: str, alert: Alert | None, *, is_own: bool = False) -> None:
+        """Close the alert of what is over; `is_own` says that nobody but this node can see its subject."""
+        was_told = self._told_at.pop(subject, None) is not None
+        if alert is None:
+            return
+        if was_told or is_own:
+            close_alert(self._kind, subject, note)
+        elif alert.last_at < timezone.now() - ABANDONED:
+            close_alert(self._kind, subject, UNREPEATED)

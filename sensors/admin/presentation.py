@@ -1,0 +1,67 @@
+"""How pages word what is known of a sensor: 1 is open, 0 is closed."""
+
+from datetime import datetime, timedelta
+
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.timesince import timesince
+from django.utils.translation import gettext, pgettext
+
+from config.admin_base.pages import badge
+from notifications.models import Delivery
+from notifications.sending.policy import is_success
+from sensors.selectors import Connection
+
+CONNECTION_COLOURS = {
+    Connection.ONLINE: "success",
+    Connection.LOST: "danger",
+    Connection.NEVER_SEEN: "default",
+    Connection.UNKNOWN: "warning",
+}
+DELIVERY_COLOURS = {
+    Delivery.Status.PENDING: "info",
+    Delivery.Status.DELIVERED: "success",
+    Delivery.Status.SUPERSEDED: "default",
+    Delivery.Status.DEAD: "danger",
+    Delivery.Status.CANCELLED: "warning",
+}
+
+
+def state_word(value: int | None) -> str:
+    if value is None:
+        return "–"
+    return pgettext("door", "open") if value else pgettext("door", "closed")
+
+
+def duration_since(moment: datetime | None) -> str:
+    """Say in one unit how long something has been so."""
+    return _on_one_line(moment, "%(time)s")
+
+
+def ago(moment: datetime | None) -> str:
+    """Say in one unit how long ago something was."""
+    return _on_one_line(moment, gettext("%(time)s ago"))
+
+
+def _on_one_line(moment: datetime | None, words: str) -> str:
+    if moment is None:
+        return "–"
+    now = timezone.now()
+    is_new = now - moment < timedelta(minutes=1)
+    said = gettext("just now") if is_new else words % {"time": timesince(moment, now, depth=1)}
+    return format_html('<span class="pst-nowrap">{}</span>', said)
+
+
+def connection_badge(connection: Connection) -> SafeString:
+    return badge(connection.label, CONNECTION_COLOURS[connection])
+
+
+def delivery_badge(delivery: Delivery) -> SafeString:
+    return badge(delivery.get_status_display(), DELIVERY_COLOURS[Delivery.Status(delivery.status)])
+
+
+def attempt_badge(status: int | None) -> SafeString:
+    if status is None:
+        return badge(gettext("no answer"), "danger")
+    return badge(str(status), "success" if is_success(status) else "danger")
