@@ -32,7 +32,7 @@ def get_receipt(*, enterprise_id: str, public_id: str, device_id: str = "", data
     return Receipt(
         status=message.status,
         error_text=message.error_text,
-        error_code=read_code(message.error_code),
+        error_code=parse_error_code(message.error_code),
         replies=_replies(message),
         updated_at=message.updated_at,
         correlation_id=message.correlation_id,
@@ -47,7 +47,7 @@ def get_message(*, enterprise_id: str, public_id: str) -> Message:
     return message
 
 
-def read_code(text: str) -> int | str | None:
+def parse_error_code(text: str) -> int | str | None:
     """Return a code as it was given: the ERP's are numbers, ours are words."""
     if not text:
         return None

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from messaging.files.reading import CHUNK, read_chunks
+from messaging.files.reader import CHUNK, read_chunks
 from messaging.models.message import Message
 
 

@@ -9,11 +9,11 @@ from django.db import connection, transaction
 from config.common.background.ring import ring
 from config.common.database.sql import load_sql, postgresql_cursor
 from messaging.models import ExchangeDatabase, Message
-from messaging.naming import subject_of
+from messaging.subjects import subject_of
 from notifications.services.events import SEQUENCER, NewEvent, record_event
 
 
-class NoAddressee(Exception):
+class UnknownAddressee(Exception):
     """The enterprise has no such database. An exception, so that it is asked for again the next time."""
 
 
@@ -24,10 +24,10 @@ def check_addressee(database_id: str, enterprise_id: str) -> None:
     Whether it takes messages at the moment is seen when the row is written.
     """
     if not ExchangeDatabase.objects.filter(pk=database_id, enterprise=enterprise_id).exists():
-        raise NoAddressee
+        raise UnknownAddressee
 
 
-def accept_row(message: Message) -> bool:
+def insert_message(message: Message) -> bool:
     """Write the row, unless its id is taken or its database takes no messages; return whether it was written."""
     if connection.vendor == "postgresql":
         return _accept_at_once(message)

@@ -10,7 +10,7 @@ from sensors.ingest.signals import Signal
 from sensors.models import HistorySpool
 
 
-def keep_in_transaction(signals: Sequence[Signal]) -> None:
+def store_in_transaction(signals: Sequence[Signal]) -> None:
     """Make the signals history with the caller's commit: as rows, or as a batch on its way to ClickHouse.
 
     Without ClickHouse this is the last word; with it, the scheduler or `run_history` carries the batch over.

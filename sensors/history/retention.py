@@ -6,14 +6,14 @@ from django.conf import settings
 from django.utils import timezone
 
 from sensors.history.store import get_store
-from sensors.ingest.signals import milliseconds
+from sensors.ingest.signals import to_milliseconds
 
 
-def forget_old_history() -> None:
+def expire_history() -> None:
     """Drop the months that lie further back than the setting; 0 keeps everything."""
     if settings.HISTORY_RETENTION_MONTHS:
         first_kept = months_back(timezone.now(), settings.HISTORY_RETENTION_MONTHS)
-        get_store().drop_months_before(milliseconds(first_kept))
+        get_store().drop_months_before(to_milliseconds(first_kept))
 
 
 def months_back(at: datetime, months: int) -> datetime:

@@ -8,10 +8,10 @@ from django.db.models.functions import Now
 
 from config.common.database.leases import claim
 from sensors.history.errors import HistoryAway
-from sensors.history.overflow import close_backlog
+from sensors.history.overflow import close_backlog_alerts
 from sensors.history.queue import BadBatch, decode_batch, unpack_bodies, unreadable_batch
 from sensors.history.store import get_store
-from sensors.history.writing import write_signals
+from sensors.history.write import write_signals
 from sensors.ingest.signals import Rejection, Signal
 from sensors.models import HistorySpool
 
@@ -39,7 +39,7 @@ def drain_spool_once() -> bool:
             return False
         _delete(group)
         written += len(group)
-    close_backlog()
+    close_backlog_alerts()
     return len(rows) == ROWS
 
 

@@ -8,11 +8,11 @@ from django.utils import timezone
 
 from sensors.heartbeat.clock import clock
 from sensors.ingest.fold import Happening, State, fold
-from sensors.ingest.rejected import record_rejections
-from sensors.ingest.rows import lock_states, recall_pages, write_states
-from sensors.ingest.signals import Code, Rejection, Signal, milliseconds
+from sensors.ingest.rejections import record_rejections
+from sensors.ingest.signals import Code, Rejection, Signal, to_milliseconds
+from sensors.ingest.state_rows import lock_states, recall_pages, write_states
 from sensors.models import Sensor
-from sensors.services.telling import tell
+from sensors.services.publish import publish_sensor_events
 
 
 @dataclass
@@ -39,9 +39,9 @@ def apply_signals(
         states, inactive = lock_states(each.sensor_id for each in good)
         recall_pages(states, good)
         # Under the lock: of two batches with one sensor the later one has the later time.
-        applied, happened = _fold_all(signals, states, inactive, heard_at=milliseconds(clock.now()))
+        applied, happened = _fold_all(signals, states, inactive, heard_at=to_milliseconds(clock.now()))
         write_states([states[sensor_id] for sensor_id in sorted({each.sensor_id for each in applied.accepted})])
-        tell(happened, now=now)
+        publish_sensor_events(happened, now=now)
         record_rejections(applied.refused.values(), now=now)
         if also is not None:
             also(applied.accepted)

@@ -100,12 +100,12 @@ def read_signals(body: bytes, origin: Origin) -> tuple[list[Signal | Rejection],
     return [_make(index, wire, origin, is_list) for index, wire in enumerate(wires)], is_list
 
 
-def milliseconds(moment: datetime) -> int:
+def to_milliseconds(at: datetime) -> int:
     """Cut a time to milliseconds."""
-    return (moment - EPOCH) // timedelta(milliseconds=1)
+    return (at - EPOCH) // timedelta(milliseconds=1)
 
 
-def moment(at: int) -> datetime:
+def from_milliseconds(at: int) -> datetime:
     return EPOCH + timedelta(milliseconds=at)
 
 
@@ -136,7 +136,7 @@ def _make(index: int, wire: _Wire, origin: Origin, is_list: bool) -> Signal | Re
 
 def _time_of(wire: _Wire, origin: Origin) -> int:
     if wire.at is not None:
-        return milliseconds(wire.at)
+        return to_milliseconds(wire.at)
     if origin.timestamp is not None:
         return origin.timestamp * 1000
     return origin.received_at

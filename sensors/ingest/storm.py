@@ -20,7 +20,7 @@ A_MINUTE = 1000
 CALM = timedelta(minutes=10)
 
 
-def watch_rejected_once() -> bool:
+def check_rejection_rate_once() -> bool:
     """Raise the alert in a minute of many refusals, once a minute; close it after ten minutes of few."""
     now = timezone.now()
     minute = now.replace(second=0, microsecond=0)

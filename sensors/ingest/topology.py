@@ -15,17 +15,17 @@ PROBE = "postern.probe"
 NOT_FOUND = 404
 
 
-def declare(channel: BlockingChannel) -> None:
+def declare_signal_queue(channel: BlockingChannel) -> None:
     channel.exchange_declare(EXCHANGE, exchange_type="fanout", durable=True)
     channel.queue_declare(QUEUE, durable=True)
     channel.queue_bind(QUEUE, EXCHANGE)
 
 
-def declare_now() -> None:
+def declare_over_new_connection() -> None:
     """Declare over a connection of the moment, for publishers that have no channel of their own."""
     connection = connect()
     try:
-        declare(connection.channel())
+        declare_signal_queue(connection.channel())
     finally:
         connection.close()
 

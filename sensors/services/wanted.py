@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from config.common.database.sql import in_array, in_number_array
 from notifications.sending.relevance import PendingDelivery
 from sensors.models import Sensor, SensorClient
-from sensors.services.cancelling import SENSOR_INACTIVE, UNLINKED
-from sensors.services.telling import subject_of
+from sensors.services.cancellation import SENSOR_INACTIVE, UNLINKED
+from sensors.services.publish import subject_of
 
 PREFIX = subject_of("")
 
 
-def judge_deliveries(questions: Sequence[PendingDelivery]) -> dict[int, str]:
+def find_cancel_reasons(questions: Sequence[PendingDelivery]) -> dict[int, str]:
     """Return why messages are not wanted: the sensor is inactive, or no longer this client's. (An inactive client's
     endpoint is not sent to at all.)"""
     asked = [

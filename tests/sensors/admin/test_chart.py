@@ -4,9 +4,9 @@ import pytest
 
 from sensors.admin.chart import NARROWEST, make_chart
 from sensors.history.intervals import Interval
-from sensors.ingest.signals import milliseconds
+from sensors.ingest.signals import to_milliseconds
 
-NOON = milliseconds(datetime(2026, 5, 1, 12, tzinfo=UTC))
+NOON = to_milliseconds(datetime(2026, 5, 1, 12, tzinfo=UTC))
 HOUR = 3_600_000
 
 

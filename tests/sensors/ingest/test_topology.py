@@ -4,8 +4,8 @@ import pika.exceptions
 import pytest
 
 from sensors.heartbeat.clock import clock
-from sensors.ingest.publishing import publish_probe
-from sensors.ingest.topology import EXCHANGE, QUEUE, declare
+from sensors.ingest.signal_queue import publish_probe
+from sensors.ingest.topology import EXCHANGE, QUEUE, declare_signal_queue
 from tests.sensors.amqp import Broker, broker
 
 __all__ = ["broker"]
@@ -18,12 +18,12 @@ def bare_broker(broker: Broker) -> Iterator[Broker]:
     broker.channel.exchange_delete(EXCHANGE)
     broker.channel.queue_delete(QUEUE)
     yield broker
-    declare(broker.channel)
+    declare_signal_queue(broker.channel)
 
 
 class TestDeclare:
     def test_makes_a_durable_fanout_exchange_with_a_durable_queue(self, bare_broker: Broker) -> None:
-        declare(bare_broker.channel)
+        declare_signal_queue(bare_broker.channel)
         bare_broker.send({"sensor_id": "0xA", "data": 1})
         assert bare_broker.waiting() == 1
         with pytest.raises(pika.exceptions.ChannelClosedByBroker):
@@ -34,7 +34,7 @@ class TestDeclare:
 
     def test_again_changes_nothing(self, broker: Broker) -> None:
         broker.send({"sensor_id": "0xA", "data": 1})
-        declare(broker.channel)
+        declare_signal_queue(broker.channel)
         assert broker.waiting() == 1
 
 

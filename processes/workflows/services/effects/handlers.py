@@ -15,11 +15,11 @@ from django.utils import timezone
 from config.common.correlation import correlation_id
 from config.common.database.leases import LeaseLost
 from config.common.errors import ApplicationError
+from messaging.files.drafts import drop_drafts, name_drafts, write_drafts
 from messaging.files.envelope import fingerprint, size_of
-from messaging.files.writing import drop_drafts, name_drafts, write_drafts
 from messaging.models import Device, ExchangeDatabase, Message
 from messaging.protocol import check_payload, megabytes
-from messaging.services.accepting import accept_row
+from messaging.services.accepting import insert_message
 from processes.workflows.models import WorkflowEffect, WorkflowInstance
 from processes.workflows.services.refusals import EffectRefused, mark_dispatched
 
@@ -102,5 +102,5 @@ def _check(message: Message, payload: bytes) -> None:
 def _accept(message: Message) -> None:
     if message.direction == Message.Direction.REPLY:
         message.save(force_insert=True)
-    elif not accept_row(message):
+    elif not insert_message(message):
         raise EffectRefused(f"The database {message.database_id} takes no messages.")

@@ -6,9 +6,9 @@ import pytest
 from django.db import OperationalError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from messaging.files.places import path_of
+from messaging.files.paths import path_of
 from messaging.models import Device, Enterprise, ExchangeDatabase, Message, Subsystem
-from messaging.services.checking import keep_readable
+from messaging.services.readability import filter_readable
 from notifications.models import Alert, Delivery, Endpoint, Event
 from processes.workflows.models import WorkflowEffect, WorkflowIncident
 from processes.workflows.services.effects import handlers
@@ -142,7 +142,7 @@ class TestLineCutAtTheCommit:
         assert Message.objects.count() == int(is_committed)
         WorkflowEffect.objects.filter(status="waiting").update(due_at="2020-01-01T00:00Z")
         dispatch_due_effects()
-        (message,) = keep_readable(Message.objects.all())
+        (message,) = filter_readable(Message.objects.all())
         assert json.loads(path_of(message).read_bytes())["payload"] == {"n": 1}
         assert WorkflowEffect.objects.get().status == "left"
 
