@@ -6,8 +6,8 @@ is new; only one that is not can be a repeat, and the sensor's memory knows it.
 """
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
+from sensors.events import ConnectionRestored, Happening, LossWithdrawn, StateChanged
 from sensors.ingest.memory import Memory
 from sensors.ingest.signals import Signal
 
@@ -43,37 +43,6 @@ class State:
         if last_at is None or signal.at != last_at:
             return last_at is None or signal.at > last_at
         return signal.id > self.last_id
-
-
-@dataclass(frozen=True, slots=True)
-class StateChanged:
-    sensor_id: str
-    at: int
-    signal_id: str
-    data: int
-    previous: int | None
-    correlation_id: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ConnectionRestored:
-    sensor_id: str
-    at: int
-    data: int
-    lost_at: int
-    downtime_seconds: int
-    correlation_id: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class LossWithdrawn:
-    sensor_id: str
-    at: int
-    lost_at: int
-    correlation_id: str = ""
-
-
-Happening: TypeAlias = StateChanged | ConnectionRestored | LossWithdrawn
 
 
 def fold(state: State, signal: Signal, heard_at: int) -> list[Happening]:
