@@ -48,7 +48,7 @@ SCHEDULE = (
     ),
     Upkeep(
         name="keep_partitions",
-        function="notifications.services.partitions.expire_events",
+        function="notifications.services.retention.expire_events",
         at=crontab(minute="23", hour="1"),
         sentence="Create the daily partitions of the coming days and drop those that are too old.",
         when_prepared=True,
@@ -68,7 +68,7 @@ SCHEDULE = (
     ),
     Upkeep(
         name="forget_old_parked_messages",
-        function="notifications.services.parked_messages.expire_parked_messages",
+        function="notifications.services.retention.expire_parked_messages",
         at=crontab(minute="49", hour="1"),
         sentence="Delete parked messages that were decided more than RETENTION_DAYS ago, and old counts of tries.",
     ),
@@ -119,19 +119,19 @@ SCHEDULE = (
     ),
     Upkeep(
         name="audit_coordination",
-        function="processes.coordination.auditing.audit",
+        function="processes.coordination.maintenance.audit.audit",
         at=crontab(minute="37"),
         sentence="Compare what Writer, Coordinator and readers have of each event, and tell of what does not agree.",
     ),
     Upkeep(
         name="slim_coordination",
-        function="processes.coordination.upkeep.slim_committed_events",
+        function="processes.coordination.maintenance.retention.slim_committed_events",
         at=crontab(minute="47"),
         sentence="Delete the copies and commit rows of events of coordination that were committed over an hour ago.",
     ),
     Upkeep(
         name="forget_old_coordination",
-        function="processes.coordination.upkeep.forget_old_events",
+        function="processes.coordination.maintenance.retention.expire_events",
         at=crontab(minute="27", hour="3"),
         sentence="Delete events of coordination that ended more than RETENTION_DAYS ago.",
     ),

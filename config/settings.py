@@ -168,7 +168,7 @@ DATABASES = {
     "default": _postgresql(ENV.database) if ENV.database else _sqlite(DATA_DIR / "postern.sqlite3"),
     **_readers(),
 }
-DATABASE_ROUTERS = ["processes.coordination.routing.ReaderRouter"]
+DATABASE_ROUTERS = ["processes.coordination.schema.routing.ReaderRouter"]
 
 AMQP_URL = ENV.amqp_url
 REDIS_URL = ENV.redis_url

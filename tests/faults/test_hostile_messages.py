@@ -21,8 +21,8 @@ from notifications.services.poison import DIED, LIMIT
 from processes.coordination.bus import amqp
 from processes.coordination.bus.amqp import AmqpBus
 from processes.coordination.coordinator.role import Coordinator
-from processes.coordination.messages import COORDINATOR, Message, Told, encode
 from processes.coordination.models import RoleLife
+from processes.coordination.protocol.messages import COORDINATOR, Message, MessageType, encode_message
 from processes.workflows.services import incoming
 from processes.workflows.services import topology as workflows
 from processes.workflows.services.incoming import Incoming
@@ -44,7 +44,7 @@ from tests.conftest import ServerAddresses
 from tests.faults.fork_safety import close_all_connections
 from tests.faults.hostile_messages import BODIES, PROPERTIES, RawProperties, encode_properties
 from tests.faults.wait import wait_until
-from tests.processes.coordination.cast import DATABASES
+from tests.processes.coordination.in_memory_roles import DATABASES
 from tests.sensors.amqp import consume
 from tests.sensors.history.past import signal
 from tests.sensors.registry import make_sensor
@@ -149,13 +149,13 @@ def test_workflow_events(channel: BlockingChannel) -> None:
 def test_coordination(channel: BlockingChannel) -> None:
     queue = Queue(channel, COORDINATOR)
     odd = [
-        encode(Message(told, event=event, role="\x00", reason="\x00", ids=[2**62]))
-        for told in Told
+        encode_message(Message(told, event=event, role="\x00", reason="\x00", ids=[2**62]))
+        for told in MessageType
         for event in (0, -1, 2**62)
     ]
     envelopes = [b"[" + each + b"]" for each in odd]
-    queue.send_everything(b"[" + encode(Message(Told.ALIVE, role="someone")) + b"]", *envelopes)
-    queue.send(b"[" + encode(Message(Told.ALIVE, role="last")) + b"]")
+    queue.send_everything(b"[" + encode_message(Message(MessageType.ALIVE, role="someone")) + b"]", *envelopes)
+    queue.send(b"[" + encode_message(Message(MessageType.ALIVE, role="last")) + b"]")
     bus = AmqpBus()
     role = Coordinator(bus)
     turn(lambda: role.receive(0.2), lambda: RoleLife.objects.filter(name="last").exists())
@@ -290,8 +290,8 @@ def test_an_event_that_fails_for_no_known_reason_is_parked_and_the_line_goes_on(
 
 def test_an_envelope_that_a_role_dies_of_is_parked_and_the_line_goes_on(channel: BlockingChannel) -> None:
     queue = Queue(channel, COORDINATOR)
-    queue.send(b"[" + encode(Message(Told.ALIVE, role="bad")) + b"]")
-    queue.send(b"[" + encode(Message(Told.ALIVE, role="good")) + b"]")
+    queue.send(b"[" + encode_message(Message(MessageType.ALIVE, role="bad")) + b"]")
+    queue.send(b"[" + encode_message(Message(MessageType.ALIVE, role="good")) + b"]")
     heard: list[str] = []
     for _ in range(20):
         bus = AmqpBus()

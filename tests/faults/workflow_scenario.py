@@ -1,4 +1,4 @@
-"""A scenario of one workflow instance from start to end: a caller, an external worker and the scheduler, with faults."""
+"""A scenario of one workflow instance from start to end: a caller, an external worker, the scheduler, and faults."""
 
 import itertools
 from collections.abc import Callable, Iterator

@@ -19,10 +19,11 @@ from config.runtime.bounds.bound import (
 from messaging import protocol
 from messaging.services import values
 from notifications.sending import policy, sender, webhook
-from notifications.sessions import repeat, slots, themes
+from notifications.sessions import repeat, themes
 from notifications.sessions import webhook as session_webhook
+from notifications.sessions import workers as slots
 from processes.coordination.bus import amqp
-from processes.coordination.gateway import asking, wait
+from processes.coordination.gateway import requests, wait
 from processes.exchange.services import preparing
 from sensors.api import history
 from sensors.history import store
@@ -209,8 +210,8 @@ def coordination_bounds() -> list[Bound]:
     waiting = count(DEFAULTS.web_concurrency // wait.ONE_IN)
     later = "the next message"
     return [
-        Bound("changes.list", "changes of a set", count(asking.MOST), "call", INVALID),
-        Bound("rows.list", "rows that are created together", count(asking.MOST), "call", INVALID),
+        Bound("changes.list", "changes of a set", count(requests.MOST_CHANGES), "call", INVALID),
+        Bound("rows.list", "rows that are created together", count(requests.MOST_CHANGES), "call", INVALID),
         Bound("reader.wait", "time of `?wait=`", span(wait.LONGEST_WAIT), "call", "503 `not_yet_here`, `Retry-After`"),
         Bound("reader.waiting", "calls with `?wait=` that wait", waiting, "web process", BUSY, "WEB_CONCURRENCY"),
         Bound(

@@ -11,7 +11,7 @@ from processes.workflows.admin.item_words import COMMANDS
 from processes.workflows.admin.words import say_kind
 from processes.workflows.diagrams import say_state
 from processes.workflows.engine import state_queries
-from processes.workflows.engine.cases.offering import list_allowed_commands
+from processes.workflows.engine.cases.commands import list_allowed_commands
 from processes.workflows.engine.definition import Definition, Node, NodeKind
 from processes.workflows.engine.execution.records import InstanceState, ItemRecord, sequence_number
 from processes.workflows.models import WorkItem

@@ -102,6 +102,11 @@ class TestPublishEvents:
 
     def test_what_nobody_listens_to_is_no_failure(self, channel: BlockingChannel, told: Event) -> None:
         outgoing.publish_events([told])
+        queue = channel.queue_declare("", exclusive=True).method.queue
+        channel.queue_bind(queue, topology.OUTGOING, routing_key="#")
+        outgoing.publish_events([told])
+        heard = [channel.basic_get(queue, auto_ack=True)[0] for _ in range(2)]
+        assert [method is not None for method in heard] == [True, False]
 
     def test_events_from_outside_are_not_sent_back(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(outgoing, "_publish", lambda event: pytest.fail("published"))
