@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from django.db.models import Model, QuerySet
 
-from config.common.database.sql import as_time, fetch_row
+from config.common.database.sql import as_utc, fetch_row
 from config.common.errors import NotFound
 from messaging.errors import (
     DatabaseNotFound,

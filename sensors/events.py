@@ -45,6 +45,6 @@ class ConnectionLost:
     correlation_id: str = ""
 
 
-Happening: TypeAlias = StateChanged | ConnectionRestored | LossWithdrawn
+SignalEvent: TypeAlias = StateChanged | ConnectionRestored | LossWithdrawn
 """What one signal can cause."""
-SensorEvent: TypeAlias = Happening | ConnectionLost
+SensorEvent: TypeAlias = SignalEvent | ConnectionLost
