@@ -107,7 +107,7 @@ SCHEDULE = (
     ),
     Upkeep(
         name="forget_old_history",
-        function="sensors.history.retention.expire_history",
+        function="sensors.services.retention.expire_history",
         at=crontab(minute="41", hour="2"),
         sentence="Drop the months of sensor history that are older than HISTORY_RETENTION_MONTHS.",
     ),

@@ -36,9 +36,9 @@ from sensors.history.values import Period
 from sensors.history.write import write_signals
 from sensors.ingest import consumer
 from sensors.ingest.apply import apply_signals
+from sensors.ingest.signal_queue import QUEUE as SIGNALS
+from sensors.ingest.signal_queue import declare_signal_queue as declare_signals
 from sensors.ingest.signals import Signal
-from sensors.ingest.topology import QUEUE as SIGNALS
-from sensors.ingest.topology import declare_signal_queue as declare_signals
 from sensors.models import RejectedSignal, SensorState
 from tests.conftest import ServerAddresses
 from tests.faults.fork_safety import close_all_connections

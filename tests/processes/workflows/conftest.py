@@ -4,7 +4,7 @@ from collections.abc import Iterator
 import pytest
 from django.conf import settings
 
-from messaging.services.accepting import check_addressee
+from messaging.services.send import check_addressee
 from processes.workflows.heads import get_revision_facts
 from processes.workflows.services.library import COMPILED
 from processes.workflows.services.recent import clear_head_cache

@@ -19,7 +19,7 @@ from messaging.files.drafts import drop_drafts, name_drafts, write_drafts
 from messaging.files.envelope import fingerprint, size_of
 from messaging.models import Device, ExchangeDatabase, Message
 from messaging.protocol import check_payload, megabytes
-from messaging.services.accepting import insert_message
+from messaging.services.send import insert_message
 from processes.workflows.models import WorkflowEffect, WorkflowInstance
 from processes.workflows.services.refusals import EffectRefused, mark_dispatched
 

@@ -4,8 +4,7 @@ import pika.exceptions
 import pytest
 
 from sensors.heartbeat.clock import clock
-from sensors.ingest.signal_queue import publish_probe
-from sensors.ingest.topology import EXCHANGE, QUEUE, declare_signal_queue
+from sensors.ingest.signal_queue import EXCHANGE, QUEUE, declare_signal_queue, publish_probe
 from tests.sensors.amqp import Broker, broker
 
 __all__ = ["broker"]
