@@ -26,11 +26,11 @@ from bench.fresh_database import NAME
 from bench.ingest import wait_for
 from config.common.background.process_control import die_with_parent
 from config.engines.amqp import connect
-from processes.coordination.entities import DUMMY_ITEM, Op
-from processes.coordination.messages import COORDINATOR, WRITER, queue_of_reader
 from processes.coordination.models import AppEvent
-from processes.coordination.statuses import EventStatus
-from processes.coordination.writer.changing import Wanted, change
+from processes.coordination.protocol.messages import COORDINATOR, WRITER, queue_of_reader
+from processes.coordination.protocol.statuses import EventStatus
+from processes.coordination.schema.entities import DUMMY_ITEM, Op
+from processes.coordination.writer.change_sets import RequestedChange, apply_change_set
 
 CALLERS = 4
 PARALLEL = 500
@@ -98,8 +98,8 @@ def _write(transactions: int, by: Callable[[int], None]) -> None:
 
 def _change(each: int, transactions: int) -> None:
     for number in range(transactions):
-        rows = [Wanted(DUMMY_ITEM, Op.INSERT, fields={"name": f"{number}-{place}"}) for place in range(each)]
-        change(rows, at=timezone.now())
+        rows = [RequestedChange(DUMMY_ITEM, Op.INSERT, fields={"name": f"{number}-{place}"}) for place in range(each)]
+        apply_change_set(rows, at=timezone.now())
     connection.close()
 
 

@@ -6,7 +6,7 @@ import pika
 from django.db import connection
 
 from config.engines.amqp import connect
-from sensors.ingest.topology import EXCHANGE, QUEUE, declare
+from sensors.ingest.signal_queue import EXCHANGE, QUEUE, declare_signal_queue
 
 
 def make_sensors(count: int, *, first: int = 0, with_clients: bool = False) -> None:
@@ -58,7 +58,7 @@ class Feed:
         """Put signals into the queue, one message each."""
         link = connect()
         channel = link.channel()
-        declare(channel)
+        declare_signal_queue(channel)
         at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime())
         properties = pika.BasicProperties(delivery_mode=1)
         for _ in range(count):
@@ -75,6 +75,6 @@ class Feed:
 def purge() -> None:
     link = connect()
     channel = link.channel()
-    declare(channel)
+    declare_signal_queue(channel)
     channel.queue_purge(QUEUE)
     link.close()

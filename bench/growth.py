@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from bench.figure import ROUNDS, Figure, report, seconds
 from bench.fleet import make_sensors
-from sensors.heartbeat.hearing import note_hearing
+from sensors.heartbeat.ingest_liveness import record_liveness
 from sensors.heartbeat.sweep import sweep_once
 from sensors.ingest.apply import apply_signals
 from sensors.ingest.signals import Rejection, Signal
@@ -29,7 +29,7 @@ def figures() -> list[Figure]:
 
 
 def _figures() -> list[Figure]:
-    note_hearing(timezone.now())
+    record_liveness(timezone.now())
     make_sensors(SMALL)
     _look_tomorrow()
     sweep_small = statistics.median(seconds(sweep_once) for _ in range(20 * ROUNDS))

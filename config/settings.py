@@ -168,7 +168,7 @@ DATABASES = {
     "default": _postgresql(ENV.database) if ENV.database else _sqlite(DATA_DIR / "postern.sqlite3"),
     **_readers(),
 }
-DATABASE_ROUTERS = ["processes.coordination.routing.ReaderRouter"]
+DATABASE_ROUTERS = ["processes.coordination.schema.routing.ReaderRouter"]
 
 AMQP_URL = ENV.amqp_url
 REDIS_URL = ENV.redis_url
@@ -301,8 +301,8 @@ REST_FRAMEWORK = {
 # no app needs to import another one's keys.
 KEY_SUBJECTS = {
     "client": "sensors.selectors.find_client",
-    "device": "messaging.parties.find_device",
-    "database": "messaging.parties.find_database",
+    "device": "messaging.selectors.find_device",
+    "database": "messaging.selectors.find_database",
 }
 
 SPECTACULAR_SETTINGS = {

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from config.common.database.sql import in_array, load_sql
 from sensors.errors import ClientNotFound, SensorNotFound
-from sensors.heartbeat.hearing import is_deaf
+from sensors.heartbeat.ingest_liveness import is_outage
 from sensors.models import Client, Sensor, SensorClient
 
 
@@ -51,7 +51,7 @@ class SensorRow(NamedTuple):
     lost_at: str | None
 
 
-class MomentText(Func):
+class TimeText(Func):
     """Write a time as the contract has it: inside the database that costs a third of reading and writing it here."""
 
     output_field = CharField()
@@ -92,7 +92,9 @@ def matching_sensors(wanted: SensorFilter) -> QuerySet[Sensor]:
         sensors = sensors.filter(state__value=wanted.state)
     if wanted.active is not None:
         sensors = sensors.filter(active=wanted.active)
-    return sensors if wanted.connection is None else sensors.filter(connected(wanted.connection, deaf=is_deaf()))
+    return (
+        sensors if wanted.connection is None else sensors.filter(with_connection(wanted.connection, deaf=is_outage()))
+    )
 
 
 def matching_text(text: str, *, with_clients: bool = True) -> Q:
@@ -102,7 +104,7 @@ def matching_text(text: str, *, with_clients: bool = True) -> Q:
     return found | Q(Exists(SensorClient.objects.filter(sensor=OuterRef("pk"), client__name__icontains=text)))
 
 
-def connected(connection: Connection, *, deaf: bool) -> Q:
+def with_connection(connection: Connection, *, deaf: bool) -> Q:
     """Select what `connection_of` would call so."""
     if connection == Connection.NEVER_SEEN:
         return Q(state__seen_at__isnull=True)
@@ -126,10 +128,10 @@ def connection_of(*, active: bool, seen: bool, lost: bool, deaf: bool) -> Connec
 def sensor_rows(sensors: QuerySet[Sensor]) -> "QuerySet[Sensor, Any]":
     """Read what a `SensorRow` is made of, in its order; the id has its name, by which pages are cut."""
     return sensors.annotate(
-        muted_until_text=MomentText("muted_until"),
-        changed_at_text=MomentText("state__changed_at"),
-        seen_at_text=MomentText("state__seen_at"),
-        lost_at_text=MomentText("state__lost_at"),
+        muted_until_text=TimeText("muted_until"),
+        changed_at_text=TimeText("state__changed_at"),
+        seen_at_text=TimeText("state__seen_at"),
+        lost_at_text=TimeText("state__lost_at"),
     ).values_list(
         "id",
         "address",

@@ -10,7 +10,7 @@ from django.db import connections, router, transaction
 from django.test import TransactionTestCase
 
 from config.access.groups import GROUPS
-from processes.coordination.keeping import NUMBERS, STATES
+from processes.coordination.schema.fixed_rows import NUMBERS, STATES
 
 KEPT = {
     "django_migrations",

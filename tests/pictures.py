@@ -47,9 +47,7 @@ def main() -> None:
             sign_in(page, address)
             take(page, f"{address}/admin/", "start-page", height=1180)
             take(page, f"{address}/admin/sensors/sensor/{DOOR}/change/", "sensor-history", height=800)
-            take(
-                page, f"{address}/admin/workflows/workflowinstance/{instance}/change/", "workflow-versions", height=1900
-            )
+            take(page, f"{address}/admin/workflows/workflowinstance/{instance}/change/", "workflow", height=1900)
             take(page, f"{address}/admin/exchange/exchangeprocess/doubt/", "in-doubt", height=900)
             browser.close()
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from config.access.scopes import Scope, permission
-from processes.coordination.selectors import count_failed
+from processes.coordination.selectors import count_failed_compensations
 from processes.exchange.selectors import count_in_doubt
 
 
@@ -122,7 +122,7 @@ MENU: tuple[tuple[Promise, tuple[MenuEntry, ...]], ...] = (
                 "hub",
                 page="admin:coordination_appevent_changelist",
                 permission="coordination.view_appevent",
-                count=count_failed,
+                count=count_failed_compensations,
             ),
         ),
     ),

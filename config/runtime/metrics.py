@@ -17,7 +17,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from config.counters import FOLDER_VARIABLE
 from config.runtime.health import engine_states
 from notifications.selectors import follower_lags
-from processes.coordination.selectors import lags
+from processes.coordination.selectors import reader_lags
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
@@ -66,7 +66,7 @@ def _reader_lags() -> Metric:
         "postern_reader_lag_seconds", "Age of the oldest change set that a reader has not ended", labels=["reader"]
     )
     now = timezone.now()
-    for lag in lags():
+    for lag in reader_lags():
         behind.add_metric([lag.reader], 0.0 if lag.since is None else (now - lag.since).total_seconds())
     return behind
 

@@ -23,9 +23,9 @@ from config.runtime.restore_detection import detect_restore
 from config.runtime.static import collect_static
 from config.runtime.upkeep import load_schedule, run_upkeep_when_prepared
 from messaging.files.volume import check_volume
-from processes.coordination.entities import ENTITIES
-from processes.coordination.rebuilding import build_new_reader
-from processes.coordination.routing import READER_APP, alias_of, reader_names
+from processes.coordination.maintenance.rebuild import build_new_reader
+from processes.coordination.schema.entities import ENTITIES
+from processes.coordination.schema.routing import READER_APP, reader_alias, reader_names
 
 Say = Callable[[str], Any]
 
@@ -76,7 +76,7 @@ def _prepare_readers(say: Say) -> None:
     for name in reader_names():
         try:
             for app in (READER_APP, *sorted({entity.app for entity in ENTITIES if entity.app})):
-                call_command("migrate", app, database=alias_of(name), interactive=False, verbosity=0)
+                call_command("migrate", app, database=reader_alias(name), interactive=False, verbosity=0)
             build_new_reader(name, say)
         except OperationalError as error:
             say(f"The database of reader {name} cannot be reached: {_first_line(error)}")

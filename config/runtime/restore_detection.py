@@ -11,7 +11,7 @@ from django.utils import timezone
 from config.common.database.sequences import advance_sequences, last_issued_numbers
 from config.common.errors import ApplicationError
 from config.common.files import write_durably
-from messaging.files.places import root
+from messaging.files.paths import root
 from messaging.files.volume import check_volume
 
 FILE = ".numbers"

@@ -27,7 +27,7 @@ from config.common.background.daemon import Daemon
 from config.common.errors import ApplicationError, VolumeAway
 from config.engines import postgresql
 from config.runtime.ongoing_alerts import OngoingAlerts
-from messaging.files.places import root
+from messaging.files.paths import root
 from messaging.files.volume import NO_MARKER, check_marker, read_marker
 
 VOLUME, FAILED, LOW = "storage.volume", "storage.failed", "storage.low"

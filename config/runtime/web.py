@@ -19,7 +19,7 @@ from config.common.background.daemon import Daemon
 from config.common.web.limits.callers import known_callers
 from config.common.web.limits.lanes import HEARING
 from config.runtime.connections import KEEP_ALIVE_SECONDS, MAX_SOCKET_BYTES, Connection, WebSocket
-from sensors.heartbeat.hearing import INTERVAL_SECONDS, listen_to_calls
+from sensors.heartbeat.ingest_liveness import INTERVAL_SECONDS, check_calls
 
 log = structlog.get_logger(__name__)
 
@@ -75,7 +75,7 @@ def serve(listener: socket.socket) -> None:
     _allow_open_files(settings.WEB_CONNECTIONS + OTHER_FILES)
     log.info("web.started", address="{0[0]}:{0[1]}".format(listener.getsockname()))
     host, port = listener.getsockname()[:2]
-    ear = Daemon(lambda: listen_to_calls(lambda: answers(host, port)), INTERVAL_SECONDS, "hearing.calls")
+    ear = Daemon(lambda: check_calls(lambda: answers(host, port)), INTERVAL_SECONDS, "hearing.calls")
     ear.start()
     try:
         server.run(sockets=[listener])

@@ -13,11 +13,11 @@ from django.utils.translation import gettext
 from config.admin_base.pages import explain
 from config.common.errors import ApplicationError
 from config.records.models import LogEntry
-from messaging.admin.words import status_badge
-from messaging.files.showing import Content, read_content
-from messaging.journeys import Stage, stages_of
+from messaging.admin.presentation import status_badge
+from messaging.files.preview import Content, read_content
 from messaging.models import Message
-from messaging.naming import subject_of
+from messaging.stages import Stage, find_stages
+from messaging.subjects import subject_of
 
 ROWS = 50
 T = TypeVar("T")
@@ -44,7 +44,7 @@ def build_message_page(request: HttpRequest, message: Message) -> MessagePage:
     return MessagePage(
         content=content,
         problem=problem,
-        stages=stages_of(message, may=request.user.has_perm, most=ROWS),
+        stages=find_stages(message, may=request.user.has_perm, most=ROWS),
         asked=_asked(message),
         replies=_replies(message),
         log=seen("records.view_logentry", lambda: _log(message)),

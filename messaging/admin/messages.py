@@ -31,13 +31,13 @@ from config.common.web.streaming import stream
 from messaging.admin.message_filters import DirectionFilter, FolderFilter, StatusFilter, matching
 from messaging.admin.message_page import build_message_page
 from messaging.admin.missing_files import missing_files_view
-from messaging.admin.reasons import ReasonForm
-from messaging.admin.requeueing import requeue_many
-from messaging.admin.words import nowrap, place_of, route_of, status_badge, waiting_of
+from messaging.admin.presentation import folder_text, nowrap, route_html, status_badge, waiting_text
+from messaging.admin.reason_form import ReasonForm
+from messaging.admin.requeue import requeue_many
 from messaging.files.names import name_of
-from messaging.files.showing import open_file
+from messaging.files.preview import open_file
 from messaging.models import Message
-from messaging.services.requeueing import is_requeuable, requeue_message
+from messaging.services.requeue import is_requeuable, requeue_message
 from messaging.services.set_aside import bring_back_message, can_be_set_aside, set_aside_message
 
 
@@ -86,7 +86,7 @@ class MessageAdmin(BigTableAdmin[Message]):
 
     @display(description=_("from → to"))
     def route_and_subsystem(self, message: Message) -> SafeString:
-        parts = (route_of(message), message.subsystem.name)
+        parts = (route_html(message), message.subsystem.name)
         return format_html('<div class="pst-route">{}<div class="pst-quiet">{}</div></div>', *parts)
 
     @display(description=_("created"))
@@ -96,7 +96,7 @@ class MessageAdmin(BigTableAdmin[Message]):
 
     @display(description=_("from → to"))
     def route(self, message: Message) -> SafeString:
-        return route_of(message)
+        return route_html(message)
 
     @display(description=_("status"))
     def state(self, message: Message) -> SafeString:
@@ -104,7 +104,7 @@ class MessageAdmin(BigTableAdmin[Message]):
 
     @display(description=_("folder"))
     def place(self, message: Message) -> str:
-        return place_of(message)
+        return folder_text(message)
 
     @display(description=_("size"))
     def volume(self, message: Message) -> SafeString:
@@ -112,7 +112,7 @@ class MessageAdmin(BigTableAdmin[Message]):
 
     @display(description=_("waiting time"))
     def waiting(self, message: Message) -> SafeString:
-        return nowrap(waiting_of(message))
+        return nowrap(waiting_text(message))
 
     @display(description=_("error"))
     def error(self, message: Message) -> str:

@@ -14,11 +14,11 @@ from config.access.scopes import Scope, permission
 from config.admin_base.pages import actor_of, explain
 from config.admin_base.theme import ModelAdmin
 from config.common.errors import ApplicationError, VolumeAway
-from messaging.admin.reasons import ReasonForm
-from messaging.admin.words import route_of, status_badge
-from messaging.files.placing import FileForeign, find_files
+from messaging.admin.presentation import route_html, status_badge
+from messaging.admin.reason_form import ReasonForm
+from messaging.files.placement import FileForeign, find_files
 from messaging.models import Message
-from messaging.services.requeueing import restore_message, was_given_up
+from messaging.services.requeue import restore_message, was_given_up
 
 MOST = 500
 CHOSEN = "message"
@@ -72,7 +72,7 @@ def _look(found: Sequence[Message]) -> tuple[str, list[Missing]]:
 
 
 def _row(message: Message) -> Missing:
-    return Missing(message, route_of(message), status_badge(message), _folder_of(message), was_given_up(message))
+    return Missing(message, route_html(message), status_badge(message), _folder_of(message), was_given_up(message))
 
 
 def _folder_of(message: Message) -> str:

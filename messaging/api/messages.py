@@ -23,8 +23,8 @@ from messaging.files.names import name_of
 from messaging.models import Device, ExchangeDatabase, Message
 from messaging.protocol import Body, megabytes, read_body
 from messaging.selectors import get_receipt
-from messaging.services.fetching import confirm_message, fetch_messages
-from messaging.services.sending import NewMessage, send_message
+from messaging.services.fetch import confirm_message, fetch_messages
+from messaging.services.send import NewMessage, send_message
 from messaging.services.values import Limits
 
 DEVICE = {AccessKey.Kind.DEVICE}

@@ -9,10 +9,10 @@ from rest_framework.response import Response
 
 from config.access.authentication import actor_of
 from config.api.base_view import ApiView
-from messaging.api import party_serializers as shapes
+from messaging.api import shapes
 from messaging.api.party_views import WRITE, PartiesView, PartyView, describe_parties, describe_party
 from messaging.models import Device, Enterprise, ExchangeDatabase, Subsystem
-from messaging.parties import (
+from messaging.selectors import (
     get_database,
     get_device,
     get_enterprise,

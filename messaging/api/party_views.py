@@ -13,7 +13,7 @@ from config.access.scopes import Scope
 from config.api.base_view import ApiView
 from config.api.openapi import PAGE_PARAMETERS
 from config.common.web.pagination import paginate
-from messaging.api.party_serializers import NothingQuery, PartySerializer
+from messaging.api.shapes import NothingQuery, PartySerializer
 
 READ = {"GET": Scope.PARTIES_READ}
 WRITE = {method: Scope.PARTIES_WRITE for method in ("POST", "PATCH", "DELETE")}

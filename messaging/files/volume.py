@@ -16,7 +16,7 @@ from django.utils.translation import gettext_noop
 
 from config.common.errors import VolumeAway
 from config.common.files import DRAFT, make_folder, sync_folder, translate_disk_errors, write_draft
-from messaging.files.places import ensure_folders, path_of, possible_paths, root
+from messaging.files.paths import ensure_folders, path_of, possible_paths, root
 from messaging.models import ExchangeDatabase, Message, MessageVolume
 
 MARKER = ".volume"
@@ -72,7 +72,7 @@ def check_new_folders(database_id: str) -> None:
 
 
 @contextmanager
-def in_sight(database_id: str) -> Iterator[None]:
+def volume_present(database_id: str) -> Iterator[None]:
     """Have the volume there before and after a look: what is not found then is not there."""
     check_folder(database_id)
     yield
@@ -99,7 +99,7 @@ def adopt_volume(*, forced: bool = False) -> uuid.UUID:
     return token
 
 
-def recognise_restored() -> None:
+def adopt_restored_volume() -> None:
     """Let a database that was restored take over the volume that is there; without a marker it is away."""
     marker = read_marker()
     if marker is not None:

@@ -8,15 +8,15 @@ from config.records.models import AccessKey
 from messaging.errors import DatabaseExists, DatabaseNotFound, DeviceExists
 from messaging.models import Device, ExchangeDatabase
 from messaging.services.party_keys import NewKey, make_party_key, replace_party_keys
+from messaging.services.party_kind import PartyKind, Rival, new_party_id, strip_name
 from messaging.services.party_rules import Faults, enterprise_faults, name_faults
 from messaging.services.party_values import DatabaseEdits, DatabaseValues
-from messaging.services.party_writing import Kind, Rival, new_id, tidy
 
 
 def create_database(*, database_id: str | None = None, actor: str, **values: Unpack[DatabaseEdits]) -> NewKey:
     """Register a database under an id that no device has; return its key, which is shown this once."""
-    wanted = tidy(DatabaseValues(**values))
-    database_id = new_id() if database_id is None else database_id
+    wanted = strip_name(DatabaseValues(**values))
+    database_id = new_party_id() if database_id is None else database_id
     with transaction.atomic():
         DATABASE.insert(database_id, wanted, actor=actor)
         return make_party_key(AccessKey.Kind.DATABASE, database_id, actor=actor)
@@ -51,7 +51,7 @@ def _assign(database: ExchangeDatabase, wanted: DatabaseValues) -> None:
     database.enterprise_id, database.name, database.active = wanted.enterprise, wanted.name, wanted.active
 
 
-DATABASE = Kind(
+DATABASE = PartyKind(
     name="database",
     model=ExchangeDatabase,
     values=DatabaseValues,

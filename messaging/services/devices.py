@@ -8,16 +8,16 @@ from config.records.models import AccessKey
 from messaging.errors import DatabaseExists, DeviceExists, DeviceNotFound
 from messaging.models import Device, ExchangeDatabase
 from messaging.services.party_keys import NewKey, make_party_key, replace_party_keys
+from messaging.services.party_kind import PartyKind, Rival, new_party_id, strip_name
 from messaging.services.party_rules import Faults, enterprise_faults, name_faults, subsystem_faults
 from messaging.services.party_values import DeviceEdits, DeviceValues
-from messaging.services.party_writing import Kind, Rival, new_id, tidy
 from messaging.services.subsystems import SUBSYSTEM
 
 
 def create_device(*, device_id: str | None = None, actor: str, **values: Unpack[DeviceEdits]) -> NewKey:
     """Register a device under an id that no database has; return its key, which is shown this once."""
-    wanted = tidy(DeviceValues(**values))
-    device_id = new_id() if device_id is None else device_id
+    wanted = strip_name(DeviceValues(**values))
+    device_id = new_party_id() if device_id is None else device_id
     with transaction.atomic():
         DEVICE.insert(device_id, wanted, actor=actor)
         return make_party_key(AccessKey.Kind.DEVICE, device_id, actor=actor)
@@ -61,7 +61,7 @@ def _assign(device: Device, wanted: DeviceValues) -> None:
     device.subsystem_id, device.name, device.active = wanted.subsystem, wanted.name, wanted.active
 
 
-DEVICE = Kind(
+DEVICE = PartyKind(
     name="device",
     model=Device,
     values=DeviceValues,

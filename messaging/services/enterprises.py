@@ -6,15 +6,15 @@ from django.db import transaction
 
 from messaging.errors import EnterpriseExists, EnterpriseNotFound
 from messaging.models import Enterprise
+from messaging.services.party_kind import PartyKind, new_party_id, strip_name
 from messaging.services.party_rules import Faults, name_faults
 from messaging.services.party_values import EnterpriseEdits, EnterpriseValues
-from messaging.services.party_writing import Kind, new_id, tidy
 
 
 def create_enterprise(*, enterprise_id: str | None = None, actor: str, **values: Unpack[EnterpriseEdits]) -> str:
     """Register an enterprise; return its id, which is made when none is given."""
-    wanted = tidy(EnterpriseValues(**values))
-    enterprise_id = new_id() if enterprise_id is None else enterprise_id
+    wanted = strip_name(EnterpriseValues(**values))
+    enterprise_id = new_party_id() if enterprise_id is None else enterprise_id
     with transaction.atomic():
         ENTERPRISE.insert(enterprise_id, wanted, actor=actor)
     return enterprise_id
@@ -41,7 +41,7 @@ def _assign(enterprise: Enterprise, wanted: EnterpriseValues) -> None:
     enterprise.name, enterprise.active = wanted.name, wanted.active
 
 
-ENTERPRISE = Kind(
+ENTERPRISE = PartyKind(
     name="enterprise",
     model=Enterprise,
     values=EnterpriseValues,

@@ -8,13 +8,13 @@ from config.audit.log import NewLogEntry, write_log_entries
 from config.records.models import LogEntry
 from messaging.files.names import name_of
 from messaging.models import Message
-from messaging.naming import subject_of
+from messaging.subjects import subject_of
 from notifications.services.alerts import raise_alert
 
 KIND = "message.file"
 
 
-def tell_file_error(message: Message, title: str, reason: str) -> None:
+def report_file_error(message: Message, title: str, reason: str) -> None:
     """Write it in the caller's transaction; `title` may name `%(name)s`, `%(database)s` and `%(reason)s`."""
     detail = {"name": name_of(message), "database": message.database_id, "reason": reason, "message": message.public_id}
     subject = subject_of(message)

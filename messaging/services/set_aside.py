@@ -12,8 +12,8 @@ from config.audit.log import write_log_entry
 from config.records.models import ChangeRecord, LogEntry
 from messaging.errors import AlreadySetAside, MessageNotFound, NotSetAside, NotWaiting
 from messaging.models import ExchangeDatabase, Message
-from messaging.naming import subject_of
-from messaging.services.requeueing import KIND
+from messaging.services.requeue import KIND
+from messaging.subjects import subject_of
 from notifications.services.alerts import close_alert
 from notifications.services.events import NewEvent, record_event
 

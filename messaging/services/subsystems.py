@@ -7,15 +7,15 @@ from django.db import transaction
 from config.audit.changes import NotRevertible, Values
 from messaging.errors import SubsystemExists, SubsystemInUse, SubsystemNotFound
 from messaging.models import Device, Message, Subsystem
+from messaging.services.party_kind import PartyKind, new_party_id, strip_name
 from messaging.services.party_rules import Faults, enterprise_faults, name_faults
 from messaging.services.party_values import SubsystemEdits, SubsystemValues
-from messaging.services.party_writing import Kind, new_id, tidy
 
 
 def create_subsystem(*, subsystem_id: str | None = None, actor: str, **values: Unpack[SubsystemEdits]) -> str:
     """Register a subsystem of an enterprise; return its id, which is made when none is given."""
-    wanted = tidy(SubsystemValues(**values))
-    subsystem_id = new_id() if subsystem_id is None else subsystem_id
+    wanted = strip_name(SubsystemValues(**values))
+    subsystem_id = new_party_id() if subsystem_id is None else subsystem_id
     with transaction.atomic():
         SUBSYSTEM.insert(subsystem_id, wanted, actor=actor)
     return subsystem_id
@@ -69,7 +69,7 @@ def _restore(subsystem_id: str, values: Values | None, actor: str) -> None:
         raise NotRevertible
 
 
-SUBSYSTEM = Kind(
+SUBSYSTEM = PartyKind(
     name="subsystem",
     model=Subsystem,
     values=SubsystemValues,

@@ -5,12 +5,14 @@ from notifications.admin import (
     deliveries,
     events,
     followers,
-    incidents,
     ladder,
     names,
-    parked,
+    parked_messages,
     sessions,
     themes,
+)
+from notifications.admin import (
+    followers as incidents,
 )
 
 __all__ = [
@@ -21,7 +23,7 @@ __all__ = [
     "incidents",
     "ladder",
     "names",
-    "parked",
+    "parked_messages",
     "sessions",
     "themes",
 ]

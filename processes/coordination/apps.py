@@ -15,21 +15,21 @@ class CoordinationConfig(AppConfig):
         from config.audit.trace import TraceSource, register_trace_source
         from config.common.background.work import BackgroundWork, register_work
         from notifications.decisions import register_decision
-        from processes.coordination import works
-        from processes.coordination.keeping import keep_rows
+        from processes.coordination import work_names
+        from processes.coordination.maintenance.watch import watch_once
+        from processes.coordination.schema.fixed_rows import ensure_fixed_rows
         from processes.coordination.tracing import trace_events
-        from processes.coordination.watching import look_for_absences
-        from processes.coordination.writer.compensating import ALERT, awaits_operator
-        from processes.coordination.writer.registry import first_unread_change, note_changes
+        from processes.coordination.writer.compensation import ALERT, awaits_operator
+        from processes.coordination.writer.registry import first_unread_change, record_registry_changes
 
-        post_migrate.connect(keep_rows, dispatch_uid="coordination.keep_rows")
+        post_migrate.connect(ensure_fixed_rows, dispatch_uid="coordination.keep_rows")
         register_decision(ALERT, awaits_operator)
-        register_change_listener(note_changes)
+        register_change_listener(record_registry_changes)
         register_change_need(first_unread_change)
         register_trace_source(TraceSource("coordination.view_appevent", trace_events))
-        register_work(BackgroundWork(name=works.ABSENCES, run_once=look_for_absences, every=10.0))
+        register_work(BackgroundWork(name=work_names.ABSENCES, run_once=watch_once, every=10.0))
         if settings.AMQP_URL:  # `run_coordination` does it; what is rung for is found by its next look
-            register_work(BackgroundWork(name=works.WRITER, run_once=lambda: False, every=10.0))
+            register_work(BackgroundWork(name=work_names.WRITER, run_once=lambda: False, every=10.0))
         else:
             _run_beside_the_server()
 
@@ -38,16 +38,17 @@ def _run_beside_the_server() -> None:
     """Without a broker all roles live in the process of the server, and wake each other."""
     from config.common.background.ring import ring
     from config.common.background.work import BackgroundWork, register_work
-    from processes.coordination import works
-    from processes.coordination.alive import say_alive
+    from processes.coordination import work_names
     from processes.coordination.bus.memory import bus
-    from processes.coordination.coordinator.life import SAYS_SO
-    from processes.coordination.roles import open_roles, role_names
+    from processes.coordination.coordinator.liveness import HEARTBEAT_EVERY
+    from processes.coordination.roles import open_roles, role_names, send_heartbeats
 
     roles = open_roles(role_names())
     for role in roles:
         register_work(BackgroundWork(name=role.queue, run_once=role.run_once, every=1.0))
     register_work(
-        BackgroundWork(name=works.ALIVE, run_once=lambda: say_alive(bus, roles), every=SAYS_SO.total_seconds())
+        BackgroundWork(
+            name=work_names.ALIVE, run_once=lambda: send_heartbeats(bus, roles), every=HEARTBEAT_EVERY.total_seconds()
+        )
     )
     bus.wake = ring

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 
-from processes.coordination.bus import open_bus
+from processes.coordination.bus import Bus, open_bus
 from processes.coordination.coordinator.role import Coordinator
+from processes.coordination.protocol.messages import COORDINATOR, Message, MessageType
+from processes.coordination.protocol.role import Role
 from processes.coordination.reader.role import Reader
-from processes.coordination.role import Role
-from processes.coordination.routing import reader_names
+from processes.coordination.schema.routing import reader_names
 from processes.coordination.writer.role import Writer
 
 
@@ -25,3 +26,12 @@ def _open(name: str) -> Role:
     if name == "coordinator":
         return Coordinator(open_bus())
     return Reader(open_bus(), name.removeprefix("reader/"))
+
+
+def send_heartbeats(bus: Bus, roles: Sequence[Role]) -> bool:
+    """Send a heartbeat of each role: the deadlines of events count only while all roles send them.
+
+    The Coordinator sends its own through the queue as well: what it records of that shows that it receives.
+    """
+    bus.send([(COORDINATOR, Message(MessageType.ALIVE, role=role.name)) for role in roles])
+    return False

@@ -12,13 +12,13 @@ from django.db.models import Case, Count, F, IntegerField, Min, OuterRef, QueryS
 from django.db.models.functions import Coalesce
 
 from config.common.database.sql import in_number_array
-from processes.coordination.entities import type_names
 from processes.coordination.errors import EventNotFound
 from processes.coordination.models import AppEvent, WriterEvent, WriterEventPayload, WriterEventReader
-from processes.coordination.packed_steps import unpack_steps
+from processes.coordination.protocol.statuses import EventStatus, PayloadStatus
+from processes.coordination.protocol.steps import unpack_steps
 from processes.coordination.reader.models import AppEvent as ReaderEvent
-from processes.coordination.routing import alias_of, reader_names
-from processes.coordination.statuses import EventStatus, PayloadStatus
+from processes.coordination.schema.entities import type_names
+from processes.coordination.schema.routing import reader_alias, reader_names
 
 ENDED = (EventStatus.COMMITTED, EventStatus.CANCELED, EventStatus.COMPENSATION_FAILED)
 """Where the Writer's own row has the last word."""
@@ -29,7 +29,7 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
-class ReaderView:
+class ReaderOverview:
     name: str
     verdict: str
     reason: str
@@ -42,10 +42,10 @@ class ReaderView:
 
 
 @dataclass(frozen=True)
-class EventView:
+class EventOverview:
     event: AppEvent
     coordinated: WriterEvent | None
-    readers: list[ReaderView]
+    readers: list[ReaderOverview]
     processed: int
     """How many payloads all readers have processed."""
     steps: list[tuple[str, str]] = field(default_factory=list)
@@ -68,7 +68,7 @@ def shown_status(event: AppEvent, coordinated: WriterEvent | None) -> EventStatu
     return ending.get(coordinated.status, coordinated.status)
 
 
-def events_in(status: EventStatus | None) -> QuerySet[AppEvent]:
+def events_in_status(status: EventStatus | None) -> QuerySet[AppEvent]:
     """Select the events that are shown in a status; None: all."""
     if status is None:
         return AppEvent.objects.all()
@@ -79,14 +79,14 @@ def events_in(status: EventStatus | None) -> QuerySet[AppEvent]:
     return under_way.alias(shown=_shown()).filter(shown=status.value)
 
 
-def get_event(event_id: int) -> EventView:
+def get_event(event_id: int) -> EventOverview:
     event = AppEvent.objects.filter(pk=event_id).first() if 0 < event_id < 2**63 else None
     if event is None:
         raise EventNotFound
     return view_events([event], with_readers_steps=True)[0]
 
 
-def view_events(events: Sequence[AppEvent], *, with_readers_steps: bool = False) -> list[EventView]:
+def view_events(events: Sequence[AppEvent], *, with_readers_steps: bool = False) -> list[EventOverview]:
     """Put together what is known of events; the steps of readers are asked of their own databases."""
     ids = [event.pk for event in events]
     coordinated = WriterEvent.objects.in_bulk(ids)
@@ -94,10 +94,10 @@ def view_events(events: Sequence[AppEvent], *, with_readers_steps: bool = False)
     processed = _count_processed(ids)
     more = _readers_steps(ids) if with_readers_steps else {}
     return [
-        EventView(
+        EventOverview(
             event,
             coordinated.get(event.pk),
-            readers.get(event.pk) or [ReaderView(name, "waiting", "", None, None) for name in reader_names()],
+            readers.get(event.pk) or [ReaderOverview(name, "waiting", "", None, None) for name in reader_names()],
             # Of a committed one all are, also when the copies that were counted are gone.
             event.payload_count if event.status == EventStatus.COMMITTED else processed.get(event.pk, 0),
             _steps(event.steps, getattr(coordinated.get(event.pk), "steps", {}), *more.get(event.pk, [])),
@@ -115,7 +115,7 @@ class Lag:
     """When the oldest of them was made."""
 
 
-def lags() -> list[Lag]:
+def reader_lags() -> list[Lag]:
     """Return how far each reader is behind; what is not yet activated is ahead of all of them."""
     open_rows = WriterEventReader.objects.filter(ended_at__isnull=True)
     rows = open_rows.order_by().values_list("name").annotate(count=Count("pk"), oldest=Min("writer_event__date"))
@@ -123,7 +123,7 @@ def lags() -> list[Lag]:
     return [Lag(name, *found.get(name, (0, None))) for name in reader_names()]
 
 
-def count_failed(most: int = 99) -> int:
+def count_failed_compensations(most: int = 99) -> int:
     """Count the compensations that wait for a person, no further than one reads on: the menu asks on every page."""
     failed = AppEvent.objects.filter(app_event_status_id=EventStatus.COMPENSATION_FAILED.value)
     return len(failed.order_by().values_list("pk")[:most])
@@ -147,10 +147,10 @@ def _shown() -> Coalesce:
     return Coalesce(known, F("app_event_status_id"), output_field=IntegerField())
 
 
-def _readers(ids: list[int]) -> dict[int, list[ReaderView]]:
-    found: defaultdict[int, list[ReaderView]] = defaultdict(list)
+def _readers(ids: list[int]) -> dict[int, list[ReaderOverview]]:
+    found: defaultdict[int, list[ReaderOverview]] = defaultdict(list)
     for row in WriterEventReader.objects.filter(writer_event__in=in_number_array(ids)).order_by("name"):
-        view = ReaderView(row.name, row.verdict, row.reason, row.answered_at, row.ended_at)
+        view = ReaderOverview(row.name, row.verdict, row.reason, row.answered_at, row.ended_at)
         found[row.writer_event_id].append(view)
     return found
 
@@ -167,7 +167,9 @@ def _readers_steps(ids: list[int]) -> dict[int, list[dict[str, str]]]:
     found: defaultdict[int, list[dict[str, str]]] = defaultdict(list)
     for name in reader_names():
         try:
-            for pk, steps in ReaderEvent.objects.using(alias_of(name)).filter(pk__in=ids).values_list("pk", "steps"):
+            for pk, steps in (
+                ReaderEvent.objects.using(reader_alias(name)).filter(pk__in=ids).values_list("pk", "steps")
+            ):
                 found[pk].append(steps)
         except DatabaseError as error:
             log.warning("coordination.reader_away", reader=name, error=str(error))

@@ -8,10 +8,10 @@ from django.utils.translation import pgettext
 
 from config.audit.trace import TraceStep
 from config.common.times import parse_time
-from processes.coordination.entities import type_names
 from processes.coordination.models import AppEvent
-from processes.coordination.reasons import say
-from processes.coordination.statuses import EventStatus
+from processes.coordination.protocol.reasons import format_reason
+from processes.coordination.protocol.statuses import EventStatus
+from processes.coordination.schema.entities import type_names
 
 TYPES = type_names()
 ENDED = {EventStatus.COMMITTED: "34.7", EventStatus.CANCELED: "35.7", EventStatus.COMPENSATION_FAILED: "35.7"}
@@ -35,6 +35,6 @@ def _ended_at(event: AppEvent) -> datetime | None:
 
 def _step(event: AppEvent, at: datetime, words: str, *, outcome: str | None = None) -> TraceStep:
     type = TYPES.get(event.app_event_type_id, str(event.app_event_type_id))
-    data = {"type": type, "payloads": event.payload_count, "reason": say(event.reason)}
+    data = {"type": type, "payloads": event.payload_count, "reason": format_reason(event.reason)}
     page = reverse("admin:coordination_appevent_change", args=[event.pk])
     return TraceStep(at, "coordination", event.pk, f"{type}: {words}", outcome, data, page)

@@ -1,5 +1,5 @@
 """Registers the admin pages of sensors, clients and rejected signals."""
 
-from sensors.admin import clients, names, rejected, sensors
+from sensors.admin import clients, rejected, sensors, subject_names
 
-__all__ = ["clients", "names", "rejected", "sensors"]
+__all__ = ["clients", "rejected", "sensors", "subject_names"]

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from django.utils.formats import date_format
 from django.utils.translation import gettext, pgettext
 
+from config.common.times import from_milliseconds, to_milliseconds
 from sensors.history.errors import HistoryAway
 from sensors.history.intervals import Interval, read_intervals
-from sensors.ingest.signals import milliseconds, moment
 
 PERIODS = {"24h": timedelta(hours=24), "7d": timedelta(days=7), "30d": timedelta(days=30)}
 WIDTH = 1000.0
@@ -44,7 +44,7 @@ class Chart:
 
 def draw_chart(sensor_id: str, period: str, *, now: datetime) -> Chart | None:
     """Return the chart up to now; nothing while history cannot be reached."""
-    start, end = milliseconds(now - PERIODS[period]), milliseconds(now)
+    start, end = to_milliseconds(now - PERIODS[period]), to_milliseconds(now)
     try:
         intervals = read_intervals(sensor_id, start, end)
     except HistoryAway:
@@ -99,13 +99,13 @@ def kind_names() -> dict[str, str]:
 
 
 def _time(at: int) -> str:
-    return date_format(moment(at), "DATETIME_FORMAT")
+    return date_format(from_milliseconds(at), "DATETIME_FORMAT")
 
 
 def _ticks(period: str, start: int, end: int) -> list[str]:
     count = TICKS[period]
     form = "H:i" if period == "24h" else "MONTH_DAY_FORMAT"
-    return [date_format(moment(start + (end - start) * step // count), form) for step in range(count + 1)]
+    return [date_format(from_milliseconds(start + (end - start) * step // count), form) for step in range(count + 1)]
 
 
 def _totals(intervals: Iterable[Interval], length: int) -> Iterator[Total]:

@@ -13,8 +13,8 @@ from config.admin_base.pages import recent_changes
 from config.records.models import ChangeRecord
 from notifications.models import Delivery, Endpoint
 from notifications.selectors import Waiting, count_waiting
+from sensors.admin.presentation import state_word
 from sensors.admin.sensor_page import ROWS, recent_deliveries
-from sensors.admin.words import state_word
 from sensors.models import Client, Sensor, SensorClient
 
 SENSORS_SHOWN = 12

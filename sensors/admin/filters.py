@@ -10,10 +10,10 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from config.admin_base.theme import DropdownFilter, TextFilter
-from sensors.heartbeat.hearing import is_deaf
+from sensors.heartbeat.ingest_liveness import is_outage
 from sensors.ingest.signals import Code
 from sensors.models import Client, RejectedSignal, Sensor
-from sensors.selectors import Connection, connected
+from sensors.selectors import Connection, with_connection
 
 
 class ConnectionFilter(DropdownFilter):
@@ -27,7 +27,7 @@ class ConnectionFilter(DropdownFilter):
         wanted = self.value()
         if wanted not in Connection.values:
             return queryset
-        return queryset.filter(connected(Connection(wanted), deaf=is_deaf()))
+        return queryset.filter(with_connection(Connection(wanted), deaf=is_outage()))
 
 
 class StateFilter(DropdownFilter):

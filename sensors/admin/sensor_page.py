@@ -9,19 +9,19 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from config.admin_base.pages import recent_changes
+from config.common.times import from_milliseconds, to_milliseconds
 from config.records.models import ChangeRecord
 from notifications.models import Delivery, Event
 from notifications.selectors import newest_about
 from sensors.admin.chart import PERIODS, Chart, draw_chart
-from sensors.admin.words import attempt_badge, connection_badge, delivery_badge, state_word
-from sensors.heartbeat.hearing import is_deaf
+from sensors.admin.presentation import attempt_badge, connection_badge, delivery_badge, state_word
+from sensors.heartbeat.ingest_liveness import is_outage
 from sensors.history.errors import HistoryAway
-from sensors.history.reading import read_attempts
+from sensors.history.queries import read_attempts
 from sensors.history.values import PastAttempt, Period
-from sensors.ingest.signals import milliseconds, moment
 from sensors.models import Sensor, SensorState
 from sensors.selectors import connection_of
-from sensors.services.telling import subject_of
+from sensors.subjects import subject_of
 
 ROWS = 10
 T = TypeVar("T")
@@ -49,7 +49,7 @@ def build_sensor_page(request: HttpRequest, sensor: Sensor) -> SensorPage:
     def seen(permission: str, read: Callable[[], T]) -> T | None:
         return read() if request.user.has_perm(permission) else None
 
-    state, deaf, subject = sensor.state, is_deaf(), subject_of(sensor.pk)
+    state, deaf, subject = sensor.state, is_outage(), subject_of(sensor.pk)
     connection = connection_of(
         active=sensor.active, seen=state.seen_at is not None, lost=state.lost_at is not None, deaf=deaf
     )
@@ -78,12 +78,12 @@ def recent_deliveries(ids: list[int]) -> list[tuple[Delivery, str]]:
 
 
 def _attempts(sensor_id: str, period: str) -> list[tuple[PastAttempt, datetime, str]] | None:
-    start = milliseconds(timezone.now() - PERIODS[period])
+    start = to_milliseconds(timezone.now() - PERIODS[period])
     try:
         found = read_attempts([sensor_id], Period(start), limit=ROWS)
     except HistoryAway:
         return None
-    return [(attempt, moment(attempt.at), attempt_badge(attempt.status)) for attempt in found]
+    return [(attempt, from_milliseconds(attempt.at), attempt_badge(attempt.status)) for attempt in found]
 
 
 def _newest_about(subject: str) -> list[int]:

@@ -16,11 +16,11 @@ from config.admin_base.theme import ModelAdmin, action, display
 from sensors.admin.bulk import InfinitePaginator, ask_about_many
 from sensors.admin.filters import ActiveFilter, ConnectionFilter, StateFilter
 from sensors.admin.forms import LinkForm, SensorForm
-from sensors.admin.importing import import_page
+from sensors.admin.import_page import import_page
+from sensors.admin.presentation import ago, connection_badge, duration_since, state_word
 from sensors.admin.sensor_page import build_sensor_page
-from sensors.admin.words import ago, connection_badge, duration_since, state_word
 from sensors.api.tables import answer_table
-from sensors.heartbeat.hearing import is_deaf
+from sensors.heartbeat.ingest_liveness import is_outage
 from sensors.models import Sensor
 from sensors.selectors import connection_of, matching_text
 from sensors.services.exports import export_rows
@@ -104,7 +104,7 @@ class SensorAdmin(ModelAdmin[Sensor]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Sensor]:
         sensors = super().get_queryset(request).select_related("state").prefetch_related("clients")
-        return sensors.annotate(is_deaf=Value(is_deaf()))
+        return sensors.annotate(is_deaf=Value(is_outage()))
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Sensor], search_term: str

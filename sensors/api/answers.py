@@ -6,7 +6,7 @@ from datetime import datetime
 import msgspec
 
 from config.common.times import format_time
-from sensors.heartbeat.hearing import is_deaf
+from sensors.heartbeat.ingest_liveness import is_outage
 from sensors.models import Client
 from sensors.selectors import SensorRow, clients_of, connection_of
 from sensors.services.clients import values_of
@@ -39,7 +39,7 @@ class ClientAnswer(msgspec.Struct, omit_defaults=True):
 
 def present_sensors(rows: Sequence[SensorRow], *, owner: int | None = None) -> list[SensorAnswer]:
     clients = clients_of([row[0] for row in rows], owner=owner)
-    deaf = is_deaf()
+    deaf = is_outage()
     return list(_sensors(rows, clients, deaf))
 
 

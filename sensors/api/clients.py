@@ -18,7 +18,7 @@ from sensors.api.answers import ClientAnswer, present_client
 from sensors.api.deliveries import present_attempt
 from sensors.api.history_shapes import AttemptSerializer
 from sensors.api.registry import READ, WRITE, answer_changes
-from sensors.api.serializers import ClientListSerializer, ClientSerializer, NewClientSerializer, SecretSerializer
+from sensors.api.shapes import ClientListSerializer, ClientSerializer, NewClientSerializer, SecretSerializer
 from sensors.models import Client
 from sensors.selectors import get_client
 from sensors.services.clients import (

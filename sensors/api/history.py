@@ -16,6 +16,7 @@ from config.access.scopes import Scope
 from config.api.base_view import ApiView
 from config.api.openapi import PAGE_PARAMETERS
 from config.common.errors import Invalid
+from config.common.times import to_milliseconds
 from config.common.web.pagination import next_page_url, read_cursor, read_limit
 from config.common.web.serializers import PeriodQuery
 from config.records.models import AccessKey
@@ -31,10 +32,10 @@ from sensors.api.history_shapes import (
 from sensors.api.registry import owner_of_sensors
 from sensors.api.tables import answer_table
 from sensors.errors import ClientNotFound
-from sensors.history.reading import read_changes, read_events, read_signals
-from sensors.history.table import first_and_rest, write_history
+from sensors.history.csv_export import export_history, read_first_piece
+from sensors.history.queries import read_changes, read_events, read_signals
 from sensors.history.values import Period, format_milliseconds
-from sensors.ingest.signals import AHEAD, milliseconds
+from sensors.ingest.signals import AHEAD
 from sensors.models import SensorClient
 from sensors.selectors import check_sensor, get_client
 
@@ -82,7 +83,7 @@ class ClientHistoryView(HistoryView):
         """List the signals of a client's sensors, newest first; at most 31 days a call, by default the last 31."""
         check_client(request, client_id)
         asked = _read(HistoryQuery, request)
-        period = _bounded(_period(asked), end=_latest(request, asked, now=milliseconds(timezone.now())))
+        period = _bounded(_period(asked), end=_latest(request, asked, now=to_milliseconds(timezone.now())))
         return _answer_history(request, asked, sensors_of(client_id), period)
 
 
@@ -135,7 +136,7 @@ def _answer_history(
 ) -> Response | StreamingHttpResponse:
     only_changes = asked.get("changes") == "true"
     if request.accepted_renderer.format == CsvRenderer.format:
-        answer = answer_table(first_and_rest(write_history(sensors, period, only_changes=only_changes)))
+        answer = answer_table(read_first_piece(export_history(sensors, period, only_changes=only_changes)))
         answer["Content-Disposition"] = 'attachment; filename="history.csv"'
         return answer
     kind = _kind(asked)
@@ -175,7 +176,7 @@ def _read(form: type[PeriodQuery], request: Request) -> dict[str, Any]:
 
 def _period(asked: dict[str, Any]) -> Period:
     def time(name: str) -> int | None:
-        return milliseconds(asked[name]) if name in asked else None
+        return to_milliseconds(asked[name]) if name in asked else None
 
     return Period(time("from"), time("to"))
 

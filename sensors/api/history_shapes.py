@@ -11,7 +11,7 @@ from rest_framework.renderers import BaseRenderer
 
 from config.common.web.serializers import PeriodQuery, TimestampField
 from notifications.models import Delivery
-from sensors.history.reading import PastSignal
+from sensors.history.queries import PastSignal
 from sensors.history.values import KINDS, PastEvent, format_many, format_milliseconds
 
 FORMATS = ("json", "csv")

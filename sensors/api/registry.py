@@ -13,7 +13,7 @@ from config.audit.api.changes import ChangeSerializer
 from config.common.web.pagination import paginate
 from config.records.models import AccessKey, ChangeRecord
 from sensors.api.answers import SensorAnswer, present_sensors
-from sensors.api.serializers import SensorEditSerializer, SensorListSerializer, SensorQuery, SensorSerializer
+from sensors.api.shapes import SensorEditSerializer, SensorListSerializer, SensorQuery, SensorSerializer
 from sensors.selectors import Connection, SensorFilter, get_sensor_row, matching_sensors, sensor_rows
 from sensors.services.links import link, unlink
 from sensors.services.sensors import create_sensor, deactivate_sensor, update_sensor

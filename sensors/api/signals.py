@@ -11,9 +11,10 @@ from rest_framework.response import Response
 from config.access.scopes import Scope
 from config.api.base_view import ApiView
 from config.common.correlation import correlation_id
+from config.common.times import to_milliseconds
 from sensors.heartbeat.clock import clock
 from sensors.ingest.accept import accept_signals
-from sensors.ingest.signals import Origin, milliseconds
+from sensors.ingest.signals import Origin
 
 
 class SignalsView(ApiView):
@@ -27,7 +28,7 @@ class SignalsView(ApiView):
         responses={202: {"type": "object", "properties": {"accepted": {"type": "integer"}}}},
     )
     def post(self, request: Request) -> Response:
-        origin = Origin(received_at=milliseconds(clock.time()), correlation_id=correlation_id(), over_rest=True)
+        origin = Origin(received_at=to_milliseconds(clock.time()), correlation_id=correlation_id(), over_rest=True)
         return Response(accept_signals(request._request.body, origin, by_queue=bool(settings.AMQP_URL)), status=202)
 
 

@@ -20,7 +20,7 @@ from config.api.base_view import ApiView
 from config.common.errors import Invalid
 from config.common.web.streaming import stream
 from sensors.api.registry import READ, WRITE, read_filter
-from sensors.api.serializers import ImportReportSerializer, SensorQuery
+from sensors.api.shapes import ImportReportSerializer, SensorQuery
 from sensors.errors import BadLines
 from sensors.services.exports import export_sensors
 from sensors.services.imports import import_sensors, plan_import

@@ -17,7 +17,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from config.common.database import sql
-from sensors.ingest.signals import milliseconds
+from config.common.times import to_milliseconds
 from sensors.models import SteadyClock
 
 log = structlog.get_logger(__name__)
@@ -50,7 +50,7 @@ class _Anchor:
 
     @cached_property
     def time_ms(self) -> int:
-        return milliseconds(self.steady - self.ahead)
+        return to_milliseconds(self.steady - self.ahead)
 
 
 class Clock:
@@ -78,7 +78,7 @@ class Clock:
         """Return the same as a number, without making times of it: every signal asks."""
         anchor = self._anchor
         if anchor is None:
-            return milliseconds(self.time())
+            return to_milliseconds(self.time())
         return anchor.time_ms + int((self._monotonic() - anchor.at) * 1000)
 
     @property

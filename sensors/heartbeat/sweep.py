@@ -6,13 +6,14 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from config.common.database import sql
+from config.common.times import from_milliseconds, to_milliseconds
+from sensors.events import ConnectionLost
 from sensors.heartbeat.clock import TOLERANCE, clock
 from sensors.heartbeat.deadline import loss_deadline
-from sensors.heartbeat.flapping import tell_flapping
-from sensors.heartbeat.hearing import deaf_spans, judged_until
-from sensors.ingest.signals import milliseconds, moment
+from sensors.heartbeat.flap_detection import report_flapping
+from sensors.heartbeat.ingest_liveness import judged_until, outages_since
 from sensors.models import SensorState
-from sensors.services.telling import ConnectionLost, tell
+from sensors.services.publish import publish_sensor_events
 
 BATCH = 5000
 
@@ -35,8 +36,8 @@ def sweep_once() -> bool:
         states = list(due)
         lost = _judge(states, mark)
         now = timezone.now()
-        tell(lost, now=now)
-        tell_flapping(lost, now=now)
+        publish_sensor_events(lost, now=now)
+        report_flapping(lost, now=now)
     return len(states) == BATCH
 
 
@@ -45,16 +46,16 @@ def _judge(states: list[SensorState], mark: datetime) -> list[ConnectionLost]:
     if not states:
         return []
     clock.look()
-    deaf = deaf_spans(min((_heard_at(state) for state in states if state.seen_at is not None), default=mark))
+    deaf = outages_since(min((_heard_at(state) for state in states if state.seen_at is not None), default=mark))
     lost: list[ConnectionLost] = []
     for state in states:
         state.check_at = _next_look(state, deaf)
         if state.check_at is not None and state.check_at <= mark:
             assert state.seen_at is not None
-            lost_at = milliseconds(_time_of_loss(state, state.seen_at, state.check_at))
+            lost_at = to_milliseconds(_time_of_loss(state, state.seen_at, state.check_at))
             # Cut as it is told: the end of the loss names this time again.
-            state.lost_at, state.check_at = moment(lost_at), None
-            lost.append(ConnectionLost(state.sensor_id, lost_at, milliseconds(state.seen_at)))
+            state.lost_at, state.check_at = from_milliseconds(lost_at), None
+            lost.append(ConnectionLost(state.sensor_id, lost_at, to_milliseconds(state.seen_at)))
     _write(states)
     return lost
 

@@ -19,12 +19,13 @@ from clickhouse_driver import Client, errors
 from django.utils import timezone
 
 from config.common.database import sql
+from config.common.times import from_milliseconds, to_milliseconds
 from config.engines.circuit_breaker import CircuitBreaker, EngineUnavailable
 from config.engines.clickhouse import connect
 from sensors.history.errors import HistoryAway, HistoryRefused, HistorySilent
 from sensors.history.values import KINDS, STATE_CHANGED, EventKey, PastEvent, Period, SignalKey, signal_key
 from sensors.history.windows import read_newest
-from sensors.ingest.signals import Signal, milliseconds, moment
+from sensors.ingest.signals import Signal
 
 LAST_SECOND = 2**32 - 1
 LAST_VERSION = 2**63
@@ -131,7 +132,7 @@ class ClickHouseStore:
 
     def drop_months_before(self, at: int) -> None:
         self._prepare_once()
-        first_kept = f"{moment(at):%Y%m}"
+        first_kept = f"{from_milliseconds(at):%Y%m}"
         for table, month in self._ask("list_months"):
             if month < first_kept:
                 log.info("history.month_dropped", table=table, month=month)
@@ -140,7 +141,7 @@ class ClickHouseStore:
     def _read_newest(
         self, read: Callable[[Period, int], list[RowT]], period: Period, sensors: int, limit: int
     ) -> list[RowT]:
-        whole_second = milliseconds(timezone.now()) // 1000 * 1000
+        whole_second = to_milliseconds(timezone.now()) // 1000 * 1000
         return read_newest(read, period, limit=limit, sensors=sensors, now=whole_second)
 
     def _insert(self, table: str, rows: Sequence[RowT], columns: Callable[[Sequence[RowT]], list[list[Any]]]) -> None:

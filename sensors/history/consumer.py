@@ -26,7 +26,7 @@ from sensors.history.errors import HistoryAway
 from sensors.history.overflow import move_overflow
 from sensors.history.queue import QUEUE, BadBatch, declare_history_queue, decode_batch, unreadable_batch
 from sensors.history.store import get_store
-from sensors.history.writing import write_signals
+from sensors.history.write import write_signals
 from sensors.ingest.signals import Rejection, Signal
 
 TURN_SECONDS = 1.0

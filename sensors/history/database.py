@@ -12,10 +12,11 @@ from django.utils import timezone
 
 from config.common.database import sql
 from config.common.database.sql import in_array
+from config.common.times import from_milliseconds, to_milliseconds
 from sensors.history.errors import HistoryAway, HistoryRefused
 from sensors.history.values import KINDS, STATE_CHANGED, EventKey, PastEvent, Period, SignalKey
 from sensors.history.windows import read_newest
-from sensors.ingest.signals import Signal, milliseconds, moment
+from sensors.ingest.signals import Signal
 from sensors.models import StoredEvent, StoredSignal
 
 STEP = 5000
@@ -54,7 +55,7 @@ class DatabaseStore:
         with _translated():
             if len(sensors) == 1:  # the unique index is in this very order
                 return read(period, limit)
-            now = milliseconds(timezone.now())
+            now = to_milliseconds(timezone.now())
             return read_newest(read, period, limit=limit, sensors=len(sensors), now=now)
 
     def find_signals(self, keys: Collection[SignalKey]) -> list[Signal]:
@@ -62,7 +63,7 @@ class DatabaseStore:
         if not wanted:
             return []
         rows = _of(StoredSignal.objects.all(), [sensor_id for _, sensor_id, _ in wanted])
-        rows = rows.filter(at__in=[moment(at) for at in {at for at, _, _ in wanted}])
+        rows = rows.filter(at__in=[from_milliseconds(at) for at in {at for at, _, _ in wanted}])
         with _translated():
             found = _read_rows(rows)
         return [signal for signal in found if (signal.at, signal.sensor_id, signal.id) in wanted]
@@ -71,7 +72,7 @@ class DatabaseStore:
         rows = _of(StoredEvent.objects.filter(within(period), type=STATE_CHANGED), sensors)
         with _translated():
             found = list(rows.values_list("at", "sensor_id", "payload"))
-        return {(milliseconds(at), sensor_id, payload["signal_id"]) for at, sensor_id, payload in found}
+        return {(to_milliseconds(at), sensor_id, payload["signal_id"]) for at, sensor_id, payload in found}
 
     def read_events(
         self,
@@ -92,12 +93,15 @@ class DatabaseStore:
         with _translated():
             if len(sensors) == 1:
                 return read(period, limit)
-            now = milliseconds(timezone.now())
+            now = to_milliseconds(timezone.now())
             return read_newest(read, period, limit=limit, sensors=len(sensors), now=now)
 
     def drop_months_before(self, at: int) -> None:
         with _translated():
-            for rows in (StoredSignal.objects.filter(at__lt=moment(at)), StoredEvent.objects.filter(at__lt=moment(at))):
+            for rows in (
+                StoredSignal.objects.filter(at__lt=from_milliseconds(at)),
+                StoredEvent.objects.filter(at__lt=from_milliseconds(at)),
+            ):
                 _delete_in_steps(rows)
 
 
@@ -118,16 +122,16 @@ def behind(rows: QuerySet[ModelT], before: EventKey | None) -> QuerySet[ModelT]:
     """Narrow rows that are listed by time and id to those behind a key."""
     if before is None:
         return rows
-    at, last = moment(before[0]), before[1]
+    at, last = from_milliseconds(before[0]), before[1]
     return rows.filter(Q(at__lt=at) | Q(at=at, id__lt=last), at__lte=at)
 
 
 def within(period: Period) -> Q:
     chosen = Q()
     if period.start is not None:
-        chosen &= Q(at__gte=moment(period.start))
+        chosen &= Q(at__gte=from_milliseconds(period.start))
     if period.end is not None:
-        chosen &= Q(at__lt=moment(period.end))
+        chosen &= Q(at__lt=from_milliseconds(period.end))
     return chosen
 
 
@@ -143,7 +147,7 @@ def _page_of_signals(rows: QuerySet[StoredSignal], before: SignalKey | None, cou
     by_bytes = {"postgresql": "C", "sqlite": "BINARY"}[connection.vendor]
     rows = rows.annotate(by_sensor=Collate("sensor_id", by_bytes), by_id=Collate("signal_id", by_bytes))
     if before is not None:
-        at, sensor_id, signal_id = moment(before[0]), before[1], before[2]
+        at, sensor_id, signal_id = from_milliseconds(before[0]), before[1], before[2]
         same = Q(at=at, by_sensor__lt=sensor_id) | Q(at=at, by_sensor=sensor_id, by_id__lt=signal_id)
         rows = rows.filter(Q(at__lt=at) | same, at__lte=at)
     return _read_rows(rows.order_by("-at", "-by_sensor", "-by_id")[:count])
@@ -156,7 +160,7 @@ def _read_rows(rows: QuerySet[StoredSignal]) -> list[Signal]:
         columns = counted.values_list("sensor_id", "at_ms", "signal_id", "data", "received_ms")
         return [Signal(*row) for row in columns]
     return [
-        Signal(sensor_id, milliseconds(at), signal_id, data, milliseconds(received_at))
+        Signal(sensor_id, to_milliseconds(at), signal_id, data, to_milliseconds(received_at))
         for sensor_id, at, signal_id, data, received_at in rows.values_list(*_SIGNAL_COLUMNS)
     ]
 
@@ -169,10 +173,10 @@ class _Milliseconds(Func):
 def _signal_row(signal: Signal) -> StoredSignal:
     return StoredSignal(
         sensor_id=signal.sensor_id,
-        at=moment(signal.at),
+        at=from_milliseconds(signal.at),
         signal_id=signal.id,
         data=signal.data,
-        received_at=moment(signal.received_at),
+        received_at=from_milliseconds(signal.received_at),
     )
 
 
@@ -181,8 +185,8 @@ def _event_row(event: PastEvent) -> StoredEvent:
         id=event.id,
         type=event.type,
         sensor_id=event.sensor_id,
-        at=moment(event.at),
-        recorded_at=moment(event.recorded_at),
+        at=from_milliseconds(event.at),
+        recorded_at=from_milliseconds(event.recorded_at),
         correlation_id=event.correlation_id,
         payload=event.payload,
     )
@@ -193,8 +197,8 @@ def _past(row: StoredEvent) -> PastEvent:
         id=row.pk,
         type=row.type,
         sensor_id=row.sensor_id,
-        at=milliseconds(row.at),
-        recorded_at=milliseconds(row.recorded_at),
+        at=to_milliseconds(row.at),
+        recorded_at=to_milliseconds(row.recorded_at),
         correlation_id=row.correlation_id,
         payload=row.payload,
     )

@@ -8,7 +8,7 @@ from notifications.followers import Following
 from notifications.models import Event
 from sensors.history.errors import HistoryAway
 from sensors.history.store import get_store
-from sensors.history.values import is_kept, past_event
+from sensors.history.values import belongs_to_history, to_past_event
 
 NAME = "history"
 BATCH = 5000
@@ -17,9 +17,9 @@ SMALL = 1000
 _last_insert = float("-inf")
 
 
-def keep_events(events: Sequence[Event]) -> None:
+def copy_events(events: Sequence[Event]) -> None:
     """Add the events to history; a second time changes nothing, because each is known by its id."""
-    past = [past_event(event) for event in events if is_kept(event)]
+    past = [to_past_event(event) for event in events if belongs_to_history(event)]
     if not past:
         return
     if len(past) < SMALL:
@@ -37,4 +37,4 @@ def _breathe(seconds: float) -> None:
     _last_insert = time.monotonic()
 
 
-FOLLOWING = Following(name=NAME, handle=keep_events, outside=True, batch=BATCH)
+FOLLOWING = Following(name=NAME, handle=copy_events, outside=True, batch=BATCH)

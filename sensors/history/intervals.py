@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
-from config.common.times import parse_time
-from sensors.history.reading import iterate_events, read_events
+from config.common.times import parse_time, to_milliseconds
+from sensors.history.queries import iterate_events, read_events
 from sensors.history.values import (
     CONNECTION_LOST,
     CONNECTION_RESTORED,
@@ -14,7 +14,6 @@ from sensors.history.values import (
     PastEvent,
     Period,
 )
-from sensors.ingest.signals import milliseconds
 
 MOST_EVENTS = 50_000
 """Of a sensor that changes more often the chart begins later; what is before is unknown."""
@@ -66,7 +65,7 @@ def _gaps(events: Sequence[PastEvent], end: int) -> list[tuple[int, int]]:
     for event in events:
         if event.type not in ENDINGS:
             continue
-        lost_at = milliseconds(parse_time(event.payload["lost_at"]))
+        lost_at = to_milliseconds(parse_time(event.payload["lost_at"]))
         if event.type == LOSS_WITHDRAWN:
             losses.pop(lost_at, None)
         else:

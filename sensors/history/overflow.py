@@ -63,7 +63,7 @@ def move_overflow(channel: BlockingChannel, queue: str) -> bool:
     return excess > len(bodies)
 
 
-def close_backlog() -> None:
+def close_backlog_alerts() -> None:
     """Say that nothing waits any more, once the spool is empty."""
     if not HistorySpool.objects.exists():
         close_alert(BACKLOG, SUBJECT)

@@ -7,11 +7,11 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from config.common.times import format_time
+from config.common.times import format_time, from_milliseconds, to_milliseconds
 from notifications.models import Event
 from notifications.sending.outcomes import ATTEMPTED
-from sensors.ingest.signals import Signal, milliseconds, moment
-from sensors.services.telling import subject_of
+from sensors.ingest.signals import Signal
+from sensors.subjects import subject_of
 
 STATE_CHANGED = "sensor.state_changed"
 CONNECTION_LOST = "sensor.connection_lost"
@@ -108,31 +108,31 @@ def _format_second(second: int) -> str:
 
 @lru_cache(maxsize=4096)
 def _format_minute(minute: int) -> str:
-    return format_time(moment(minute * 60_000))[:-7]
+    return format_time(from_milliseconds(minute * 60_000))[:-7]
 
 
 def signal_key(signal: Signal) -> SignalKey:
     return (signal.at, signal.sensor_id, signal.id)
 
 
-def is_kept(event: Event) -> bool:
+def belongs_to_history(event: Event) -> bool:
     """Whether an event belongs to the past of a sensor; a message that lists many is no one's."""
     return event.type in KINDS or (event.type == ATTEMPTED and _about(event).startswith(subject_of("")))
 
 
-def past_event(event: Event) -> PastEvent:
+def to_past_event(event: Event) -> PastEvent:
     return PastEvent(
         id=event.pk,
         type=event.type,
         sensor_id=_about(event).removeprefix(subject_of("")),
-        at=milliseconds(event.at),
-        recorded_at=milliseconds(event.recorded_at),
+        at=to_milliseconds(event.at),
+        recorded_at=to_milliseconds(event.recorded_at),
         correlation_id=event.correlation_id,
         payload=_payload(event),
     )
 
 
-def past_attempt(event: PastEvent) -> PastAttempt:
+def to_past_attempt(event: PastEvent) -> PastAttempt:
     known = {name: event.payload[name] for name in _OF_ATTEMPT}
     return PastAttempt(event.id, event.sensor_id, event.at, event.correlation_id, **known)
 

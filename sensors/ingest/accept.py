@@ -8,10 +8,10 @@ from django.utils import timezone
 from config.common.errors import Invalid
 from config.common.web.json_codec import BadJson
 from config.engines.publisher import NotPublished
-from sensors.history.keeping import keep_in_transaction
+from sensors.history.spool import store_in_transaction
 from sensors.ingest.apply import Applied, apply_signals, refuse_unregistered
-from sensors.ingest.publishing import publish_signals
-from sensors.ingest.rejected import record_rejections
+from sensors.ingest.rejections import record_rejections
+from sensors.ingest.signal_queue import publish_signals
 from sensors.ingest.signals import TOO_LONG, Code, Origin, Rejection, Signal, read_signals
 
 SILENCE_SECONDS = 5.0
@@ -36,7 +36,7 @@ def accept_signals(body: bytes, origin: Origin, *, by_queue: bool) -> Answer:
     _refuse_whole_body(items)
     applied = _queue(items) if by_queue else None
     if applied is None:
-        applied = apply_signals(items, also=keep_in_transaction)
+        applied = apply_signals(items, also=store_in_transaction)
     return _answer(applied)
 
 

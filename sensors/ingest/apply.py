@@ -6,13 +6,15 @@ from dataclasses import dataclass, field
 from django.db import transaction
 from django.utils import timezone
 
+from config.common.times import to_milliseconds
+from sensors.events import SignalEvent
 from sensors.heartbeat.clock import clock
-from sensors.ingest.fold import Happening, State, fold
-from sensors.ingest.rejected import record_rejections
-from sensors.ingest.rows import lock_states, recall_pages, write_states
-from sensors.ingest.signals import Code, Rejection, Signal, milliseconds
+from sensors.ingest.fold import State, fold
+from sensors.ingest.rejections import record_rejections
+from sensors.ingest.signals import Code, Rejection, Signal
+from sensors.ingest.state_rows import lock_states, recall_pages, write_states
 from sensors.models import Sensor
-from sensors.services.telling import tell
+from sensors.services.publish import publish_sensor_events
 
 
 @dataclass
@@ -39,9 +41,9 @@ def apply_signals(
         states, inactive = lock_states(each.sensor_id for each in good)
         recall_pages(states, good)
         # Under the lock: of two batches with one sensor the later one has the later time.
-        applied, happened = _fold_all(signals, states, inactive, heard_at=milliseconds(clock.now()))
+        applied, happened = _fold_all(signals, states, inactive, heard_at=to_milliseconds(clock.now()))
         write_states([states[sensor_id] for sensor_id in sorted({each.sensor_id for each in applied.accepted})])
-        tell(happened, now=now)
+        publish_sensor_events(happened, now=now)
         record_rejections(applied.refused.values(), now=now)
         if also is not None:
             also(applied.accepted)
@@ -64,8 +66,8 @@ def refuse_unregistered(signals: Sequence[Signal | Rejection]) -> Applied:
 
 def _fold_all(
     signals: Sequence[Signal | Rejection], states: dict[str, State], inactive: set[str], *, heard_at: int
-) -> tuple[Applied, list[Happening]]:
-    applied, happened = Applied(), list[Happening]()
+) -> tuple[Applied, list[SignalEvent]]:
+    applied, happened = Applied(), list[SignalEvent]()
     active = {sensor_id: sensor_id not in inactive for sensor_id in states}
     for index, signal in enumerate(signals):
         refusal = _refusal(index, signal, active)

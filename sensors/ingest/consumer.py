@@ -42,14 +42,19 @@ from config.engines.amqp_messages import AmqpMessage, property_text, read_messag
 from config.engines.publisher import Publisher, Sent
 from notifications.services.poison import handle_redelivered
 from sensors.heartbeat.clock import clock
-from sensors.heartbeat.hearing import drop_consumers, record_progress, register_consumer, resume_consumer
+from sensors.heartbeat.ingest_liveness import (
+    drop_consumers,
+    record_progress,
+    register_consumer,
+    resume_consumer,
+)
 from sensors.history.queue import QUEUE as HISTORY
 from sensors.history.queue import declare_history_queue, encode_batch
 from sensors.ingest.apply import Applied, apply_signals
 from sensors.ingest.prefetch import Prefetch
 from sensors.ingest.progress import Progress
+from sensors.ingest.signal_queue import QUEUE, declare_presence, declare_signal_queue, probe_sent_at
 from sensors.ingest.signals import Code, Origin, Rejection, Signal, read_signals
-from sensors.ingest.topology import QUEUE, declare, declare_presence, probe_sent_at
 
 HELD_BATCHES = 3
 STALL_SECONDS = 1.0
@@ -131,7 +136,7 @@ class Consumer:
 
     def _open(self) -> None:
         self._channel = self._connection.channel()
-        declare(self._channel)
+        declare_signal_queue(self._channel)
         declare_presence(self._channel, self.name)
         self._progress = Progress(self._channel, clock.now)
         declare_history_queue(self._channel)

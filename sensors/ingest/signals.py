@@ -7,18 +7,18 @@ import itertools
 import os
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 import msgspec
 
 from config.common.text import clean_text
+from config.common.times import to_milliseconds
 
 MAX_BODY = 256 * 1024
 MAX_LIST = 1000
 TOO_LONG = f"a list holds at most {MAX_LIST} signals"
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 EARLIEST = int(datetime(2020, 1, 1, tzinfo=UTC).timestamp()) * 1000
 AHEAD = 5 * 60 * 1000
 SIGNAL_ID = re.compile(r"[A-Za-z0-9:._-]{1,64}")
@@ -100,15 +100,6 @@ def read_signals(body: bytes, origin: Origin) -> tuple[list[Signal | Rejection],
     return [_make(index, wire, origin, is_list) for index, wire in enumerate(wires)], is_list
 
 
-def milliseconds(moment: datetime) -> int:
-    """Cut a time to milliseconds."""
-    return (moment - EPOCH) // timedelta(milliseconds=1)
-
-
-def moment(at: int) -> datetime:
-    return EPOCH + timedelta(milliseconds=at)
-
-
 def _decode(body: bytes, is_list: bool) -> list[_Wire] | None:
     """Decode into types, or return None where the text is JSON of another shape."""
     try:
@@ -136,7 +127,7 @@ def _make(index: int, wire: _Wire, origin: Origin, is_list: bool) -> Signal | Re
 
 def _time_of(wire: _Wire, origin: Origin) -> int:
     if wire.at is not None:
-        return milliseconds(wire.at)
+        return to_milliseconds(wire.at)
     if origin.timestamp is not None:
         return origin.timestamp * 1000
     return origin.received_at

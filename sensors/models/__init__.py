@@ -1,6 +1,6 @@
-from sensors.models.hearing import ConsumerMark, DeafSpan, Hearing, Probe, SteadyClock
 from sensors.models.history import HistorySpool, StoredEvent, StoredSignal
 from sensors.models.ingest import RejectedSignal
+from sensors.models.ingest_liveness import ConsumerMark, DeafSpan, Hearing, Probe, SteadyClock
 from sensors.models.registry import Client, Sensor, SensorClient
 from sensors.models.state import SensorState, SignalPage
 

@@ -18,9 +18,9 @@ from notifications.sending.signing import make_secret
 from notifications.services.endpoints import close_unreachable_alert, reset_breaker
 from notifications.services.registry_changes import RegistryChange, record_registry_changes
 from sensors.errors import ClientNotFound
-from sensors.heartbeat.unmuted import look_again
+from sensors.heartbeat.withheld_losses import recheck_withheld_losses
 from sensors.models import Client, SensorClient
-from sensors.services.cancelling import cancel_of_client
+from sensors.services.cancellation import cancel_client_deliveries
 from sensors.services.rules import client_faults
 from sensors.services.values import ClientEdits, ClientValues
 
@@ -136,12 +136,12 @@ def _write(client: Client, wanted: ClientValues, *, actor: str) -> None:
     endpoint.url, endpoint.active, endpoint.paused = wanted.url, wanted.active, wanted.paused
     endpoint.save(update_fields=["url", "active", "paused"])
     if before.active and not wanted.active:
-        cancel_of_client(endpoint.pk)
+        cancel_client_deliveries(endpoint.pk)
         close_unreachable_alert(endpoint.pk, gettext_noop("switched off: nothing waits any more"))
     if (wanted.active and not before.active) or (before.paused and not wanted.paused):
         reset_breaker(endpoint)
     if before.muted_until != wanted.muted_until:
-        look_again(SensorClient.objects.filter(client=client))
+        recheck_withheld_losses(SensorClient.objects.filter(client=client))
     _tell(client.pk, before, wanted, actor=actor)
 
 

@@ -13,10 +13,10 @@ from django.db import IntegrityError, connection, transaction
 
 from config.common.database.sql import bulk_execute, load_sql
 from sensors.errors import BadLines, LineFault, RegistryMoved
+from sensors.services.changes import write_changes
 from sensors.services.imports import ImportReport, lock_changes, plan_lines
 from sensors.services.sheets import Line, stream_sheet
 from sensors.services.staging import Staging, open_staging
-from sensors.services.writing import write_changes
 
 PART = 5000
 BAD_LINES_NAMED = 100

@@ -8,11 +8,11 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext
 
 from sensors.errors import BadLines, LineFault, RegistryMoved
-from sensors.services.holding import hold_sensors, missing_clients, read_values
+from sensors.services.changes import SensorChange, write_changes
+from sensors.services.locks import find_missing_clients, lock_sensors, read_sensor_values
 from sensors.services.rules import Faults, id_faults, missing_clients_fault, sensor_faults
 from sensors.services.sheets import Line, read_sheet
 from sensors.services.values import SensorEdits, SensorValues
-from sensors.services.writing import SensorChange, write_changes
 
 YES, NO = frozenset({"true", "1", "yes"}), frozenset({"false", "0", "no"})
 
@@ -80,8 +80,8 @@ def plan_import(content: bytes) -> ImportPlan:
 def plan_lines(lines: Iterable[Line], first_lines: Mapping[str, int]) -> ImportPlan:
     """Say what these lines would do; `first_lines` has the line in which each id stands first."""
     asked = [_read_line(line, first_lines.get(line.id, line.number)) for line in lines]
-    missing = missing_clients({client_id for each in asked for client_id in each.edits.get("clients", [])})
-    return _plan(asked, read_values([each.id for each in asked]), missing)
+    missing = find_missing_clients({client_id for each in asked for client_id in each.edits.get("clients", [])})
+    return _plan(asked, read_sensor_values([each.id for each in asked]), missing)
 
 
 def import_sensors(
@@ -103,7 +103,7 @@ def import_sensors(
 
 def lock_changes(wanted: Sequence[tuple[str, SensorEdits]]) -> list[SensorChange]:
     """Lock what will change, and nothing else; what somebody changed since the plan was made is kept."""
-    held = hold_sensors([sensor_id for sensor_id, _ in wanted])
+    held = lock_sensors([sensor_id for sensor_id, _ in wanted])
     changes = []
     for sensor_id, edits in wanted:
         now = held.get(sensor_id)

@@ -10,10 +10,10 @@ from config.audit.changes import NotRevertible, Tracked, Values, track
 from config.common.errors import Invalid
 from config.common.times import parse_time, truncate_to_milliseconds
 from sensors.errors import SensorExists, SensorNotFound
-from sensors.services.holding import HeldSensor, hold_sensors, missing_clients
+from sensors.services.changes import KIND, SensorChange, write_changes
+from sensors.services.locks import LockedSensor, find_missing_clients, lock_sensors
 from sensors.services.rules import id_faults, missing_clients_fault, sensor_faults
 from sensors.services.values import SensorEdits, SensorValues
-from sensors.services.writing import KIND, SensorChange, write_changes
 
 FIELDS = tuple(field.name for field in fields(SensorValues))
 
@@ -32,7 +32,7 @@ def create_sensor(*, sensor_id: str, actor: str, **values: Unpack[SensorEdits]) 
 def update_sensor(*, sensor_id: str, actor: str, **edits: Unpack[SensorEdits]) -> None:
     """Change what is named; what is as it was leaves no trace."""
     with transaction.atomic():
-        held = hold_sensor(sensor_id)
+        held = lock_sensor(sensor_id)
         wanted = _tidy(replace(held.values, **edits))
         _check(wanted, {}, linked=held.values.clients)
         write_changes([SensorChange(sensor_id, wanted, held)], actor=actor)
@@ -50,13 +50,13 @@ def reactivate_sensor(*, sensor_id: str, actor: str) -> None:
 def set_sensors_active(*, sensor_ids: Collection[str], active: bool, actor: str) -> int:
     """Activate or deactivate many; return how many were not so already."""
     with transaction.atomic():
-        held = hold_sensors(sensor_ids).values()
+        held = lock_sensors(sensor_ids).values()
         changes = [SensorChange(each.id, replace(each.values, active=active), each) for each in held]
         return write_changes(changes, actor=actor)
 
 
-def hold_sensor(sensor_id: str) -> HeldSensor:
-    held = hold_sensors([sensor_id]).get(sensor_id)
+def lock_sensor(sensor_id: str) -> LockedSensor:
+    held = lock_sensors([sensor_id]).get(sensor_id)
     if held is None:
         raise SensorNotFound
     return held
@@ -74,19 +74,19 @@ def _tidy(values: SensorValues) -> SensorValues:
 
 def _check(values: SensorValues, faults: dict[str, list[str]], *, linked: Collection[int] = ()) -> None:
     new = set(values.clients) - set(linked)
-    faults = faults | sensor_faults(values) | missing_clients_fault(missing_clients(new) if new else set())
+    faults = faults | sensor_faults(values) | missing_clients_fault(find_missing_clients(new) if new else set())
     if faults:
         raise Invalid(faults)
 
 
 def _find(sensor_id: str) -> SensorValues | None:
-    held = hold_sensors([sensor_id]).get(sensor_id)
+    held = lock_sensors([sensor_id]).get(sensor_id)
     return None if held is None else held.values
 
 
 def _restore(sensor_id: str, values: Values | None, actor: str) -> None:
     """Put values back; a registration is taken back as DELETE would: by deactivation."""
-    held = hold_sensors([sensor_id]).get(sensor_id)
+    held = lock_sensors([sensor_id]).get(sensor_id)
     if held is None:
         raise NotRevertible
     wanted = replace(held.values, active=False) if values is None else _read(values)

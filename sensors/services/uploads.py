@@ -10,7 +10,7 @@ from django.core.signing import BadSignature, TimestampSigner
 from config.common.errors import NotFound
 from config.common.files import make_folder, write_durably
 
-KEPT_SECONDS = 3600
+LIFETIME_SECONDS = 3600
 
 _signer = TimestampSigner(salt="sensors.uploads")
 
@@ -19,7 +19,7 @@ class UploadGone(NotFound):
     """This upload has been imported, or it has waited for more than an hour. Upload the file again."""
 
 
-def keep_upload(content: bytes, *, owner: str) -> str:
+def save_upload(content: bytes, *, owner: str) -> str:
     """Keep the file and return the token that finds it again, for this owner alone."""
     make_folder(_folder())
     _sweep()
@@ -42,7 +42,7 @@ def drop_upload(token: str, *, owner: str) -> None:
 
 def _find(token: str, owner: str) -> Path:
     try:
-        kept_for, name = _signer.unsign_object(token, max_age=KEPT_SECONDS)
+        kept_for, name = _signer.unsign_object(token, max_age=LIFETIME_SECONDS)
     except BadSignature as error:
         raise UploadGone from error
     if kept_for != owner:
@@ -52,7 +52,7 @@ def _find(token: str, owner: str) -> Path:
 
 def _sweep() -> None:
     """Delete what nobody came back for."""
-    limit = time.time() - KEPT_SECONDS
+    limit = time.time() - LIFETIME_SECONDS
     for path in _folder().iterdir():
         if path.lstat().st_mtime < limit:
             path.unlink(missing_ok=True)

@@ -8,7 +8,7 @@ from typing import Protocol, Self
 from pika.spec import BasicProperties
 
 from config.engines.amqp import connect
-from sensors.ingest.topology import EXCHANGE, declare
+from sensors.ingest.signal_queue import EXCHANGE, declare_signal_queue
 from sensors.simulation.fleet import Message
 
 
@@ -26,7 +26,7 @@ class AmqpSender:
     def __enter__(self) -> Self:
         self._connection = connect()
         self._channel = self._connection.channel()
-        declare(self._channel)
+        declare_signal_queue(self._channel)
         self._channel.confirm_delivery()
         return self
 

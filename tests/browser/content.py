@@ -21,9 +21,9 @@ from notifications.services.events import NewEvent, record_events  # noqa: E402
 from notifications.services.relay import ATTEMPTS, relay_once  # noqa: E402
 from notifications.services.sequencer import stamp_once  # noqa: E402
 from processes.workflows.examples import publish_examples  # noqa: E402
-from processes.workflows.services.starting import Beginning, start_instance  # noqa: E402
-from tests.processes.coordination.admin.plots import commit, fail, refuse  # noqa: E402
-from tests.processes.coordination.cast import Cast  # noqa: E402
+from processes.workflows.services.start import StartRequest, start_instance  # noqa: E402
+from tests.processes.coordination.admin.change_set_outcomes import commit, fail, refuse  # noqa: E402
+from tests.processes.coordination.in_memory_roles import InMemoryRoles  # noqa: E402
 
 DOORS = ("0xA", "TestSensor", "xa7v9Dfadr7H", "Gate17", "Vault03", "0123456789aBcDeF")
 KINDS = ("sensor.state_changed",) * 14 + ("sensor.connection_lost", "sensor.connection_restored", "message.received")
@@ -48,7 +48,7 @@ def main() -> None:
 
 def _coordinate() -> None:
     """Let change sets come to each kind of end; those of the registry first."""
-    cast = Cast()
+    cast = InMemoryRoles()
     cast.live()
     cast.settle()
     for lead in (commit, refuse, fail):
@@ -57,7 +57,7 @@ def _coordinate() -> None:
 
 def _publish_examples(now: datetime) -> None:
     publish_examples(actor="staff:olga", at=now)
-    wanted = Beginning("exchange-in-doubt", start="doubt", record="process/1", variables={"database": "erp"})
+    wanted = StartRequest("exchange-in-doubt", start="doubt", record="process/1", variables={"database": "erp"})
     start_instance(wanted, actor="staff:olga", at=now)
 
 

@@ -11,13 +11,13 @@ from django.utils import timezone
 
 from notifications.models import Event
 from processes.coordination.bus.memory import MemoryBus
-from processes.coordination.messages import Letter
 from processes.coordination.models import AppEvent, WriterEvent
 from processes.coordination.models.writer import DummyItem, DummyNode
+from processes.coordination.protocol.messages import OutgoingMessage
+from processes.coordination.protocol.statuses import EventStatus
 from processes.coordination.reader import models as reader
-from processes.coordination.statuses import EventStatus
 from tests.faults.fault_injection import FaultInjector, ProcessKilled
-from tests.processes.coordination.cast import Cast, rows_of
+from tests.processes.coordination.in_memory_roles import InMemoryRoles, rows_of
 from tests.sensors.api.callers import service
 
 PATIENCE = 300
@@ -32,7 +32,7 @@ class Scenario:
         self._caller = service("coordination")
         self._keys = itertools.count()
         self._bus = FaultyBus(injector)
-        self._cast = Cast(bus=self._bus)
+        self._cast = InMemoryRoles(bus=self._bus)
         _forget_all()
 
     def run(self) -> None:
@@ -92,7 +92,7 @@ class Scenario:
             connections.close_all()
             if self._is_embedded:
                 self._bus.lose_all()
-            self._cast = Cast(bus=self._bus)
+            self._cast = InMemoryRoles(bus=self._bus)
         except (OperationalError, OSError):
             connections.close_all()
         return None
@@ -105,7 +105,7 @@ class FaultyBus(MemoryBus):
         super().__init__()
         self._injector = injector
 
-    def send(self, letters: list[Letter]) -> None:
+    def send(self, letters: list[OutgoingMessage]) -> None:
         self._injector.step("send", lambda: super(FaultyBus, self).send(letters))
 
     def lose_all(self) -> None:

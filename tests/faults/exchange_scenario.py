@@ -1,4 +1,4 @@
-"""A scenario of one exchange between a device and an ERP through the product, all in one process, with injected faults."""
+"""A scenario of one exchange between a device and an ERP, all in one process, which survives one injected fault."""
 
 import json
 from collections import Counter
@@ -11,7 +11,7 @@ from django.test import Client
 
 from config.common.background.work import get_work
 from messaging.files.names import name_of
-from messaging.files.places import folder_path
+from messaging.files.paths import folder_path
 from messaging.models import Message
 from messaging.simulation.calls import Answer, Calls, NoAnswer, Refused
 from messaging.simulation.devices import Device

@@ -8,7 +8,7 @@ import pytest
 
 from tests.faults.coordination_scenario import Scenario, Watcher
 from tests.faults.fault_injection import FaultInjector, FaultMode
-from tests.processes.coordination.cast import DATABASES
+from tests.processes.coordination.in_memory_roles import DATABASES
 
 SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
 pytestmark = [pytest.mark.django_db(transaction=True, databases=DATABASES), pytest.mark.timeout(1800)]

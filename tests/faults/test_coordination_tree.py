@@ -11,13 +11,20 @@ import pytest
 from django.db import connections
 
 from config.common.errors import Invalid
+from processes.coordination.maintenance.rebuild import rebuild_reader
 from processes.coordination.models import AppEvent
 from processes.coordination.models.writer import DummyNode
+from processes.coordination.protocol.statuses import EventStatus
 from processes.coordination.reader import models as reader
-from processes.coordination.rebuilding import rebuild_reader
-from processes.coordination.statuses import EventStatus
-from processes.coordination.writer.changing import Wanted
-from tests.processes.coordination.cast import DATABASES, Cast, ShuffledBus, make, rows_of, wanted
+from processes.coordination.writer.change_sets import RequestedChange
+from tests.processes.coordination.in_memory_roles import (
+    DATABASES,
+    InMemoryRoles,
+    ShuffledBus,
+    make_change_set,
+    request_change,
+    rows_of,
+)
 
 SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
 NODES = max(30, int(1000 * SCALE))
@@ -45,26 +52,26 @@ class TreeWriter:
         known = list(DummyNode.objects.values_list("pk", flat=True))
         changes = [self._wanted(known) for _ in range(self._random.randint(1, 6))]
         try:
-            make(*changes)
+            make_change_set(*changes)
         except Invalid:  # a circle, a parent with children, a row that the other one has deleted
             self.refused += 1
         else:
             self.made += sum(change.op == "insert" for change in changes)
 
-    def _wanted(self, known: list[int]) -> Wanted:
+    def _wanted(self, known: list[int]) -> RequestedChange:
         kind = self._random.choice(["insert", "insert", "move", "move", "delete"]) if len(known) > 10 else "insert"
         parent = self._random.choice([None, *known])
         if kind == "insert":
-            return wanted("DummyNode", "insert", name=f"n{self._random.randrange(1000)}", parent=parent)
+            return request_change("DummyNode", "insert", name=f"n{self._random.randrange(1000)}", parent=parent)
         if kind == "move":
-            return wanted("DummyNode", "update", self._random.choice(known), parent=parent)
-        return wanted("DummyNode", "delete", self._random.choice(known))
+            return request_change("DummyNode", "update", self._random.choice(known), parent=parent)
+        return request_change("DummyNode", "delete", self._random.choice(known))
 
 
 @pytest.mark.embedded
 def test_both_sides_have_the_same_tree(settings: Any) -> None:
     settings.COORDINATION_PARALLEL = 8
-    cast = Cast(bus=ShuffledBus(seed=9))
+    cast = InMemoryRoles(bus=ShuffledBus(seed=9))
     writers = write_all(cast, NODES)
     cast.settle_by_repeats()
     print(f"{AppEvent.objects.count()} events, {sum(writer.made for writer in writers)} nodes made")
@@ -73,7 +80,7 @@ def test_both_sides_have_the_same_tree(settings: Any) -> None:
 
 def test_a_reader_is_rebuilt_while_they_write(settings: Any) -> None:
     settings.COORDINATION_PARALLEL = 8
-    cast = Cast()
+    cast = InMemoryRoles()
     rebuilt: list[int] = []
     over = threading.Event()
     with ThreadPoolExecutor(1) as threads:
@@ -90,7 +97,7 @@ def test_a_reader_is_rebuilt_while_they_write(settings: Any) -> None:
     assert max(rebuilt) > 0
 
 
-def write_all(cast: Cast, nodes: int) -> list[TreeWriter]:
+def write_all(cast: InMemoryRoles, nodes: int) -> list[TreeWriter]:
     """Let the writers write, and the roles take turns all the while."""
     writers = [TreeWriter(seed, nodes // WRITERS) for seed in range(WRITERS)]
     with ThreadPoolExecutor(WRITERS) as threads:

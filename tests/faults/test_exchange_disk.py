@@ -15,7 +15,7 @@ import pytest
 from django.conf import settings
 
 from messaging.files.names import name_of
-from messaging.files.places import root
+from messaging.files.paths import root
 from messaging.files.volume import check_volume
 from messaging.models import Message
 from processes.exchange.models import ExchangeProcess
@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
 
 SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
 # What writes; what the reader makes of a disk that fails is told in its own tests.
-WRITERS = ("config.common.files", "messaging.files.writing", "messaging.files.placing")
+WRITERS = ("config.common.files", "messaging.files.drafts", "messaging.files.placement")
 REFUSAL = {errno.ENOSPC: 507, errno.EIO: 503}
 FOR_EVER = 10**6
 
@@ -136,9 +136,9 @@ class TestEachStep:
         steps = count_steps(trial)
         for at, way in faults(steps, every=3):
             with _noted(f"step {at} of {steps}: {way}"):
-                self.run(trial, at, way)
+                self.assert_it_goes_on(trial, at, way)
 
-    def run(self, trial: Trial, at: int, way: Way) -> None:
+    def assert_it_goes_on(self, trial: Trial, at: int, way: Way) -> None:
         scene = Scene(f"s{at}-{WAYS.index(way)}")
         subject = trial.arrange(scene)
         with failing(way.error, at=at, times=way.times, modules=WRITERS) as disk:

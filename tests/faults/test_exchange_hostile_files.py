@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from messaging.files.places import draft_of, root
-from messaging.files.reading import Unreadable
-from messaging.files.scanning import scan_files
+from messaging.files.paths import draft_of, root
+from messaging.files.reader import Unreadable
+from messaging.files.scan import scan_files
 from messaging.models import Message
-from messaging.services.upkeep import forget_old_files, report_foreign_files, sweep_drafts
+from messaging.services.retention import expire_files, report_foreign_files, sweep_drafts
 from tests.messaging.calls import file_of, write_replies
 from tests.processes.exchange.conftest import _own_folders, scene
 from tests.processes.exchange.scene import Scene, move_files
@@ -172,7 +172,7 @@ class TestUpkeep:
         thing(file, outside)
         Message.objects.filter(direction="request").update(arrived_at=OLD)
         with unharmed(outside):
-            forget_old_files()
+            expire_files()
         left = set(scene.files("Log"))
         assert left <= {"m2"}
 

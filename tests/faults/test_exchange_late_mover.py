@@ -13,10 +13,10 @@ from django.conf import settings
 from django.db import connection, connections
 
 from messaging.files.names import name_of
-from messaging.files.places import folder_path
+from messaging.files.paths import folder_path
 from messaging.models import Message
-from messaging.services.requeueing import requeue_message
-from messaging.services.upkeep import forget_old_files
+from messaging.services.requeue import requeue_message
+from messaging.services.retention import expire_files
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.services.cleanup import move_files_once
 from processes.exchange.services.timeouts import time_out_once
@@ -149,7 +149,7 @@ class TestLateStart:
     def test_api_1_that_lost_its_lock_takes_no_file_back(self) -> None:
         """It was about to give the draft of an accepted message its name."""
         scene = Scene()
-        with failing(errno.EIO, names=["rename"], modules=["messaging.files.writing"]):
+        with failing(errno.EIO, names=["rename"], modules=["messaging.files.drafts"]):
             scene.send("m1")
         late = PausedThread(scene.start, nth=1, steps=("link",))
         with late.paused():
@@ -166,7 +166,7 @@ class TestLateDeletion:
             put_into_error(scene)
             old = Message.objects.filter(database=scene.database, public_id="m1")
             old.update(arrived_at="2020-01-01T00:00:00Z")
-            late = PausedThread(forget_old_files, nth=nth)
+            late = PausedThread(expire_files, nth=nth)
             with late.paused() as is_late:
                 if not is_late or old.get().file_gone_at is not None:
                     break

@@ -21,30 +21,30 @@ from notifications.services.poison import DIED, LIMIT
 from processes.coordination.bus import amqp
 from processes.coordination.bus.amqp import AmqpBus
 from processes.coordination.coordinator.role import Coordinator
-from processes.coordination.messages import COORDINATOR, Message, Told, encode
 from processes.coordination.models import RoleLife
-from processes.workflows.services import incoming
+from processes.coordination.protocol.messages import COORDINATOR, Message, MessageType, encode_message
 from processes.workflows.services import topology as workflows
-from processes.workflows.services.incoming import Incoming
-from processes.workflows.services.receiving import receive_event
+from processes.workflows.services.events import amqp as incoming
+from processes.workflows.services.events.amqp import EventConsumer
+from processes.workflows.services.events.receive import receive_event
 from sensors.history import consumer as history_consumer
 from sensors.history.consumer import HistoryConsumer
 from sensors.history.queue import QUEUE as HISTORY
 from sensors.history.queue import declare_history_queue, encode_batch
 from sensors.history.store import get_store
 from sensors.history.values import Period
-from sensors.history.writing import write_signals
+from sensors.history.write import write_signals
 from sensors.ingest import consumer
 from sensors.ingest.apply import apply_signals
+from sensors.ingest.signal_queue import QUEUE as SIGNALS
+from sensors.ingest.signal_queue import declare_signal_queue as declare_signals
 from sensors.ingest.signals import Signal
-from sensors.ingest.topology import QUEUE as SIGNALS
-from sensors.ingest.topology import declare as declare_signals
 from sensors.models import RejectedSignal, SensorState
 from tests.conftest import ServerAddresses
 from tests.faults.fork_safety import close_all_connections
 from tests.faults.hostile_messages import BODIES, PROPERTIES, RawProperties, encode_properties
 from tests.faults.wait import wait_until
-from tests.processes.coordination.cast import DATABASES
+from tests.processes.coordination.in_memory_roles import DATABASES
 from tests.sensors.amqp import consume
 from tests.sensors.history.past import signal
 from tests.sensors.registry import make_sensor
@@ -85,7 +85,7 @@ def channel(servers: ServerAddresses, settings: Any) -> Iterator[BlockingChannel
     channel = connection.channel()
     declare_signals(channel)
     declare_history_queue(channel)
-    workflows.declare(channel)
+    workflows.declare_topology(channel)
     channel.queue_declare(COORDINATOR, durable=True)
     channel.queue_purge(HISTORY)
     yield channel
@@ -135,7 +135,7 @@ def test_workflow_events(channel: BlockingChannel) -> None:
     queue = Queue(channel, workflows.QUEUE)
     queue.send_everything(b'{"type": "custom.odd"}')
     queue.send(b'{"type": "custom.good"}')
-    taking = Incoming()
+    taking = EventConsumer()
     turn(taking.take_once, lambda: Event.objects.filter(type="custom.good").exists())
     taking.close()
     assert queue.waiting == 0
@@ -149,13 +149,13 @@ def test_workflow_events(channel: BlockingChannel) -> None:
 def test_coordination(channel: BlockingChannel) -> None:
     queue = Queue(channel, COORDINATOR)
     odd = [
-        encode(Message(told, event=event, role="\x00", reason="\x00", ids=[2**62]))
-        for told in Told
+        encode_message(Message(told, event=event, role="\x00", reason="\x00", ids=[2**62]))
+        for told in MessageType
         for event in (0, -1, 2**62)
     ]
     envelopes = [b"[" + each + b"]" for each in odd]
-    queue.send_everything(b"[" + encode(Message(Told.ALIVE, role="someone")) + b"]", *envelopes)
-    queue.send(b"[" + encode(Message(Told.ALIVE, role="last")) + b"]")
+    queue.send_everything(b"[" + encode_message(Message(MessageType.ALIVE, role="someone")) + b"]", *envelopes)
+    queue.send(b"[" + encode_message(Message(MessageType.ALIVE, role="last")) + b"]")
     bus = AmqpBus()
     role = Coordinator(bus)
     turn(lambda: role.receive(0.2), lambda: RoleLife.objects.filter(name="last").exists())
@@ -279,7 +279,7 @@ def test_an_event_that_fails_for_no_known_reason_is_parked_and_the_line_goes_on(
     queue = Queue(channel, workflows.QUEUE)
     queue.send(b'{"type": "custom.bad"}')
     queue.send(b'{"type": "custom.good"}')
-    taking = Incoming()
+    taking = EventConsumer()
     with pytest.raises(DataError):
         taking.take_once()
     turn(taking.take_once, lambda: Event.objects.filter(type="custom.good").exists())
@@ -290,8 +290,8 @@ def test_an_event_that_fails_for_no_known_reason_is_parked_and_the_line_goes_on(
 
 def test_an_envelope_that_a_role_dies_of_is_parked_and_the_line_goes_on(channel: BlockingChannel) -> None:
     queue = Queue(channel, COORDINATOR)
-    queue.send(b"[" + encode(Message(Told.ALIVE, role="bad")) + b"]")
-    queue.send(b"[" + encode(Message(Told.ALIVE, role="good")) + b"]")
+    queue.send(b"[" + encode_message(Message(MessageType.ALIVE, role="bad")) + b"]")
+    queue.send(b"[" + encode_message(Message(MessageType.ALIVE, role="good")) + b"]")
     heard: list[str] = []
     for _ in range(20):
         bus = AmqpBus()

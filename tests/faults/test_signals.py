@@ -14,7 +14,7 @@ from typing import Any
 import clickhouse_driver
 import pytest
 
-from sensors.ingest.signals import milliseconds
+from config.common.times import to_milliseconds
 from sensors.simulation.fleet import Fleet, Habits, Message
 from tests.faults.process_group import ProcessGroup
 from tests.faults.product import migrated_database
@@ -82,11 +82,13 @@ def history(url: str) -> list[tuple[str, int, str, int]]:
     client = clickhouse_driver.Client.from_url(url)
     rows = client.execute("SELECT sensor_id, at, at_ms, id, data FROM signals LIMIT 1 BY sensor_id, at, at_ms, id")
     client.disconnect()
-    return [(sensor_id, milliseconds(at.replace(tzinfo=UTC)) + ms, id, data) for sensor_id, at, ms, id, data in rows]
+    return [(sensor_id, to_milliseconds(at.replace(tzinfo=UTC)) + ms, id, data) for sensor_id, at, ms, id, data in rows]
 
 
 def wanted(sent: list[Message]) -> list[tuple[str, int, str, int]]:
-    return sorted({(m["sensor_id"], milliseconds(datetime.fromisoformat(m["at"])), m["id"], m["data"]) for m in sent})
+    return sorted(
+        {(m["sensor_id"], to_milliseconds(datetime.fromisoformat(m["at"])), m["id"], m["data"]) for m in sent}
+    )
 
 
 def test_consumers_killed_at_random_lose_and_double_nothing(group: ProcessGroup, broker: Broker) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 Error = int | type[BaseException]
 STEPS = ("open", "write", "fsync", "rename", "link", "unlink", "mkdir")
-MODULES = ("config.common.files", "messaging.files.writing", "messaging.files.placing", "messaging.files.reading")
+MODULES = ("config.common.files", "messaging.files.drafts", "messaging.files.placement", "messaging.files.reader")
 
 
 class FailingOs:

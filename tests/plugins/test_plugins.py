@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from processes.coordination.entities import ENTITIES
-from processes.coordination.plugin_entities import plugin_entities
+from processes.coordination.schema.entities import ENTITIES
+from processes.coordination.schema.plugin_entities import plugin_entities
 from tests.faults.product import ROOT, Product
 
 pytestmark = pytest.mark.embedded

@@ -14,8 +14,8 @@ from pika.spec import BasicProperties
 from sensors.history.queue import QUEUE as HISTORY
 from sensors.history.queue import declare_history_queue, decode_batch
 from sensors.ingest.consumer import Consumer
+from sensors.ingest.signal_queue import EXCHANGE, QUEUE, declare_signal_queue
 from sensors.ingest.signals import Signal
-from sensors.ingest.topology import EXCHANGE, QUEUE, declare
 
 
 class Broker:
@@ -67,7 +67,7 @@ def connected(url: str) -> Iterator[BlockingChannel]:
     parameters.heartbeat = 0
     connection = pika.BlockingConnection(parameters)
     channel = connection.channel()
-    declare(channel)
+    declare_signal_queue(channel)
     declare_history_queue(channel)
     channel.queue_purge(QUEUE)
     channel.queue_purge(HISTORY)

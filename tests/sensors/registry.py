@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from config.common.encryption import encrypt
 from notifications.models import Delivery, Endpoint
-from sensors.heartbeat.hearing import note_hearing
+from sensors.heartbeat.ingest_liveness import record_liveness
 from sensors.models import Client, Sensor, SensorClient, SensorState
 
 
@@ -33,4 +33,4 @@ def make_delivery(sensor_id: str, client: Client, **fields: Any) -> Delivery:
 
 def hear() -> None:
     """Let our own side hear, so that a quiet sensor is known to be quiet."""
-    note_hearing(timezone.now())
+    record_liveness(timezone.now())

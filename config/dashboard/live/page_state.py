@@ -17,7 +17,7 @@ from config.dashboard.live.processes import ProcessRow, read_processes
 from notifications.models import Alert, Delivery, Sequencer
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.transitions import LIVE
-from sensors.heartbeat.hearing import is_deaf
+from sensors.heartbeat.ingest_liveness import is_outage
 from sensors.models import SensorState
 
 LONGEST_SECONDS = 2.0
@@ -76,7 +76,7 @@ def read_state(last: PageState | None, *, now: float) -> PageState | None:
     known = None if last is None else last.parts
     parts = Parts(
         processes=read_processes({} if known is None else known.processes),
-        sensors={"lost": _count(SensorState.objects.filter(lost_at__isnull=False)), "deaf": is_deaf()},
+        sensors={"lost": _count(SensorState.objects.filter(lost_at__isnull=False)), "deaf": is_outage()},
         deliveries={status: _count(Delivery.objects.filter(status=status)) for status in ("pending", "dead")},
         alerts=_read_alerts({} if known is None else known.alerts),
         engines={},

@@ -19,15 +19,16 @@ from config.runtime.bounds.bound import (
 from messaging import protocol
 from messaging.services import values
 from notifications.sending import policy, sender, webhook
-from notifications.sessions import repeat, slots, themes
+from notifications.sessions import repeat, themes
 from notifications.sessions import webhook as session_webhook
+from notifications.sessions import workers as slots
 from processes.coordination.bus import amqp
-from processes.coordination.gateway import asking, wait
+from processes.coordination.gateway import requests, wait
 from processes.exchange.services import preparing
 from sensors.api import history
 from sensors.history import store
-from sensors.ingest import rejected, signals
-from sensors.services import sheets, telling, workbook, workbook_parts
+from sensors.ingest import rejections, signals
+from sensors.services import publish, sheets, workbook, workbook_parts
 
 WAIT = "the others wait"
 
@@ -50,7 +51,7 @@ def sensor_bounds() -> list[Bound]:
         Bound(
             "signals.rejected",
             "sensors with an entry of their own among the rejected signals",
-            count(rejected.MOST_SENSORS),
+            count(rejections.MOST_SENSORS),
             "reason and minute",
             "counted in one entry for all others",
         ),
@@ -201,7 +202,7 @@ def webhook_bounds() -> list[Bound]:
         ),
         Bound("webhook.open", "time of such silence", span(policy.GIVE_UP_AFTER), "client", "not called any more"),
         Bound("webhook.retry_after", "`Retry-After`", span(webhook.RETRY_AFTER_SECONDS), "answer", "counts as so much"),
-        Bound("webhook.list", "lost sensors in a message", count(telling.LONGEST_LIST), "message", "the next message"),
+        Bound("webhook.list", "lost sensors in a message", count(publish.LONGEST_LIST), "message", "the next message"),
     ]
 
 
@@ -209,8 +210,8 @@ def coordination_bounds() -> list[Bound]:
     waiting = count(DEFAULTS.web_concurrency // wait.ONE_IN)
     later = "the next message"
     return [
-        Bound("changes.list", "changes of a set", count(asking.MOST), "call", INVALID),
-        Bound("rows.list", "rows that are created together", count(asking.MOST), "call", INVALID),
+        Bound("changes.list", "changes of a set", count(requests.MOST_CHANGES), "call", INVALID),
+        Bound("rows.list", "rows that are created together", count(requests.MOST_CHANGES), "call", INVALID),
         Bound("reader.wait", "time of `?wait=`", span(wait.LONGEST_WAIT), "call", "503 `not_yet_here`, `Retry-After`"),
         Bound("reader.waiting", "calls with `?wait=` that wait", waiting, "web process", BUSY, "WEB_CONCURRENCY"),
         Bound(

@@ -13,9 +13,9 @@ from messaging.services.databases import create_database, rotate_database_key
 from messaging.services.devices import create_device, rotate_device_key
 from messaging.services.enterprises import create_enterprise
 from messaging.services.subsystems import create_subsystem
-from processes.coordination.entities import DUMMY_NODE, Op
 from processes.coordination.models import DummyNode
-from processes.coordination.writer.changing import Wanted, change
+from processes.coordination.schema.entities import DUMMY_NODE, Op
+from processes.coordination.writer.change_sets import RequestedChange, apply_change_set
 from processes.workflows.examples import publish_examples
 from sensors.models import Client, Sensor
 from sensors.services.clients import create_client, update_client
@@ -75,11 +75,11 @@ def _build_tree() -> None:
     (house,) = _insert([{"name": "Demo house", "parent": None}], at=now)
     floors = _insert([{"name": f"Floor {floor}", "parent": house} for floor in range(1, 4)], at=now)
     _insert([{"name": f"Door {door}", "parent": floor} for floor in floors for door in range(1, 5)], at=now)
-    change([Wanted(DUMMY_NODE, Op.UPDATE, house, {"name": "Demo house, 1 Demo Street"})], at=now)
+    apply_change_set([RequestedChange(DUMMY_NODE, Op.UPDATE, house, {"name": "Demo house, 1 Demo Street"})], at=now)
 
 
 def _insert(rows: list[dict[str, Any]], *, at: datetime) -> list[int]:
-    return change([Wanted(DUMMY_NODE, Op.INSERT, fields=fields) for fields in rows], at=at).ids
+    return apply_change_set([RequestedChange(DUMMY_NODE, Op.INSERT, fields=fields) for fields in rows], at=at).ids
 
 
 def _signals_key() -> str:

@@ -14,7 +14,7 @@ from config.common.times import parse_time
 from notifications.models import Alert
 from processes.coordination.admin.obstacles import Obstacles, find_obstacles
 from processes.coordination.admin.progress import Stop, line_of
-from processes.coordination.admin.step_words import STEPS, WAITS
+from processes.coordination.admin.step_labels import STEPS, WAITS
 from processes.coordination.admin.words import (
     OPERATIONS,
     ROLES,
@@ -25,13 +25,13 @@ from processes.coordination.admin.words import (
     status_badge,
     verdict_badge,
 )
-from processes.coordination.content import RowChange, read_readable
 from processes.coordination.models import AppEvent, AppEventPayload
-from processes.coordination.reasons import say
-from processes.coordination.selectors import EventView, ReaderView, view_events
-from processes.coordination.statuses import EventStatus
-from processes.coordination.transitions import BY_NUMBER, RoleKind
-from processes.coordination.writer.compensating import subject_of
+from processes.coordination.protocol.reasons import format_reason
+from processes.coordination.protocol.row_changes import RowChange, decode_readable_changes
+from processes.coordination.protocol.statuses import EventStatus
+from processes.coordination.protocol.transitions import BY_NUMBER, RoleKind
+from processes.coordination.selectors import EventOverview, ReaderOverview, view_events
+from processes.coordination.subjects import subject_of
 
 PAYLOADS = 100
 ALERTS = 50
@@ -65,7 +65,7 @@ class PayloadRow:
 
 @dataclass(frozen=True)
 class ReaderRow:
-    reader: ReaderView
+    reader: ReaderOverview
     badge: SafeString
     reason: str
     lag: str
@@ -75,7 +75,7 @@ class ReaderRow:
 class EventPage:
     """What a person may not see is None."""
 
-    view: EventView
+    view: EventOverview
     badge: SafeString
     type: str
     payload_words: str
@@ -102,8 +102,8 @@ class EventPage:
     def why_cancelled(self) -> str:
         """The Coordinator's word; the Writer's own reason may by now say what stands in the way, or who resolved it."""
         if self.view.coordinated is not None and self.view.coordinated.reason:
-            return say(self.view.coordinated.reason)
-        return say(self.view.event.reason) if self.view.status == EventStatus.CANCELED else ""
+            return format_reason(self.view.coordinated.reason)
+        return format_reason(self.view.event.reason) if self.view.status == EventStatus.CANCELED else ""
 
 
 def build_event_page(request: HttpRequest, event: AppEvent, *, may_resolve: bool, now: datetime) -> EventPage:
@@ -113,7 +113,7 @@ def build_event_page(request: HttpRequest, event: AppEvent, *, may_resolve: bool
     (view,) = view_events([event], with_readers_steps=True)
     is_failed = view.status == EventStatus.COMPENSATION_FAILED
     payloads = AppEventPayload.objects.filter(app_event=event)
-    shown = [_payload(change) for change in read_readable(_first(payloads))]
+    shown = [_payload(change) for change in decode_readable_changes(_first(payloads))]
     return EventPage(
         view=view,
         badge=status_badge(view),
@@ -151,8 +151,8 @@ def _text(value: Any, side: Any) -> str | None:
     return "–" if value is None or value == "" else str(value)
 
 
-def _reader(reader: ReaderView, since: datetime, now: datetime) -> ReaderRow:
-    return ReaderRow(reader, verdict_badge(reader), say(reader.reason), say_seconds(reader.lag(since, now)))
+def _reader(reader: ReaderOverview, since: datetime, now: datetime) -> ReaderRow:
+    return ReaderRow(reader, verdict_badge(reader), format_reason(reader.reason), say_seconds(reader.lag(since, now)))
 
 
 def _steps(steps: list[tuple[str, str]]) -> Iterator[StepRow]:

@@ -18,7 +18,7 @@ from processes.coordination.admin.event_page import build_event_page
 from processes.coordination.admin.filters import EntityFilter, RefusedFilter, StatusFilter, find_events
 from processes.coordination.admin.progress import draw_line
 from processes.coordination.admin.readers_card import build_readers_card
-from processes.coordination.admin.resolving import resolve_view
+from processes.coordination.admin.resolve_view import resolve_view
 from processes.coordination.admin.words import (
     say_age,
     say_payloads,
@@ -28,8 +28,8 @@ from processes.coordination.admin.words import (
     verdict_badge,
 )
 from processes.coordination.models import AppEvent
-from processes.coordination.selectors import EventView, view_events
-from processes.coordination.writer.resolving import Action
+from processes.coordination.selectors import EventOverview, view_events
+from processes.coordination.writer.resolution import Action
 
 
 @admin.register(AppEvent)
@@ -138,6 +138,6 @@ class AppEventAdmin(BigTableAdmin[AppEvent]):
         return resolve_view(self, request, get_subject(self, request, object_id), action)
 
 
-def _view(event: AppEvent) -> EventView:
-    seen: EventView = getattr(event, "seen")  # noqa: B009 (set by the list)
+def _view(event: AppEvent) -> EventOverview:
+    seen: EventOverview = getattr(event, "seen")  # noqa: B009 (set by the list)
     return seen

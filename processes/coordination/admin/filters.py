@@ -8,14 +8,12 @@ from django.utils.translation import gettext_lazy as _
 
 from config.admin_base.theme import DropdownFilter
 from processes.coordination.admin.words import STATUSES, say_entity
-from processes.coordination.entities import BY_NAME, ENTITIES, Op, type_number
 from processes.coordination.models import AppEvent, WriterEventReader
-from processes.coordination.routing import reader_names
-from processes.coordination.selectors import ENDED, UNDER_WAY, events_in
-from processes.coordination.statuses import EventStatus
-from processes.coordination.writer.compensating import subject_of
-
-PREFIX = subject_of(0).removesuffix("0")
+from processes.coordination.protocol.statuses import EventStatus
+from processes.coordination.schema.entities import BY_NAME, ENTITIES, Op, type_number
+from processes.coordination.schema.routing import reader_names
+from processes.coordination.selectors import ENDED, UNDER_WAY, events_in_status
+from processes.coordination.subjects import EVENT_PREFIX
 
 
 class StatusFilter(DropdownFilter):
@@ -36,7 +34,7 @@ class StatusFilter(DropdownFilter):
             return queryset
         if status in ENDED:  # without the detour, so that the index gives them in their order
             return queryset.filter(app_event_status_id=status.value)
-        return queryset.filter(pk__in=events_in(status).order_by().values("pk"))
+        return queryset.filter(pk__in=events_in_status(status).order_by().values("pk"))
 
 
 class EntityFilter(DropdownFilter):
@@ -71,7 +69,7 @@ class RefusedFilter(DropdownFilter):
 
 def find_events(queryset: QuerySet[AppEvent], text: str) -> QuerySet[AppEvent]:
     """Find a change set by its number, also as alerts write it, else those of a correlation id."""
-    number = text.removeprefix(PREFIX)
+    number = text.removeprefix(EVENT_PREFIX)
     if number.isascii() and number.isdigit() and (named := queryset.filter(pk=int(number))).exists():
         return named
     return queryset.filter(correlation_id=text)

@@ -4,17 +4,13 @@ from django.urls import reverse
 from django.utils.translation import gettext
 
 from notifications.names import Named, Names, register_names
-from processes.coordination.admin.filters import PREFIX
 from processes.coordination.admin.words import ROLES
-from processes.coordination.coordinator.answers import subject_of_reader
-from processes.coordination.transitions import RoleKind
-from processes.coordination.writer.compensating import subject_of
-
-READER_PREFIX = subject_of_reader("")
+from processes.coordination.protocol.transitions import RoleKind
+from processes.coordination.subjects import EVENT_PREFIX, READER_PREFIX, subject_of
 
 
 def name_subject(subject: str) -> Named | None:
-    if subject.startswith(PREFIX) and (number := subject.removeprefix(PREFIX)).isdecimal():
+    if subject.startswith(EVENT_PREFIX) and (number := subject.removeprefix(EVENT_PREFIX)).isdecimal():
         page = reverse("admin:coordination_appevent_change", args=[number])
         return Named(gettext("change set %(number)s") % {"number": number}, page)
     if subject.startswith(READER_PREFIX):

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from processes.coordination.admin.words import say_entity
-from processes.coordination.entities import BY_NAME, Entity
 from processes.coordination.models import AppEvent
 from processes.coordination.models.writer import COMMITS, TABLES
-from processes.coordination.reasons import say
-from processes.coordination.tables import values_of
+from processes.coordination.protocol.reasons import format_reason
+from processes.coordination.schema.entities import BY_NAME, Entity
+from processes.coordination.schema.tables import read_values
 
 SHOWN = 20
 
@@ -32,12 +32,12 @@ class Obstacles:
 def find_obstacles(event: AppEvent) -> Obstacles:
     """Tell why it failed, and find the rows that something newer has touched."""
     found = [row for name in TABLES for row in _touched(BY_NAME[name], event.pk)]
-    return Obstacles(say(event.reason), found[:SHOWN], max(0, len(found) - SHOWN))
+    return Obstacles(format_reason(event.reason), found[:SHOWN], max(0, len(found) - SHOWN))
 
 
 def _touched(entity: Entity, event: int) -> Iterator[TouchedRow]:
     commits = COMMITS[entity.name].objects.filter(app_event_id=event).order_by("entity_id")
-    left = {row.entity_id: values_of(entity, row) for row in commits}
+    left = {row.entity_id: read_values(entity, row) for row in commits}
     if not left:
         return
     of_event = commits.order_by().values("entity_id")

@@ -9,8 +9,8 @@ from django.utils.translation import gettext
 
 from config.common.times import parse_time
 from processes.coordination.admin.words import STATUSES
-from processes.coordination.selectors import EventView
-from processes.coordination.statuses import EventStatus as E
+from processes.coordination.protocol.statuses import EventStatus as E
+from processes.coordination.selectors import EventOverview
 
 WAY = (E.CREATED, E.SAVING, E.SAVED, E.ACTIVATED, E.PREPARING, E.PREPARED, E.PROCESSING, E.PROCESSED)
 ENDINGS = {
@@ -45,7 +45,7 @@ class Stop:
     at: datetime | None
 
 
-def line_of(view: EventView) -> list[Stop]:
+def line_of(view: EventOverview) -> list[Stop]:
     """Return the statuses that the change set has been in, is in and would be in."""
     here = view.status
     way = (*WAY, *ENDINGS.get(here, (E.COMMITTING, E.COMMITTED)))
@@ -64,7 +64,7 @@ def line_of(view: EventView) -> list[Stop]:
     ]
 
 
-def draw_line(view: EventView) -> SafeString:
+def draw_line(view: EventOverview) -> SafeString:
     """Draw the line as a few dots, each with its name on pointing."""
     stops = line_of(view)
     dots = format_html_join("", '<i data-step="{}" title="{}"></i>', ((stop.state, stop.name) for stop in stops))
@@ -73,7 +73,7 @@ def draw_line(view: EventView) -> SafeString:
     return format_html('<span class="pst-dots pst-line" role="img" aria-label="{}">{}</span>', label, dots)
 
 
-def _state(view: EventView, status: E, number: int, place: int, reached: int) -> str:
+def _state(view: EventOverview, status: E, number: int, place: int, reached: int) -> str:
     if number > place:
         return "next"
     if status in ENDINGS:

@@ -7,10 +7,10 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
 from processes.coordination.admin.words import ROLES, say_age
-from processes.coordination.coordinator.life import BELIEVED
+from processes.coordination.coordinator.liveness import HEARTBEAT_VALID_FOR
 from processes.coordination.models import AppEvent, RoleLife
-from processes.coordination.selectors import UNDER_WAY, Lag, lags
-from processes.coordination.transitions import RoleKind
+from processes.coordination.protocol.transitions import RoleKind
+from processes.coordination.selectors import UNDER_WAY, Lag, reader_lags
 
 MOST = 10_000
 """Counted no further: beyond it nobody asks for the exact number."""
@@ -43,7 +43,7 @@ def build_readers_card(now: datetime) -> ReadersCard:
     writer, coordinator = (
         RoleRow(str(ROLES[role]), *_life(seen.get(role), now)) for role in (RoleKind.WRITER, RoleKind.COORDINATOR)
     )
-    readers = [_reader_row(lag, seen.get(f"reader/{lag.reader}"), now) for lag in lags()]
+    readers = [_reader_row(lag, seen.get(f"reader/{lag.reader}"), now) for lag in reader_lags()]
     rows = [writer, coordinator, *readers]
     return ReadersCard(rows, min(counted, MOST), counted > MOST, is_coordinator_away=not coordinator.is_alive)
 
@@ -57,4 +57,4 @@ def _reader_row(lag: Lag, seen_at: datetime | None, now: datetime) -> RoleRow:
 def _life(seen_at: datetime | None, now: datetime) -> tuple[bool, SafeString | None]:
     if seen_at is None:
         return False, None
-    return now - seen_at < BELIEVED, say_age(seen_at, now)
+    return now - seen_at < HEARTBEAT_VALID_FOR, say_age(seen_at, now)

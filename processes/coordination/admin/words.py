@@ -12,11 +12,11 @@ from django.utils.translation import gettext, pgettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from config.admin_base.pages import badge
-from processes.coordination.entities import ENTITIES, Op, type_number
 from processes.coordination.models import WriterEventReader
-from processes.coordination.selectors import EventView, ReaderView
-from processes.coordination.statuses import EventStatus
-from processes.coordination.transitions import RoleKind
+from processes.coordination.protocol.statuses import EventStatus
+from processes.coordination.protocol.transitions import RoleKind
+from processes.coordination.schema.entities import ENTITIES, Op, type_number
+from processes.coordination.selectors import EventOverview, ReaderOverview
 
 Verdict = WriterEventReader.Verdict
 STATUSES: dict[EventStatus, Promise] = {
@@ -81,21 +81,21 @@ def say_type(number: int) -> str:
     return f"{say_entity(entity.name)}: {OPERATIONS[op]}"
 
 
-def status_badge(view: EventView) -> SafeString:
+def status_badge(view: EventOverview) -> SafeString:
     return badge(STATUSES[view.status], STATUS_COLOURS.get(view.status, "info"))
 
 
-def verdict_badge(reader: ReaderView) -> SafeString:
+def verdict_badge(reader: ReaderOverview) -> SafeString:
     """Show a verdict; that a reader has refused remains its verdict when the change set is cancelled for it."""
     verdict = Verdict.REFUSED if has_refused(reader) else Verdict(reader.verdict)
     return badge(verdict.label, VERDICT_COLOURS[verdict])
 
 
-def has_refused(reader: ReaderView) -> bool:
+def has_refused(reader: ReaderOverview) -> bool:
     return bool(reader.reason) or reader.verdict == Verdict.REFUSED
 
 
-def say_payloads(view: EventView) -> str:
+def say_payloads(view: EventOverview) -> str:
     if view.event.changes is not None:
         return pgettext("payloads", "not made yet")
     told = {"count": number_format(view.processed), "limit": number_format(view.event.payload_count)}

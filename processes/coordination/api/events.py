@@ -1,6 +1,7 @@
 """`/coordination/events/`: how far each change set is, and what a person decides of one that could not be undone."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
@@ -15,10 +16,12 @@ from config.api.openapi import PAGE_PARAMETERS
 from config.common.web.pagination import paginate_presented
 from processes.coordination.api import shapes
 from processes.coordination.models import AppEvent
-from processes.coordination.presenting import present_event
-from processes.coordination.selectors import events_in, get_event, view_events
-from processes.coordination.statuses import BY_TITLE
-from processes.coordination.writer.resolving import Action, resolve
+from processes.coordination.protocol.reasons import format_reason
+from processes.coordination.protocol.statuses import BY_TITLE
+from processes.coordination.protocol.transitions import BY_NUMBER
+from processes.coordination.selectors import EventOverview as EventOverview
+from processes.coordination.selectors import events_in_status, get_event, view_events
+from processes.coordination.writer.resolution import Action, resolve_compensation
 
 
 class EventsView(ApiView):
@@ -34,7 +37,7 @@ class EventsView(ApiView):
         """List events, newest first; the steps are those of the Writer and the Coordinator."""
         asked = shapes.EventQuery(data=request.query_params)
         asked.is_valid(raise_exception=True)
-        rows, at = events_in(BY_TITLE.get(asked.validated_data.get("status", ""))), timezone.now()
+        rows, at = events_in_status(BY_TITLE.get(asked.validated_data.get("status", ""))), timezone.now()
 
         def present(part: Sequence[AppEvent]) -> list[Any]:
             return [present_event(view, at=at) for view in view_events(part)]
@@ -70,5 +73,28 @@ class ResolveView(ApiView):
         asked.is_valid(raise_exception=True)
         at = timezone.now()
         action, reason = Action(asked.validated_data["action"]), asked.validated_data["reason"]
-        resolve(event_id, action=action, reason=reason, actor=actor_of(request), at=at)
+        resolve_compensation(event_id, action=action, reason=reason, actor=actor_of(request), at=at)
         return Response(present_event(get_event(event_id), at=at))
+
+
+def present_event(view: EventOverview, *, at: datetime) -> dict[str, Any]:
+    """Return an event as the calls show it."""
+    return {
+        "id": view.event.pk,
+        "type": view.type,
+        "status": view.status.title,
+        "payloads": {"total": view.event.payload_count, "processed": view.processed},
+        "readers": [
+            {
+                "name": reader.name,
+                "verdict": reader.verdict,
+                "reason": format_reason(reader.reason),
+                "lag_seconds": round(reader.lag(view.event.date, at), 3),
+            }
+            for reader in view.readers
+        ],
+        "steps": [{"step": number, "at": noted_at} for number, noted_at in view.steps if number in BY_NUMBER],
+        "correlation_id": view.event.correlation_id,
+        "date": view.event.date,
+        "reason": format_reason(view.event.reason),
+    }

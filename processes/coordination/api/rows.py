@@ -15,9 +15,9 @@ from config.api.base_view import ApiView
 from config.api.openapi import PAGE_PARAMETERS
 from config.common.web.pagination import paginate
 from processes.coordination.api import shapes
-from processes.coordination.entities import Entity, Op
 from processes.coordination.errors import RowNotFound
-from processes.coordination.gateway.asking import (
+from processes.coordination.gateway.registry import change_registry
+from processes.coordination.gateway.requests import (
     ChangesSerializer,
     get_entity,
     read_changes,
@@ -25,10 +25,10 @@ from processes.coordination.gateway.asking import (
     read_inserts,
     read_update,
 )
-from processes.coordination.gateway.reading import get_alias, present, reader_rows, writer_rows
-from processes.coordination.gateway.registry import change_registry
+from processes.coordination.gateway.rows import get_reader_alias, present_rows, reader_rows, writer_rows
 from processes.coordination.gateway.wait import wait_for_event
-from processes.coordination.writer.changing import Wanted, change
+from processes.coordination.schema.entities import Entity, Op
+from processes.coordination.writer.change_sets import RequestedChange, apply_change_set
 
 ALL = {method: Scope.COORDINATION for method in ("GET", "POST", "PATCH", "DELETE")}
 
@@ -54,7 +54,7 @@ class WriterRowsView(EntityView):
         """List the Writer's rows of an entity."""
         entity = self.entity(request, path)
         found = paginate(request, writer_rows(entity), order=["id"])
-        return Response({"results": present(entity, found.results), "next": found.next})
+        return Response({"results": present_rows(entity, found.results), "next": found.next})
 
     @extend_schema(
         operation_id="coordination_writer_create",
@@ -92,7 +92,7 @@ class WriterRowView(EntityView):
     def delete(self, request: Request, path: str, row: str) -> Response:
         """Delete a row; a sensor or client is deactivated, as everywhere."""
         entity = self.entity(request, path)
-        return accept(request, [Wanted(entity, Op.DELETE, _existing(entity, row))])
+        return accept(request, [RequestedChange(entity, Op.DELETE, _existing(entity, row))])
 
 
 class ChangesView(ApiView):
@@ -124,7 +124,7 @@ class ReaderRowsView(EntityView):
         """List a reader's rows of an entity, from its own database."""
         entity, alias = self.entity(request, path), _alias(request)
         found = paginate(request, reader_rows(entity, alias=alias), order=["id"])
-        return Response({"results": present(entity, found.results, alias=alias), "next": found.next})
+        return Response({"results": present_rows(entity, found.results, alias=alias), "next": found.next})
 
 
 class ReaderRowView(EntityView):
@@ -147,10 +147,10 @@ def require_registry(request: Request, entities: Sequence[Entity]) -> None:
         require_scope(request.user, Scope.REGISTRY_WRITE)
 
 
-def accept(request: Request, wanted: list[Wanted], *, is_list: bool = False) -> Response:
+def accept(request: Request, wanted: list[RequestedChange], *, is_list: bool = False) -> Response:
     """Make the changes and answer with the ids of the rows and the event."""
     if wanted[0].entity.is_undone:
-        changed = change(wanted, at=timezone.now())
+        changed = apply_change_set(wanted, at=timezone.now())
         return Response(_accepted(changed.ids, changed.event, [], is_list=is_list), status=202)
     done = change_registry(wanted, actor=actor_of(request))
     return Response(_accepted(done.ids, done.event, done.secrets, is_list=is_list), status=202)
@@ -173,7 +173,7 @@ def _existing(entity: Entity, text: str) -> Any:
 def _alias(request: Request) -> str:
     asked = shapes.ReaderQuery(data=request.query_params)
     asked.is_valid(raise_exception=True)
-    alias = get_alias(asked.validated_data["reader"])
+    alias = get_reader_alias(asked.validated_data["reader"])
     if "wait" in asked.validated_data:
         wait_for_event(asked.validated_data["wait"], alias=alias)
     return alias
@@ -182,4 +182,4 @@ def _alias(request: Request) -> str:
 def _one(entity: Entity, row: dict[str, Any] | None, *, alias: str = "") -> dict[str, Any]:
     if row is None:
         raise RowNotFound
-    return present(entity, [row], alias=alias)[0]
+    return present_rows(entity, [row], alias=alias)[0]

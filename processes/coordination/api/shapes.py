@@ -6,9 +6,9 @@ from rest_framework import serializers
 
 from config.common.web.serializers import StrictSerializer, TimestampField
 from processes.coordination.models import WriterEventReader
-from processes.coordination.reasons import LONGEST
-from processes.coordination.statuses import BY_TITLE
-from processes.coordination.writer.resolving import Action
+from processes.coordination.protocol.reasons import LONGEST
+from processes.coordination.protocol.statuses import BY_TITLE
+from processes.coordination.writer.resolution import Action
 
 
 class AcceptedRowsSerializer(serializers.Serializer[Any]):

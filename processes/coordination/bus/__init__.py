@@ -4,7 +4,7 @@ from typing import Protocol
 
 from django.conf import settings
 
-from processes.coordination.messages import Letter, Message
+from processes.coordination.protocol.messages import Message, OutgoingMessage
 
 
 class Received(Protocol):
@@ -19,7 +19,7 @@ class Received(Protocol):
 
 
 class Bus(Protocol):
-    def send(self, letters: list[Letter]) -> None:
+    def send(self, letters: list[OutgoingMessage]) -> None:
         """Put messages into their queues; raise unless all of them are there."""
 
     def receive(self, queue: str, *, most: int, wait: float) -> Received:

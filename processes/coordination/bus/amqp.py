@@ -31,16 +31,16 @@ from notifications.services.poison import (
     park_message,
     uncount_attempts,
 )
-from processes.coordination.messages import (
+from processes.coordination.protocol.messages import (
     COORDINATOR,
     WRITER,
-    Letter,
     Message,
-    decode,
-    encode,
+    OutgoingMessage,
+    decode_messages,
+    encode_message,
     queue_of_reader,
 )
-from processes.coordination.routing import reader_names
+from processes.coordination.schema.routing import reader_names
 
 ENVELOPE = 100
 """So many messages in one; each may hold a page of payloads."""
@@ -65,14 +65,14 @@ class AmqpBus:
         self._consumed = ""
         self._arrived: deque[AmqpMessage] = deque()
 
-    def send(self, letters: list[Letter]) -> None:
+    def send(self, letters: list[OutgoingMessage]) -> None:
         by_queue: defaultdict[str, list[Message]] = defaultdict(list)
         for queue, message in letters:
             by_queue[queue].append(message)
         on_their_way = [
             (queue, envelope, _send(queue, envelope))
             for queue, messages in by_queue.items()
-            for envelope in _envelopes(map(encode, messages))
+            for envelope in _envelopes(map(encode_message, messages))
         ]
         try:
             for queue, envelope, sent in on_their_way:
@@ -202,7 +202,7 @@ def _envelopes(messages: Iterable[bytes]) -> Iterator[bytes]:
 def _read(envelope: AmqpMessage) -> list[Message]:
     """Read the messages of an envelope; one that cannot be read is noted and passed over."""
     try:
-        return decode(envelope.body)
+        return decode_messages(envelope.body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         cause = clean_error(error, 300)
         log.error("coordination.unreadable", error=cause, size=len(envelope.body))

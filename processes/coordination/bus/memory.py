@@ -5,7 +5,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from processes.coordination.messages import Letter, Message
+from processes.coordination.protocol.messages import Message, OutgoingMessage
 
 
 class MemoryBus:
@@ -15,7 +15,7 @@ class MemoryBus:
         self._lock = threading.Lock()
         self._queues: defaultdict[str, deque[Message]] = defaultdict(deque)
 
-    def send(self, letters: list[Letter]) -> None:
+    def send(self, letters: list[OutgoingMessage]) -> None:
         with self._lock:
             for queue, message in letters:
                 self._queues[queue].append(message)

@@ -14,18 +14,18 @@ from django.conf import settings
 from django.db.models import Count, Q, TextField
 from django.db.models.functions import Cast
 
-from processes.coordination.coordinator.line import IN_LINE, find_held, put_behind
-from processes.coordination.inserting import insert_rows
+from processes.coordination.coordinator.line import IN_LINE, find_reserved, move_behind
 from processes.coordination.models import CoordinatorState, WriterEvent, WriterEventReader
-from processes.coordination.routing import reader_names
-from processes.coordination.statuses import FINAL, UNDECIDED, EventStatus
-from processes.coordination.steps import AGAIN, take
+from processes.coordination.protocol.statuses import FINAL, UNDECIDED, EventStatus
+from processes.coordination.protocol.steps import REPEAT_AFTER, take_step
+from processes.coordination.schema.bulk_insert import insert_rows
+from processes.coordination.schema.routing import reader_names
 
 WINDOW = 1000
 """Events of the line that one look goes over."""
 
 
-def learn_positions(state: CoordinatorState) -> None:
+def advance_known_position(state: CoordinatorState) -> None:
     """Move the mark up to which every event is known."""
     heard = WriterEvent.objects.filter(position__gt=state.known_position).order_by("position")
     known = state.known_position
@@ -38,7 +38,7 @@ def learn_positions(state: CoordinatorState) -> None:
         state.save(update_fields=["known_position"])
 
 
-def activate(state: CoordinatorState, *, at: datetime) -> tuple[bool, bool]:
+def activate_events(state: CoordinatorState, *, at: datetime) -> tuple[bool, bool]:
     """Begin what may begin, and take out of the line what cannot; return whether there was any of the two."""
     line = WriterEvent.objects.filter(position__lte=state.known_position, **IN_LINE)
     line = line.exclude(app_event_status_id__in=list(FINAL)).order_by("position")
@@ -47,18 +47,18 @@ def activate(state: CoordinatorState, *, at: datetime) -> tuple[bool, bool]:
         return False, False  # what the line behind them touches is not read for nothing
     rows = line.annotate(keys=Cast("touched", TextField()))
     columns = rows.values_list("pk", "position", "app_event_status_id", "is_published", "keys")[:WINDOW]
-    under_way = [UnderWay(*row) for row in columns]
-    held = find_held({key for event in under_way for key in event.touched})
-    chosen, behind = choose(under_way, parallel=settings.COORDINATION_PARALLEL, held=held)
-    put_behind(behind)
-    begun = take("14", WriterEvent.objects.all(), chosen, at=at, clock=state.clock, again_at=at + AGAIN)
+    under_way = [LineEvent(*row) for row in columns]
+    held = find_reserved({key for event in under_way for key in event.touched})
+    chosen, behind = choose_events(under_way, parallel=settings.COORDINATION_PARALLEL, held=held)
+    move_behind(behind)
+    begun = take_step("14", WriterEvent.objects.all(), chosen, at=at, clock=state.clock, again_at=at + REPEAT_AFTER)
     for place, name in enumerate(reader_names()):
         same = {"name": name, "bit": 1 << place}
         insert_rows(WriterEventReader, {"writer_event_id": begun}, same=same, unless_there=True)
     return bool(begun), bool(behind)
 
 
-def include_new_readers() -> None:
+def add_new_readers() -> None:
     """Ask readers that are new also about what is under way: their tables were filled without it (`snapshot.py`)."""
     undecided = WriterEvent.objects.filter(app_event_status_id__in=[status.value for status in UNDECIDED])
     asked: defaultdict[int, set[str]] = defaultdict(set)
@@ -71,7 +71,7 @@ def include_new_readers() -> None:
         insert_rows(WriterEventReader, {"name": new, "bit": bits}, same={"writer_event_id": event})
 
 
-class UnderWay(NamedTuple):
+class LineEvent(NamedTuple):
     """A row of an event in line, without what makes it a large one."""
 
     pk: int
@@ -86,8 +86,8 @@ class UnderWay(NamedTuple):
         return found
 
 
-def choose(
-    under_way: Sequence[UnderWay | WriterEvent], *, parallel: int, held: Mapping[str, int]
+def choose_events(
+    under_way: Sequence[LineEvent | WriterEvent], *, parallel: int, held: Mapping[str, int]
 ) -> tuple[list[int], list[int]]:
     """Choose from the line, in order, what may begin now, and what stands behind an event that is out of the line.
 

@@ -10,16 +10,16 @@ from collections.abc import Collection
 from django.db.models import Min
 
 from config.common.database.sql import in_array, in_number_array
-from processes.coordination.inserting import insert_rows
 from processes.coordination.models import HeldRow, WriterEvent
-from processes.coordination.steps import those
+from processes.coordination.protocol.steps import with_ids
+from processes.coordination.schema.bulk_insert import insert_rows
 
 IN_LINE = {"is_waiting": False, "is_behind": False}
 
 
-def hold_rows(events: Collection[int]) -> None:
+def reserve_rows(events: Collection[int]) -> None:
     """Let events that are out of the line keep their rows."""
-    rows = those(WriterEvent.objects.all(), events).order_by().values_list("pk", "position", "touched")
+    rows = with_ids(WriterEvent.objects.all(), events).order_by().values_list("pk", "position", "touched")
     kept = [(key, pk, position) for pk, position, touched in rows for key in touched]
     columns = {
         name: [each[place] for each in kept] for place, name in enumerate(("key", "writer_event_id", "position"))
@@ -27,7 +27,7 @@ def hold_rows(events: Collection[int]) -> None:
     insert_rows(HeldRow, columns, unless_there=True)
 
 
-def find_held(keys: Collection[str]) -> dict[str, int]:
+def find_reserved(keys: Collection[str]) -> dict[str, int]:
     """Return of rows that are kept the position of the first that keeps them."""
     if not keys or not HeldRow.objects.exists():
         return {}
@@ -35,22 +35,22 @@ def find_held(keys: Collection[str]) -> dict[str, int]:
     return dict(rows.values_list("key").annotate(first=Min("position")))
 
 
-def put_behind(events: Collection[int]) -> None:
+def move_behind(events: Collection[int]) -> None:
     """Take events out of the line that would begin behind one that waits."""
     if events:
-        those(WriterEvent.objects.all(), events).update(is_behind=True)
-        hold_rows(events)
+        with_ids(WriterEvent.objects.all(), events).update(is_behind=True)
+        reserve_rows(events)
 
 
-def release(ended: Collection[int]) -> None:
+def release_rows(ended: Collection[int]) -> None:
     """Give up the rows of events that have ended; whoever stood behind one of those comes back into the line."""
     if not ended or not HeldRow.objects.exists():
         return
     HeldRow.objects.filter(writer_event__in=in_number_array(ended)).delete()
-    touched = those(WriterEvent.objects.all(), ended).order_by().values_list("touched", flat=True)
+    touched = with_ids(WriterEvent.objects.all(), ended).order_by().values_list("touched", flat=True)
     keys = {key for each in touched for key in each}
     behind = HeldRow.objects.filter(key__in=in_array(sorted(keys)), writer_event__is_behind=True)
     back = sorted(set(behind.order_by().values_list("writer_event_id", flat=True)))
     if back:
         HeldRow.objects.filter(writer_event__in=in_number_array(back)).delete()
-        those(WriterEvent.objects.all(), back).update(is_behind=False)
+        with_ids(WriterEvent.objects.all(), back).update(is_behind=False)

@@ -7,17 +7,17 @@ from typing import Any
 from django.db import transaction
 
 from config.common.errors import ApplicationError, Invalid
-from processes.coordination.entities import SENSOR, Op
 from processes.coordination.errors import RowNotFound
-from processes.coordination.writer.changing import Wanted
-from processes.coordination.writer.registry import as_one_event
+from processes.coordination.schema.entities import SENSOR, Op
+from processes.coordination.writer.change_sets import RequestedChange
+from processes.coordination.writer.registry import collect_into_one_event
 from sensors.errors import ClientNotFound, SensorNotFound
 from sensors.services.clients import create_client, deactivate_client, update_client
 from sensors.services.sensors import create_sensor, deactivate_sensor, update_sensor
 
 
 @dataclass(frozen=True)
-class RegistryChanged:
+class RegistryChangeResult:
     ids: list[Any]
     event: int | None
     """None where nothing has changed."""
@@ -25,12 +25,12 @@ class RegistryChanged:
     """Of clients that are new: shown this once."""
 
 
-def change_registry(wanted: Sequence[Wanted], *, actor: str) -> RegistryChanged:
+def change_registry(wanted: Sequence[RequestedChange], *, actor: str) -> RegistryChangeResult:
     """Make all of these changes, or none."""
     ids: list[Any] = []
     secrets: list[str] = []
     with transaction.atomic():
-        with as_one_event() as collected:
+        with collect_into_one_event() as collected:
             for each in wanted:
                 try:
                     ids.append(_change(each, actor, secrets))
@@ -38,15 +38,15 @@ def change_registry(wanted: Sequence[Wanted], *, actor: str) -> RegistryChanged:
                     raise Invalid(_placed(each, error.data["fields"])) from error
                 except (SensorNotFound, ClientNotFound) as error:
                     raise _missing(each) from error
-        return RegistryChanged(ids, collected.event, secrets)
+        return RegistryChangeResult(ids, collected.event, secrets)
 
 
-def _change(wanted: Wanted, actor: str, secrets: list[str]) -> Any:
+def _change(wanted: RequestedChange, actor: str, secrets: list[str]) -> Any:
     change = _change_sensor if wanted.entity is SENSOR else _change_client
     return change(wanted, actor, secrets)
 
 
-def _change_sensor(wanted: Wanted, actor: str, secrets: list[str]) -> str:
+def _change_sensor(wanted: RequestedChange, actor: str, secrets: list[str]) -> str:
     fields = dict(wanted.fields)
     sensor_id = str(fields.pop("id", None) or wanted.id)
     if wanted.op == Op.INSERT:
@@ -58,7 +58,7 @@ def _change_sensor(wanted: Wanted, actor: str, secrets: list[str]) -> str:
     return sensor_id
 
 
-def _change_client(wanted: Wanted, actor: str, secrets: list[str]) -> int:
+def _change_client(wanted: RequestedChange, actor: str, secrets: list[str]) -> int:
     if wanted.op == Op.INSERT:
         made = create_client(actor=actor, **wanted.fields)
         secrets.append(made.text)
@@ -71,11 +71,11 @@ def _change_client(wanted: Wanted, actor: str, secrets: list[str]) -> int:
     return client_id
 
 
-def _placed(wanted: Wanted, fields: dict[str, list[str]]) -> dict[str, list[str]]:
+def _placed(wanted: RequestedChange, fields: dict[str, list[str]]) -> dict[str, list[str]]:
     return {".".join(filter(None, (wanted.path, name))): rules for name, rules in fields.items()}
 
 
-def _missing(wanted: Wanted) -> ApplicationError:
+def _missing(wanted: RequestedChange) -> ApplicationError:
     """A single change of what is not there is not found; within a set it is a fault of the set."""
     if not wanted.path:
         return RowNotFound()

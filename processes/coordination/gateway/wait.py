@@ -8,8 +8,8 @@ from django.conf import settings
 from config.common.web.limits import Busy
 from processes.coordination.errors import EventCanceled, EventNotFound, NotYetHere
 from processes.coordination.models import AppEvent
+from processes.coordination.protocol.statuses import EventStatus
 from processes.coordination.reader.models import AppEvent as ReaderEvent
-from processes.coordination.statuses import EventStatus
 
 LONGEST_WAIT = 10.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.02, 0.25

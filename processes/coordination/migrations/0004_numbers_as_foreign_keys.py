@@ -1,7 +1,7 @@
 """Types and statuses become foreign keys to the small tables, which `migrate` has filled before; the checks go."""
 
 import django.db.models.deletion
-import processes.coordination.statuses
+import processes.coordination.protocol.statuses
 from django.db import migrations, models
 from django.db.models import Q
 
@@ -20,8 +20,8 @@ def become_foreign_key(model, name, field):
     ]
 
 
-CREATED = {"default": processes.coordination.statuses.EventStatus["CREATED"]}
-CREATED_PAYLOAD = {"default": processes.coordination.statuses.PayloadStatus["CREATED"]}
+CREATED = {"default": processes.coordination.protocol.statuses.EventStatus["CREATED"]}
+CREATED_PAYLOAD = {"default": processes.coordination.protocol.statuses.PayloadStatus["CREATED"]}
 
 
 class Migration(migrations.Migration):

@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from processes.coordination.models.shared import EventRow, PayloadRow, ended
-from processes.coordination.statuses import FINAL
+from processes.coordination.protocol.statuses import FINAL
 
 
 class WriterEvent(EventRow):

@@ -5,7 +5,7 @@ from typing import Any
 from django.db import models
 from django.db.models import Q
 
-from processes.coordination.statuses import EventStatus, PayloadStatus
+from processes.coordination.protocol.statuses import EventStatus, PayloadStatus
 
 
 def number_of(table: str, **options: Any) -> "models.ForeignKey[Any, Any]":

@@ -4,10 +4,10 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from processes.coordination.entities import DUMMY_ITEM, DUMMY_NODE, ENTITIES
 from processes.coordination.models.shared import EventRow, PayloadRow, ended
-from processes.coordination.statuses import EventStatus
-from processes.coordination.tables import change_table, entity_table
+from processes.coordination.protocol.statuses import EventStatus
+from processes.coordination.schema.entities import DUMMY_ITEM, DUMMY_NODE, ENTITIES
+from processes.coordination.schema.tables import make_change_table, make_entity_table
 
 APP = "coordination"
 
@@ -83,14 +83,14 @@ class WriterState(models.Model):
         constraints = [models.CheckConstraint(name="writer_state_is_one_row", condition=Q(id=1))]
 
 
-DummyItem = entity_table(
+DummyItem = make_entity_table(
     DUMMY_ITEM,
     app_label=APP,
     module=__name__,
     key=models.BigAutoField(primary_key=True),
     last_event_id=models.BigIntegerField(),
 )
-DummyNode = entity_table(
+DummyNode = make_entity_table(
     DUMMY_NODE,
     app_label=APP,
     module=__name__,
@@ -98,7 +98,7 @@ DummyNode = entity_table(
     last_event_id=models.BigIntegerField(),
 )
 TABLES = {"DummyItem": DummyItem, "DummyNode": DummyNode} | {
-    entity.name: entity_table(
+    entity.name: make_entity_table(
         entity,
         app_label=APP,
         module=__name__,
@@ -109,9 +109,9 @@ TABLES = {"DummyItem": DummyItem, "DummyNode": DummyNode} | {
     if entity.app
 }
 """The Writer's own; the registry's tables belong to the sensors."""
-COMMITS = {entity.name: change_table(entity, "Commit", app_label=APP, module=__name__) for entity in ENTITIES}
+COMMITS = {entity.name: make_change_table(entity, "Commit", app_label=APP, module=__name__) for entity in ENTITIES}
 ROLLBACKS = {
-    entity.name: change_table(
+    entity.name: make_change_table(
         entity, "Rollback", app_label=APP, module=__name__, previous_event_id=models.BigIntegerField(null=True)
     )
     for entity in ENTITIES

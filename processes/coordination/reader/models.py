@@ -5,11 +5,11 @@ from typing import Any
 from django.db import models
 from django.db.models import Q
 
-from processes.coordination.entities import ENTITIES
 from processes.coordination.models.numbers import EventType, Status
 from processes.coordination.models.shared import EventRow, PayloadRow, number_of
-from processes.coordination.statuses import FINAL
-from processes.coordination.tables import change_table, entity_table
+from processes.coordination.protocol.statuses import FINAL
+from processes.coordination.schema.entities import ENTITIES
+from processes.coordination.schema.tables import make_change_table, make_entity_table
 
 APP = "coordination_reader"
 
@@ -70,8 +70,8 @@ class ReaderState(models.Model):
 
 
 TABLES = {
-    entity.name: entity_table(entity, app_label=APP, module=__name__, key=entity.key(primary_key=True))
+    entity.name: make_entity_table(entity, app_label=APP, module=__name__, key=entity.key(primary_key=True))
     for entity in ENTITIES
 }
-COMMITS = {entity.name: change_table(entity, "Commit", app_label=APP, module=__name__) for entity in ENTITIES}
-ROLLBACKS = {entity.name: change_table(entity, "Rollback", app_label=APP, module=__name__) for entity in ENTITIES}
+COMMITS = {entity.name: make_change_table(entity, "Commit", app_label=APP, module=__name__) for entity in ENTITIES}
+ROLLBACKS = {entity.name: make_change_table(entity, "Rollback", app_label=APP, module=__name__) for entity in ENTITIES}

@@ -10,24 +10,43 @@ from django.db.models import Count, QuerySet
 
 from config.common.database.sql import in_number_array
 from processes.coordination.bus import Bus
-from processes.coordination.content import RowChange, Unreadable, fold, read_content
-from processes.coordination.database_errors import Trouble, classify, say_error
-from processes.coordination.entities import ENTITIES, type_names
-from processes.coordination.headers import columns_of_headers
-from processes.coordination.inserting import insert_rows
-from processes.coordination.messages import COORDINATOR, Letter, Message, Told, pages, queue_of_reader
-from processes.coordination.reader.applying import apply_changes, judge, read_commits
+from processes.coordination.protocol.database_errors import FailureKind, classify_error, describe_error
+from processes.coordination.protocol.headers import header_columns
+from processes.coordination.protocol.messages import (
+    COORDINATOR,
+    Message,
+    MessageType,
+    OutgoingMessage,
+    queue_of_reader,
+    split_pages,
+)
+from processes.coordination.protocol.role import BATCH, Handler, Role, event_ids, has_follow_up
+from processes.coordination.protocol.row_changes import (
+    RowChange,
+    UnreadablePayload,
+    decode_change,
+    fold_changes,
+)
+from processes.coordination.protocol.statuses import FINAL, EventStatus, PayloadStatus
+from processes.coordination.protocol.steps import (
+    mark_published,
+    note_step,
+    step_times,
+    take_step,
+    text_by_row,
+    with_ids,
+)
+from processes.coordination.protocol.transitions import BY_NUMBER, PUBLISHING, RoleKind
+from processes.coordination.reader.apply import apply_changes, judge_events, read_commit_rows
 from processes.coordination.reader.models import COMMITS, ROLLBACKS, AppEvent, AppEventPayload, ReaderState
-from processes.coordination.reader.setbacks import Setbacks, Unusable
-from processes.coordination.role import MOST, Handler, Role, does_lead_on, events_of
-from processes.coordination.routing import alias_of
-from processes.coordination.statuses import FINAL, EventStatus, PayloadStatus
-from processes.coordination.steps import each_its_own_text, mark_told, note_only, take, those, times
-from processes.coordination.tables import columns_by_name
-from processes.coordination.transitions import BY_NUMBER, TELLING, RoleKind
+from processes.coordination.reader.retries import BusyRetries, UnusableMessages
+from processes.coordination.schema.bulk_insert import insert_rows
+from processes.coordination.schema.entities import ENTITIES, type_names
+from processes.coordination.schema.routing import reader_alias
+from processes.coordination.schema.tables import attribute_columns
 
 TYPES = type_names()
-PAYLOADS_MOST = 10 * MOST
+PAYLOADS_MOST = 10 * BATCH
 """Payloads of one turn: one message may hold a page of them."""
 _TOLD_WITH = {
     EventStatus.CREATED: (PayloadStatus.CREATED, "21"),
@@ -44,9 +63,9 @@ class Reader(Role):
         self.reader = name
         self.name = f"reader/{name}"
         self.queue = queue_of_reader(name)
-        self.alias = alias_of(name)
-        self._setbacks = Setbacks()
-        self._unusable = Unusable()
+        self.alias = reader_alias(name)
+        self._setbacks = BusyRetries()
+        self._unusable = UnusableMessages()
 
     @property
     def events(self) -> "QuerySet[AppEvent]":
@@ -60,13 +79,13 @@ class Reader(Role):
         ReaderState.objects.using(self.alias).select_for_update().get(pk=1)
 
     @property
-    def handlers(self) -> Mapping[Told, Handler]:
+    def handlers(self) -> Mapping[MessageType, Handler]:
         return {
-            Told.PREPARE: self._step_16,
-            Told.PREPARE_PAYLOADS: self._step_20,
-            Told.PROCESS: self._step_25,
-            Told.CANCEL: self._step_35_3,
-            Told.COMMIT: self._step_34_3,
+            MessageType.PREPARE: self._step_16,
+            MessageType.PREPARE_PAYLOADS: self._step_20,
+            MessageType.PROCESS: self._step_25,
+            MessageType.CANCEL: self._step_35_3,
+            MessageType.COMMIT: self._step_34_3,
         }
 
     def act(self, at: datetime) -> bool:
@@ -80,44 +99,44 @@ class Reader(Role):
         try:
             with transaction.atomic(using=self.alias):
                 self.hold()
-                events = self._setbacks.portion(next(_portions(due_now[:MOST]), []))
+                events = self._setbacks.portion(next(_portions(due_now[:BATCH]), []))
                 self._process(events, at)
         except Exception as error:
-            if classify(error) is not Trouble.BUSY or not events:
+            if classify_error(error) is not FailureKind.BUSY or not events:
                 raise
             log.warning("coordination.put_off", role=self.name, events=len(events), error=str(error))
-            self._setbacks.note(events, say_error(error))
+            self._setbacks.note(events, describe_error(error))
         else:
             self._setbacks.forget(events)
         self.leads_on = True  # there may be more than one portion
         return bool(events)
 
-    def refuse(self, message: Message, error: Exception) -> list[Letter]:
+    def refuse(self, message: Message, error: Exception) -> list[OutgoingMessage]:
         """Say of an event that a message of it could not be used: what is not told would be waited for in vain."""
-        if message.told == Told.CANCEL:  # of which nothing is applied anyway: it is told again
+        if message.told == MessageType.CANCEL:  # of which nothing is applied anyway: it is told again
             return super().refuse(message, error)
         log.exception("coordination.message_refused", role=self.name, told=message.told, about=message.event)
-        self._unusable.note(message.event, say_error(error))
-        return [self._refusal(message.event, say_error(error))]
+        self._unusable.note(message.event, describe_error(error))
+        return [self._refusal(message.event, describe_error(error))]
 
     def tell(self, at: datetime) -> bool:
         """Steps 17, 21, 26, 29, 32, 34.4 and 35.4."""
         unsaid = self.payloads.filter(is_published=False).order_by("pk")
         payloads = list(unsaid.only("pk", "app_event_id", "app_event_payload_status_id")[:PAYLOADS_MOST])
-        events = list(self.events.filter(is_published=False).order_by("pk").defer("steps")[:MOST])
+        events = list(self.events.filter(is_published=False).order_by("pk").defer("steps")[:BATCH])
         letters = self._payload_letters(payloads) + [self._letter(event) for event in events]
         if letters:
             self.bus.send(letters)
         self._mark(payloads, events, at)
-        self.leads_on |= does_lead_on(RoleKind.READER, events, payloads)
+        self.leads_on |= has_follow_up(RoleKind.READER, events, payloads)
         return bool(events or payloads)
 
-    def _step_16(self, messages: list[Message], at: datetime) -> list[Letter]:
+    def _step_16(self, messages: list[Message], at: datetime) -> list[OutgoingMessage]:
         """Add the events that are not here; of the others say again how far they are."""
         self._tell_again(self._add(messages, at))
         return []
 
-    def _step_20(self, messages: list[Message], at: datetime) -> list[Letter]:
+    def _step_20(self, messages: list[Message], at: datetime) -> list[OutgoingMessage]:
         known = self._add(messages, at)
         past = {pk for pk, status in known.items() if status != EventStatus.CREATED}
         payloads = {
@@ -136,45 +155,45 @@ class Reader(Role):
             update=("is_published",),  # those that are here are told of again
         )
         if len(new) < len(payloads):
-            those(self.payloads, payloads.keys() - new.keys()).update(is_published=False)
-        note_only("20", self.events, sorted(set(events_of(messages)) - past), at=at)
+            with_ids(self.payloads, payloads.keys() - new.keys()).update(is_published=False)
+        note_step("20", self.events, sorted(set(event_ids(messages)) - past), at=at)
         return []
 
-    def _step_25(self, messages: list[Message], at: datetime) -> list[Letter]:
+    def _step_25(self, messages: list[Message], at: datetime) -> list[OutgoingMessage]:
         """Begin to process what is here as a whole; a refused event is judged once more."""
-        wanted = events_of(messages)
+        wanted = event_ids(messages)
         whole = self._whole(wanted)
         self._reopen_refused(wanted)
-        begun = take("25", self.events, whole, at=at)
+        begun = take_step("25", self.events, whole, at=at)
         self._tell_again(set(wanted).difference(begun))
         return self._unknown(set(wanted) - set(whole))
 
-    def _step_34_3(self, messages: list[Message], at: datetime) -> list[Letter]:
+    def _step_34_3(self, messages: list[Message], at: datetime) -> list[OutgoingMessage]:
         """Change the tables by the commit rows: all events together, and one that fails harms no other.
 
         One that is refused here was lost and judged anew after all had agreed: it is judged once more.
         """
-        wanted = events_of(messages)
-        rows = those(self.events, wanted).order_by("position")
+        wanted = event_ids(messages)
+        rows = with_ids(self.events, wanted).order_by("position")
         known = list(rows.values_list("pk", "app_event_status_id", "payload_count"))
         committed = [pk for pk, status, _ in known if status == EventStatus.COMMITTED]
         self._tell_again(committed)
         reopened = self._reopen_refused(wanted)
-        take("25", self.events, reopened, at=at)
+        take_step("25", self.events, reopened, at=at)
         processed = {pk: count for pk, status, count in known if status in BY_NUMBER["34.3"].only_from}
         ready = ((pk, count) for pk, count in processed.items() if pk not in reopened)
         letters = [letter for portion in _portions(ready) for letter in self._commit(portion, at)]
         return letters + self._unknown(set(wanted).difference(committed, processed))
 
-    def _step_35_3(self, messages: list[Message], at: datetime) -> list[Letter]:
+    def _step_35_3(self, messages: list[Message], at: datetime) -> list[OutgoingMessage]:
         """Drop the rows of the events; one that is not here yet is kept as cancelled, so that it cannot come later."""
-        wanted = events_of(messages)
+        wanted = event_ids(messages)
         self._tell_again(wanted)
         for table in (*COMMITS.values(), *ROLLBACKS.values()):
             rows = table.objects.using(self.alias).filter(app_event_id__in=wanted)
             rows._raw_delete(self.alias)
         self.payloads.filter(app_event_id__in=wanted).update(is_published=True)
-        take("35.3", self.events, wanted, at=at)
+        take_step("35.3", self.events, wanted, at=at)
         canceled = EventStatus.CANCELED.value
         self.events.bulk_create(
             (AppEvent(pk=pk, date=at, app_event_status_id=canceled) for pk in wanted),
@@ -186,64 +205,64 @@ class Reader(Role):
         """Add the events that are not here; return the statuses of those that were."""
         known = {
             pk: EventStatus(status)
-            for pk, status in those(self.events, events_of(messages)).values_list("pk", "app_event_status_id")
+            for pk, status in with_ids(self.events, event_ids(messages)).values_list("pk", "app_event_status_id")
         }
         headers = {message.event: message.header for message in messages if message.header is not None}
         new = {pk: header for pk, header in sorted(headers.items()) if pk not in known}
-        steps = times(at, "16")
-        columns = columns_of_headers(new)
+        steps = step_times(at, "16")
+        columns = header_columns(new)
         columns["app_event_type_id"] = [type if type in TYPES else None for type in columns["app_event_type_id"]]
         insert_rows(AppEvent, columns, same={"steps": steps}, alias=self.alias, unless_there=True)
         return known
 
     def _tell_again(self, ids: Collection[int]) -> None:
         if ids:
-            those(self.events, ids).update(is_published=False)
+            with_ids(self.events, ids).update(is_published=False)
 
     def _reopen_refused(self, ids: list[int]) -> list[int]:
         """Let refused events be judged once more; return them."""
-        processed = those(self.events, ids).filter(app_event_status_id=EventStatus.PROCESSED.value)
+        processed = with_ids(self.events, ids).filter(app_event_status_id=EventStatus.PROCESSED.value)
         refused = list(processed.exclude(reason="").values_list("pk", flat=True))
         if refused:
-            those(self.events, refused).update(app_event_status_id=EventStatus.CREATED.value, reason="")
+            with_ids(self.events, refused).update(app_event_status_id=EventStatus.CREATED.value, reason="")
         return refused
 
     def _whole(self, ids: list[int]) -> list[int]:
         """Return the events whose payloads are all here."""
         payloads = self.payloads.filter(app_event_id__in=in_number_array(ids, alias=self.alias))
         counts = dict(payloads.values("app_event_id").annotate(count=Count("pk")).values_list("app_event_id", "count"))
-        found = those(self.events, ids).values_list("pk", "payload_count", "app_event_status_id")
+        found = with_ids(self.events, ids).values_list("pk", "payload_count", "app_event_status_id")
         # Of an event that came by a cancellation alone there is nothing to be whole.
         return [pk for pk, count, status in found if counts.get(pk, 0) == count or status in FINAL]
 
-    def _unknown(self, ids: Collection[int]) -> list[Letter]:
+    def _unknown(self, ids: Collection[int]) -> list[OutgoingMessage]:
         refused = self._unusable.reasons()
         return [
             self._refusal(pk, refused[pk])
             if pk in refused
-            else (COORDINATOR, Message(Told.UNKNOWN, event=pk, role=self.reader))
+            else (COORDINATOR, Message(MessageType.UNKNOWN, event=pk, role=self.reader))
             for pk in sorted(ids)
         ]
 
-    def _refusal(self, event: int, reason: str) -> Letter:
-        return COORDINATOR, Message(Told.PROCESSED, event=event, role=self.reader, reason=reason)
+    def _refusal(self, event: int, reason: str) -> OutgoingMessage:
+        return COORDINATOR, Message(MessageType.PROCESSED, event=event, role=self.reader, reason=reason)
 
     def _process(self, events: list[int], at: datetime) -> None:
         """Steps 28 and 31: make commit and rollback rows of the payloads, and judge whether they could be applied."""
         rows = self.payloads.filter(app_event_id__in=in_number_array(events, alias=self.alias))
         sets, reasons = _read_sets(events, rows.order_by("pk").values_list("app_event_id", "content"))
         reasons |= self._setbacks.given_up(sets)
-        reasons |= judge({event: sets[event] for event in sets if event not in reasons}, alias=self.alias)
+        reasons |= judge_events({event: sets[event] for event in sets if event not in reasons}, alias=self.alias)
         reasons |= self._keep_agreed({event: changes for event, changes in sets.items() if not reasons[event]})
         rows.filter(app_event_payload_status_id=PayloadStatus.CREATED.value).update(
             app_event_payload_status_id=PayloadStatus.PROCESSED.value, is_published=False
         )
         agreed = [event for event in events if not reasons[event]]
-        take("31", self.events, agreed, at=at, noting=["28"], reason="")
+        take_step("31", self.events, agreed, at=at, noting=["28"], reason="")
         refused = {event: reasons[event][:500] for event in events if reasons[event]}
         if refused:
             self._keep_refused({event: sets[event] for event in refused if event in sets})
-            take("31", self.events, list(refused), at=at, noting=["28"], reason=each_its_own_text(refused))
+            take_step("31", self.events, list(refused), at=at, noting=["28"], reason=text_by_row(refused))
 
     def _keep_agreed(self, sets: Mapping[int, list[RowChange]]) -> dict[int, str]:
         """Keep the rows of events for their commit; return why, of those whose rows cannot be kept."""
@@ -251,10 +270,10 @@ class Reader(Role):
             with transaction.atomic(using=self.alias):
                 self._keep_changes(sets)
         except Exception as error:
-            if classify(error) is not Trouble.FINAL:
+            if classify_error(error) is not FailureKind.FINAL:
                 raise
             if len(sets) == 1:
-                return dict.fromkeys(sets, say_error(error))
+                return dict.fromkeys(sets, describe_error(error))
             half, events = len(sets) // 2, list(sets)
             parts = ({event: sets[event] for event in part} for part in (events[:half], events[half:]))
             return {event: reason for part in parts for event, reason in self._keep_agreed(part).items()}
@@ -272,61 +291,64 @@ class Reader(Role):
             if not of_it:
                 continue
             keys = {"app_event_id": [event for event, _ in of_it], "entity_id": [each.id for _, each in of_it]}
-            after = columns_by_name(entity, [each.after for _, each in of_it])
-            before = columns_by_name(entity, [each.before for _, each in of_it])
+            after = attribute_columns(entity, [each.after for _, each in of_it])
+            before = attribute_columns(entity, [each.before for _, each in of_it])
             insert_rows(COMMITS[entity.name], keys | after, alias=self.alias, unless_there=True)
             insert_rows(ROLLBACKS[entity.name], keys | before, alias=self.alias, unless_there=True)
 
-    def _commit(self, events: list[int], at: datetime) -> list[Letter]:
+    def _commit(self, events: list[int], at: datetime) -> list[OutgoingMessage]:
         """Step 34.3: together, else in halves. One that fails is told; it stays, and is told to be committed again."""
         try:
             with transaction.atomic(using=self.alias):
-                apply_changes(read_commits(*events, alias=self.alias), alias=self.alias)
-                take("34.3", self.events, events, at=at)
+                apply_changes(read_commit_rows(*events, alias=self.alias), alias=self.alias)
+                take_step("34.3", self.events, events, at=at)
         except Exception as error:
-            if classify(error) is Trouble.AWAY:
+            if classify_error(error) is FailureKind.AWAY:
                 raise
             if len(events) > 1:
                 half = len(events) // 2
                 return self._commit(events[:half], at) + self._commit(events[half:], at)
             log.warning("coordination.not_applied", role=self.name, about=events[0], error=str(error))
-            return [self._refusal(events[0], say_error(error))]
+            return [self._refusal(events[0], describe_error(error))]
         return []
 
-    def _payload_letters(self, rows: list[AppEventPayload]) -> list[Letter]:
-        told = {PayloadStatus.CREATED: Told.PAYLOADS_PREPARED, PayloadStatus.PROCESSED: Told.PAYLOADS_PROCESSED}
-        grouped: defaultdict[tuple[int, Told], list[int]] = defaultdict(list)
+    def _payload_letters(self, rows: list[AppEventPayload]) -> list[OutgoingMessage]:
+        told = {
+            PayloadStatus.CREATED: MessageType.PAYLOADS_PREPARED,
+            PayloadStatus.PROCESSED: MessageType.PAYLOADS_PROCESSED,
+        }
+        grouped: defaultdict[tuple[int, MessageType], list[int]] = defaultdict(list)
         for row in rows:
             grouped[row.app_event_id, told[row.status]].append(row.pk)
         return [
             (COORDINATOR, Message(kind, event=event, role=self.reader, ids=page))
             for (event, kind), ids in grouped.items()
-            for page in pages(ids)
+            for page in split_pages(ids)
         ]
 
-    def _letter(self, event: AppEvent) -> Letter:
-        step = TELLING[RoleKind.READER][event.status]
+    def _letter(self, event: AppEvent) -> OutgoingMessage:
+        step = PUBLISHING[RoleKind.READER][event.status]
         assert step.tells is not None
         reason = event.reason if event.status == EventStatus.PROCESSED else ""
         return COORDINATOR, Message(step.tells, event=event.pk, role=self.reader, reason=reason)
 
     def _mark(self, payloads: list[AppEventPayload], events: list[AppEvent], at: datetime) -> None:
         told = {number: self._mark_payloads(payloads, kept) for kept, number in _TOLD_WITH.values()}
-        for status, step in TELLING[RoleKind.READER].items():
+        for status, step in PUBLISHING[RoleKind.READER].items():
             of_status = {event.pk for event in events if event.status == status}
             if status in _TOLD_WITH:
                 number = _TOLD_WITH[status][1]
                 both = of_status & told[number]
-                mark_told(step, self.events, sorted(both), at=at, noting=[number])
-                note_only(number, self.events, sorted(told[number] - both), at=at)
+                mark_published(step, self.events, sorted(both), at=at, noting=[number])
+                note_step(number, self.events, sorted(told[number] - both), at=at)
                 of_status -= both
-            mark_told(step, self.events, sorted(of_status), at=at)
+            mark_published(step, self.events, sorted(of_status), at=at)
 
     def _mark_payloads(self, payloads: list[AppEventPayload], kept: PayloadStatus) -> set[int]:
         """Mark those of the payloads that are of one status; return their events."""
         told = [row for row in payloads if row.app_event_payload_status_id == kept]
         if told:
-            still = those(self.payloads, [row.pk for row in told]).filter(app_event_payload_status_id=kept.value)
+            still = with_ids(self.payloads, [row.pk for row in told]).filter(app_event_payload_status_id=kept.value)
             still.update(is_published=True)
         return {row.app_event_id for row in told}
 
@@ -355,7 +377,7 @@ def _read_sets(
     reasons: dict[int, str] = {}
     for event, of_event in by_event.items():
         try:
-            sets[event] = fold(map(read_content, of_event))
-        except Unreadable as unreadable:
+            sets[event] = fold_changes(map(decode_change, of_event))
+        except UnreadablePayload as unreadable:
             reasons[event] = str(unreadable)
     return sets, reasons

@@ -16,11 +16,11 @@ from django.utils import timezone
 from config.audit.changes import Change, Values
 from config.common.background.ring import ring
 from config.records.models import ChangeRecord
-from processes.coordination.content import RowChange
-from processes.coordination.entities import CLIENT, SENSOR, SENSOR_LINK, Entity, Op, type_number
 from processes.coordination.models import AppEvent
-from processes.coordination.works import WRITER
-from processes.coordination.writer.recording import Recorded, record_event_of
+from processes.coordination.protocol.row_changes import RowChange
+from processes.coordination.schema.entities import CLIENT, SENSOR, SENSOR_LINK, Entity, Op, type_number
+from processes.coordination.work_names import WRITER
+from processes.coordination.writer.event_records import EventRecord, insert_event
 
 KINDS = {"sensor": SENSOR, "client": CLIENT}
 """Kinds of the change log that are coordinated."""
@@ -40,7 +40,7 @@ class Collected:
     """None where nothing has changed."""
 
 
-def note_changes(changes: Sequence[Change], ids: Sequence[int]) -> None:
+def record_registry_changes(changes: Sequence[Change], ids: Sequence[int]) -> None:
     """Make one event of the lines that one call has written to the change log, in its transaction."""
     of_registry = [(change, pk) for change, pk in zip(changes, ids, strict=True) if change.kind in KINDS]
     collected = _collected.get()
@@ -51,7 +51,7 @@ def note_changes(changes: Sequence[Change], ids: Sequence[int]) -> None:
 
 
 @contextmanager
-def as_one_event() -> Iterator[Collected]:
+def collect_into_one_event() -> Iterator[Collected]:
     """Let all changes inside the block, which is inside a transaction, be one event."""
     collected = Collected()
     token = _collected.set(collected)
@@ -66,19 +66,19 @@ def as_one_event() -> Iterator[Collected]:
 def _record(changes: list[tuple[Change, int]]) -> int:
     first = changes[0][0]
     type = type_number(KINDS[first.kind], _op(first.before, first.after))
-    event = record_event_of(type, is_undone=False, at=timezone.now(), changes=[pk for _, pk in changes])
+    event = insert_event(type, is_undone=False, at=timezone.now(), changes=[pk for _, pk in changes])
     ring(WRITER)
     return event.pk
 
 
-def fill_once(*, at: datetime) -> bool:
+def fill_payloads_once(*, at: datetime) -> bool:
     """Make the payloads of some events that the change log has called for; return whether there were any."""
     with transaction.atomic():
         waiting = AppEvent.objects.select_for_update(skip_locked=True).filter(changes__isnull=False)
         events = _few_lines(waiting.order_by("pk")[:BATCH])
         for event in events:
-            changes, sources = read_changes(event.changes or [])
-            Recorded(event, changes, sources=sources).write(at=at)
+            changes, sources = read_log_changes(event.changes or [])
+            EventRecord(event, changes, sources=sources).write(at=at)
             AppEvent.objects.filter(pk=event.pk).update(payload_count=len(changes), changes=None)
     return bool(events)
 
@@ -100,7 +100,7 @@ def _few_lines(events: Iterable[AppEvent]) -> list[AppEvent]:
     return chosen
 
 
-def read_changes(ids: Sequence[int]) -> tuple[list[RowChange], list[tuple[int | None, int]]]:
+def read_log_changes(ids: Sequence[int]) -> tuple[list[RowChange], list[tuple[int | None, int]]]:
     """Return what lines of the change log mean for the entities, and of each the line and its part."""
     lines = ChangeRecord.objects.in_bulk(list(ids))
     changes: list[RowChange] = []
@@ -128,10 +128,10 @@ def _row(entity: Entity, id: str | int, before: Values | None, after: Values | N
 
 def _link(sensor: str, client: int, *, is_new: bool) -> RowChange:
     values = {"sensor": sensor, "client": client}
-    return RowChange(SENSOR_LINK, link_id(sensor, client), None if is_new else values, values if is_new else None)
+    return RowChange(SENSOR_LINK, make_link_id(sensor, client), None if is_new else values, values if is_new else None)
 
 
-def link_id(sensor: str, client: int) -> str:
+def make_link_id(sensor: str, client: int) -> str:
     return f"{sensor}:{client}"
 
 

@@ -7,17 +7,35 @@ from django.db.models import QuerySet
 
 from config.common.database.sql import in_number_array
 from processes.coordination.bus import Bus
-from processes.coordination.headers import header_of
-from processes.coordination.messages import COORDINATOR, WRITER, Letter, Message, Payload, Told, pages
 from processes.coordination.models import AppEvent, AppEventPayload, WriterState
-from processes.coordination.pace import Pace
-from processes.coordination.role import MOST, Handler, Role, does_lead_on, events_of
-from processes.coordination.statuses import EventStatus, PayloadStatus
-from processes.coordination.steps import AGAIN, mark_told, note_only, take, those
-from processes.coordination.transitions import BY_NUMBER, TELLING, RoleKind
-from processes.coordination.writer.compensating import cancel, cancel_blocked, tell_committed
-from processes.coordination.writer.numbering import number_once
-from processes.coordination.writer.registry import fill_once
+from processes.coordination.protocol.headers import build_header
+from processes.coordination.protocol.messages import (
+    COORDINATOR,
+    WRITER,
+    Message,
+    MessageType,
+    OutgoingMessage,
+    Payload,
+    split_pages,
+)
+from processes.coordination.protocol.pace import Pace
+from processes.coordination.protocol.role import BATCH, Handler, Role, event_ids, has_follow_up
+from processes.coordination.protocol.statuses import EventStatus, PayloadStatus
+from processes.coordination.protocol.steps import (
+    REPEAT_AFTER,
+    mark_published,
+    note_step,
+    take_step,
+    with_ids,
+)
+from processes.coordination.protocol.transitions import BY_NUMBER, PUBLISHING, RoleKind
+from processes.coordination.writer.compensation import (
+    cancel_event,
+    publish_committed,
+    retry_blocked_compensations,
+)
+from processes.coordination.writer.positions import assign_positions_once
+from processes.coordination.writer.registry import fill_payloads_once
 
 AGAIN_PER_SECOND = 200
 AGAIN_AT_ONCE = 500
@@ -37,48 +55,50 @@ class Writer(Role):
         WriterState.objects.select_for_update().get(pk=1)
 
     @property
-    def handlers(self) -> Mapping[Told, Handler]:
+    def handlers(self) -> Mapping[MessageType, Handler]:
         return {
-            Told.SAVING_BEGINS: self._steps_5_and_7,
-            Told.PAYLOADS_WANTED: self._steps_5_and_7,
-            Told.PAYLOADS_SAVED: self._steps_10_and_13,
-            Told.SAVING_ENDED: self._steps_10_and_13,
-            Told.EVENT_COMMITTED: self._step_34_7,
-            Told.EVENT_CANCELED: self._step_35_7,
+            MessageType.SAVING_BEGINS: self._steps_5_and_7,
+            MessageType.PAYLOADS_WANTED: self._steps_5_and_7,
+            MessageType.PAYLOADS_SAVED: self._steps_10_and_13,
+            MessageType.SAVING_ENDED: self._steps_10_and_13,
+            MessageType.EVENT_COMMITTED: self._step_34_7,
+            MessageType.EVENT_CANCELED: self._step_35_7,
         }
 
     def act(self, at: datetime) -> bool:
-        found = fill_once(at=at)
-        found |= number_once()
+        found = fill_payloads_once(at=at)
+        found |= assign_positions_once()
         self.leads_on = found  # each does so many at once
         return found
 
     def tell(self, at: datetime) -> bool:
         """Step 2, in the order of the positions; and once more for what has stayed in one status for long."""
-        step = TELLING[RoleKind.WRITER][EventStatus.CREATED]
+        step = PUBLISHING[RoleKind.WRITER][EventStatus.CREATED]
         known = AppEvent.objects.filter(position__isnull=False, changes__isnull=True)
         new = known.filter(is_published=False, app_event_status_id=EventStatus.CREATED.value)
-        events = list(new.order_by("position").defer("steps")[:MOST])
+        events = list(new.order_by("position").defer("steps")[:BATCH])
         late = list(known.filter(again_at__lte=at).order_by("again_at").defer("steps")[: self._pace.allowed()])
         self._pace.spend(len(late))
         if events or late:
             self.bus.send([(COORDINATOR, _created(event)) for event in (*events, *late)])
-            mark_told(step, AppEvent.objects.all(), [event.pk for event in events], at=at, again_at=at + AGAIN)
-            AppEvent.objects.filter(pk__in=[event.pk for event in late], again_at__isnull=False).update(
-                again_at=at + AGAIN
+            mark_published(
+                step, AppEvent.objects.all(), [event.pk for event in events], at=at, again_at=at + REPEAT_AFTER
             )
-        self.leads_on |= does_lead_on(RoleKind.WRITER, events)
+            AppEvent.objects.filter(pk__in=[event.pk for event in late], again_at__isnull=False).update(
+                again_at=at + REPEAT_AFTER
+            )
+        self.leads_on |= has_follow_up(RoleKind.WRITER, events)
         return bool(events)
 
-    def _steps_5_and_7(self, messages: list[Message], at: datetime) -> list[Letter]:
+    def _steps_5_and_7(self, messages: list[Message], at: datetime) -> list[OutgoingMessage]:
         """Begin to save, and answer with all payloads of the events that are asked for."""
-        begun, wanted = events_of(messages, Told.SAVING_BEGINS), events_of(messages, Told.PAYLOADS_WANTED)
+        begun, wanted = event_ids(messages, MessageType.SAVING_BEGINS), event_ids(messages, MessageType.PAYLOADS_WANTED)
         _take_and_note("5", begun, "7", wanted, at=at)
         return _payload_letters(wanted)
 
-    def _steps_10_and_13(self, messages: list[Message], at: datetime) -> list[Letter]:
+    def _steps_10_and_13(self, messages: list[Message], at: datetime) -> list[OutgoingMessage]:
         """Note which payloads the Coordinator has, and of which events it has all."""
-        saved, ended = events_of(messages, Told.PAYLOADS_SAVED), events_of(messages, Told.SAVING_ENDED)
+        saved, ended = event_ids(messages, MessageType.PAYLOADS_SAVED), event_ids(messages, MessageType.SAVING_ENDED)
         _take_and_note("13", ended, "10", saved, at=at)
         _mark_saved_of(ended)
         under_way = set(saved).difference(ended)
@@ -87,21 +107,21 @@ class Writer(Role):
             _mark_saved(AppEventPayload.objects.filter(pk__in=in_number_array(ids)))
         return []
 
-    def _step_34_7(self, messages: list[Message], at: datetime) -> list[Letter]:
-        done = take("34.7", AppEvent.objects.all(), events_of(messages), at=at, again_at=None, ended_at=at)
+    def _step_34_7(self, messages: list[Message], at: datetime) -> list[OutgoingMessage]:
+        done = take_step("34.7", AppEvent.objects.all(), event_ids(messages), at=at, again_at=None, ended_at=at)
         _mark_saved_of(done)
-        tell_committed(those(AppEvent.objects.all(), done).defer("steps").order_by("pk"), at=at)
+        publish_committed(with_ids(AppEvent.objects.all(), done).defer("steps").order_by("pk"), at=at)
         return []
 
-    def _step_35_7(self, messages: list[Message], at: datetime) -> list[Letter]:
+    def _step_35_7(self, messages: list[Message], at: datetime) -> list[OutgoingMessage]:
         """Take the newest back first: it may have been built upon those before it."""
         reasons = {message.event: message.reason for message in messages}
         waiting = AppEvent.objects.select_for_update().filter(
             pk__in=list(reasons), app_event_status_id__in=[each.value for each in BY_NUMBER["35.7"].only_from]
         )
         for event in waiting.order_by("-pk"):
-            if cancel(event, reason=reasons[event.pk], at=at):
-                cancel_blocked(event, at=at)
+            if cancel_event(event, reason=reasons[event.pk], at=at):
+                retry_blocked_compensations(event, at=at)
         _mark_saved_of(list(reasons))
         return []
 
@@ -109,12 +129,12 @@ class Writer(Role):
 def _take_and_note(step: str, taking: list[int], other: str, noting: list[int], *, at: datetime) -> None:
     """Take a step with some events and note another one on some: in one statement where they are the same."""
     rows, both = AppEvent.objects.all(), set(taking) & set(noting)
-    take(step, rows, sorted(both), at=at, noting=[other], again_at=at + AGAIN)
-    take(step, rows, sorted(set(taking) - both), at=at, again_at=at + AGAIN)
-    note_only(other, rows, sorted(set(noting) - both), at=at)
+    take_step(step, rows, sorted(both), at=at, noting=[other], again_at=at + REPEAT_AFTER)
+    take_step(step, rows, sorted(set(taking) - both), at=at, again_at=at + REPEAT_AFTER)
+    note_step(other, rows, sorted(set(noting) - both), at=at)
 
 
-def _payload_letters(events: list[int]) -> list[Letter]:
+def _payload_letters(events: list[int]) -> list[OutgoingMessage]:
     """Return the payloads of the events page by page; the last page says that it is the last."""
     if not events:
         return []
@@ -122,11 +142,11 @@ def _payload_letters(events: list[int]) -> list[Letter]:
     found: dict[int, list[Payload]] = {event: [] for event in events}
     for pk, event, content in rows.values_list("pk", "app_event_id", "content"):
         found[event].append(Payload(pk, content))
-    letters: list[Letter] = []
+    letters: list[OutgoingMessage] = []
     for event, payloads in found.items():
-        for page in pages(payloads):
-            letters.append((COORDINATOR, Message(Told.PAYLOADS, event=event, payloads=page)))
-        letters.append((COORDINATOR, Message(Told.PAYLOADS, event=event, is_last=True)))
+        for page in split_pages(payloads):
+            letters.append((COORDINATOR, Message(MessageType.PAYLOADS, event=event, payloads=page)))
+        letters.append((COORDINATOR, Message(MessageType.PAYLOADS, event=event, is_last=True)))
     return letters
 
 
@@ -143,5 +163,5 @@ def _mark_saved(payloads: "QuerySet[AppEventPayload]") -> None:
 
 
 def _created(event: AppEvent) -> Message:
-    header = header_of(event, is_saved=event.status == EventStatus.SAVED)
-    return Message(Told.EVENT_CREATED, event=event.pk, header=header)
+    header = build_header(event, is_saved=event.status == EventStatus.SAVED)
+    return Message(MessageType.EVENT_CREATED, event=event.pk, header=header)

@@ -7,8 +7,8 @@ from django.db import connection
 from django.utils.translation import gettext_noop
 
 from config.common.database.sql import in_number_array, load_sql
-from processes.coordination.entities import Entity, Values
 from processes.coordination.models.writer import TABLES
+from processes.coordination.schema.entities import Entity, Values
 
 
 class Tree:
@@ -82,7 +82,7 @@ class Tree:
                     self._parents.setdefault(row, parent)
 
 
-def hold_rows(entity: Entity, ids: Collection[int]) -> dict[int, Any]:
+def lock_rows(entity: Entity, ids: Collection[int]) -> dict[int, Any]:
     """Lock rows until the end of the transaction, in the order of their ids."""
     if not ids:
         return {}

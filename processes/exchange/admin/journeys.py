@@ -2,8 +2,8 @@
 
 from django.urls import reverse
 
-from messaging.journeys import Stage, register_journey
 from messaging.models import Message
+from messaging.stages import Stage, register_stages
 from processes.exchange.admin.words import result_badge, status_badge
 from processes.exchange.models import ExchangeProcess, ProcessMessage
 
@@ -27,4 +27,4 @@ def _stage(process: ExchangeProcess, entry: ProcessMessage | None = None) -> Sta
     )
 
 
-register_journey("exchange.view_exchangeprocess", stages_of)
+register_stages("exchange.view_exchangeprocess", stages_of)

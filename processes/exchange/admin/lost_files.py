@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext, ngettext
 
 from config.admin_base.pages import Question
-from messaging.admin.reasons import ReasonForm
+from messaging.admin.reason_form import ReasonForm
 from messaging.models import Message
 
 Status = Message.Status

@@ -9,8 +9,8 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from config.records.models import LogEntry
-from messaging.admin.words import place_of
-from messaging.admin.words import status_badge as message_badge
+from messaging.admin.presentation import folder_text
+from messaging.admin.presentation import status_badge as message_badge
 from messaging.models import Message
 from notifications.models import Alert
 from processes.exchange.admin.words import Step, result_badge, way_of
@@ -81,7 +81,7 @@ def cargo_of(processes: Sequence[ExchangeProcess]) -> dict[UUID, Cargo]:
     entries = ProcessMessage.objects.filter(process__in=keys).select_related("message__device", "message__database")
     carried: dict[UUID, list[Carried]] = {key: [] for key in keys}
     for entry in entries.order_by("process", "place")[: ROWS * len(keys)]:
-        carried[entry.process_id].append(Carried(entry, result_badge(entry), place_of(entry.message)))
+        carried[entry.process_id].append(Carried(entry, result_badge(entry), folder_text(entry.message)))
     rows = Message.objects.filter(written_by__in=keys).select_related("device", "database")[: ROWS * len(keys)]
     written = {(row.written_by, row.public_id): row for row in rows}
     return {
@@ -103,7 +103,7 @@ def logs_of(processes: Sequence[ExchangeProcess]) -> dict[UUID, list[LogEntry]]:
 def _written(id: str, row: Message | None) -> Written:
     if row is None:
         return Written(id, None, "", "")
-    return Written(id, row, message_badge(row), place_of(row))
+    return Written(id, row, message_badge(row), folder_text(row))
 
 
 def _alerts(process: ExchangeProcess) -> list[Alert]:

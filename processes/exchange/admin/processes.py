@@ -22,8 +22,8 @@ from config.admin_base.pages import (
     trace_link,
 )
 from config.admin_base.theme import DropdownFilter, action, display
-from messaging.admin.reasons import ReasonForm
-from messaging.admin.words import nowrap
+from messaging.admin.presentation import nowrap
+from messaging.admin.reason_form import ReasonForm
 from processes.exchange.admin.doubt_page import doubt_view
 from processes.exchange.admin.lost_files import LostFilesForm, ask_about
 from processes.exchange.admin.process_page import build_process_page

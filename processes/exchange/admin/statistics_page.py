@@ -14,7 +14,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from config.admin_base.theme import ModelAdmin
-from messaging.admin.words import say_duration
+from messaging.admin.presentation import format_duration
 from processes.exchange.admin.chart import BarChart, draw_bars
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.statistics import By, over_time, totals
@@ -96,7 +96,7 @@ def _build(by: By, period: str, id: str, *, now: datetime) -> StatisticsPage:
 
 def _row(figures: Mapping[str, Any]) -> Row:
     mean = figures["mean_waiting_seconds"]
-    return Row(figures, "–" if mean is None else say_duration(timedelta(seconds=mean)))
+    return Row(figures, "–" if mean is None else format_duration(timedelta(seconds=mean)))
 
 
 def _add_up(figures: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

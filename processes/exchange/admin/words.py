@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import pgettext
 
 from config.admin_base.pages import badge
-from messaging.admin.words import say_duration
+from messaging.admin.presentation import format_duration
 from processes.exchange.models import ExchangeProcess, ProcessMessage
 
 Status, Result = ExchangeProcess.Status, ProcessMessage.Result
@@ -71,7 +71,7 @@ def progress_of(process: ExchangeProcess) -> SafeString:
 
 
 def duration_of(process: ExchangeProcess) -> str:
-    return say_duration((process.ended_at or timezone.now()) - process.started_at)
+    return format_duration((process.ended_at or timezone.now()) - process.started_at)
 
 
 def _step(process: ExchangeProcess, status: ExchangeProcess.Status, number: int, here: int) -> Step:

@@ -25,7 +25,7 @@ from config.records.models import AccessKey
 from messaging.files.envelope import VERSION
 from messaging.models import ExchangeDatabase
 from messaging.protocol import Body, read_body
-from messaging.services.checking import send_files
+from messaging.services.readability import stream_files
 from processes.exchange.api import shapes
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.selectors import get_process, present_processes
@@ -224,7 +224,7 @@ def _answer_messages(started: Started) -> StreamingHttpResponse:
         end_undelivered(process_id=process_id, fence=fence, was_silent=was_silent, at=_now())
 
     before = msgspec.json.encode(head)[:-1] + b',"messages":['
-    chunks = send_files(before, started.messages, b"]}", release=partial(end, was_silent=False))
+    chunks = stream_files(before, started.messages, b"]}", release=partial(end, was_silent=False))
     return StreamingHttpResponse(stream(chunks, partial(end, was_silent=True)), content_type="application/json")
 
 

@@ -8,8 +8,8 @@ import msgspec
 
 from messaging.files.envelope import fingerprint, head_of
 from messaging.files.names import FileName, parties_of
-from messaging.files.reading import CHUNK
-from messaging.files.scanning import FoundFile
+from messaging.files.reader import CHUNK
+from messaging.files.scan import FoundFile
 from messaging.models import Device, Enterprise, ExchangeDatabase, Message, Subsystem
 
 Direction, Folder, Status = Message.Direction, Message.Folder, Message.Status

@@ -16,12 +16,12 @@ from django.utils.translation import gettext
 from config.common.database.sequences import advance_sequences
 from config.common.files import move_durably
 from messaging.files.names import name_of
-from messaging.files.places import path_of
-from messaging.files.placing import FileForeign, FileMissing, is_file
-from messaging.files.scanning import FoundFile, scan_files
-from messaging.files.volume import check_volume, recognise_restored
+from messaging.files.paths import path_of
+from messaging.files.placement import FileForeign, FileMissing, is_file
+from messaging.files.scan import FoundFile, scan_files
+from messaging.files.volume import adopt_restored_volume, check_volume
 from messaging.models import Message
-from messaging.services.moving import owe_move, place
+from messaging.services.file_moves import place_and_record, wake_mover
 from processes.exchange.reindexing.doubts import Doubts
 from processes.exchange.reindexing.reading import STATUS_IN, Folder, NotOurs, Parties, Status, row_of
 from processes.exchange.reindexing.restored import settle_restored, take_back_lost_replies
@@ -49,7 +49,7 @@ def reindex(*, after_restore: bool = False, progress: Callable[[int], None] = la
     Without its volume nothing can be told: `VolumeAway`. A database that was restored takes over the volume it finds.
     """
     if after_restore:
-        recognise_restored()
+        adopt_restored_volume()
         advance_sequences(at=timezone.now())
         take_back_lost_replies()
     check_volume()
@@ -65,7 +65,7 @@ def reindex(*, after_restore: bool = False, progress: Callable[[int], None] = la
     with transaction.atomic():
         walk.doubts.hold_waiting(walk.put_aside)
         walk.doubts.hold_answered(after_restore=after_restore)
-        owe_move()
+        wake_mover()
     _look_for_missing(walk.report)
     return walk.report
 
@@ -136,7 +136,7 @@ class _Walk:
         elif is_file(path_of(message)):
             move_durably(found.path, path_of(message))  # a stopped move left two of it
         else:
-            place(message)
+            place_and_record(message)
             self.report.moved += 1
 
     def _believe(self, message: Message, folder: str) -> None:
@@ -186,6 +186,6 @@ def _look_for_missing(report: Report) -> None:
             if held is None:
                 continue
             try:
-                place(held)
+                place_and_record(held)
             except (FileMissing, FileForeign) as error:
                 report.missing.append(f"{held.database_id}/{held.folder}: {error}")

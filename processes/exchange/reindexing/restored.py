@@ -5,7 +5,7 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext_noop
 
-from messaging.files.placing import find_files
+from messaging.files.placement import find_files
 from messaging.models import Message
 from processes.exchange.models import ExchangeProcess, ProcessMessage
 from processes.exchange.services.settling import commit, doubt, give_up, roll_back

@@ -17,9 +17,9 @@ from config.common.background.ring import ring
 from config.common.database.leases import claim
 from config.common.errors import ApplicationError, VolumeAway
 from config.records.models import LogEntry
-from messaging.files.placing import FileForeign, FileMissing
+from messaging.files.placement import FileForeign, FileMissing
 from messaging.models import Message
-from messaging.services.moving import move_message, move_together
+from messaging.services.file_moves import move_message, move_messages
 from processes.exchange.errors import ProcessNotFailed
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.services.holding import hold_process
@@ -82,7 +82,7 @@ def _move_files(process_id: UUID) -> None:
     failures: dict[int, Exception] = {}
     for start in range(0, len(message_ids), TOGETHER):
         batch = message_ids[start : start + TOGETHER]
-        if not move_together(batch):
+        if not move_messages(batch):
             failures |= _move_one_by_one(batch)
     if failures:
         _fail(process_id, failures)

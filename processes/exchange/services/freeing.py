@@ -7,8 +7,8 @@ from django.db.models.functions import Cast, Coalesce, Now
 from django.utils.translation import gettext_noop
 
 from messaging.models import Message
-from messaging.naming import subject_of
 from messaging.services.set_aside import SETBACKS
+from messaging.subjects import subject_of
 from notifications.services.alerts import close_alert, raise_alert
 from processes.exchange.models import ExchangeProcess, ProcessMessage
 

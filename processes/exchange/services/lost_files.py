@@ -15,11 +15,11 @@ from config.audit.changes import record_change
 from config.audit.log import NewLogEntry, write_log_entries
 from config.common.errors import VolumeAway
 from config.records.models import ChangeRecord, LogEntry
-from messaging.files.placing import FileForeign, FileMissing, find_files
+from messaging.files.placement import FileForeign, FileMissing, find_files
 from messaging.models import Message
-from messaging.naming import subject_of
-from messaging.services.checking import UNREADABLE
-from messaging.services.moving import place
+from messaging.services.file_moves import place_and_record
+from messaging.services.readability import UNREADABLE
+from messaging.subjects import subject_of
 from processes.exchange.errors import FilesFound, ProcessNotFailed
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.services.cleanup import files_to_move, resume_moves
@@ -68,7 +68,7 @@ def _is_nowhere(message: Message) -> bool:
 def _cannot_be_placed(message: Message) -> bool:
     """Look for the file while its row is held, as a mover does: what is found goes to its place."""
     try:
-        place(message)
+        place_and_record(message)
     except FileMissing:
         return True
     except (FileForeign, OSError):

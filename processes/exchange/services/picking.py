@@ -9,8 +9,8 @@ from django.db import connection
 
 from config.common.database.sql import load_engine_sql
 from messaging.models import ExchangeDatabase, Message, Subsystem
-from messaging.services.checking import keep_readable
-from messaging.services.fetching import cut_to
+from messaging.services.fetch import take_within_limits
+from messaging.services.readability import filter_readable
 from messaging.services.values import Limits
 
 
@@ -22,8 +22,8 @@ def pick_messages(
         Subsystem.objects.filter(enterprise=database.enterprise_id).values_list("pk", flat=True)
     )
     while True:
-        chosen = cut_to(_part_suspects(_oldest(database, subsystems, senders, limits.files)), limits)
-        readable = keep_readable(chosen)
+        chosen = take_within_limits(_part_suspects(_oldest(database, subsystems, senders, limits.files)), limits)
+        readable = filter_readable(chosen)
         if len(readable) == len(chosen):
             return chosen
 

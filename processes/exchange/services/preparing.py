@@ -18,8 +18,8 @@ from config.common.database.sql import bulk_execute, in_array
 from config.common.errors import ApplicationError, Invalid, TooLarge, VolumeAway
 from config.common.ids import new_id
 from config.records.models import LogEntry
+from messaging.files.drafts import drop_drafts, name_drafts, write_drafts
 from messaging.files.envelope import fingerprint, size_of
-from messaging.files.writing import drop_drafts, name_drafts, write_drafts
 from messaging.models import Device, ExchangeDatabase, Message
 from messaging.protocol import Body, Error, Id, check_payload, megabytes
 from messaging.services.values import read_created_at

@@ -11,11 +11,11 @@ from django.utils.translation import gettext_noop
 from config.common.background.ring import ring
 from config.common.errors import ApplicationError, VolumeAway
 from config.records.models import LogEntry
-from messaging.files.placing import FileForeign, withdraw
-from messaging.files.writing import drop_drafts
+from messaging.files.drafts import drop_drafts
+from messaging.files.placement import FileForeign, withdraw_file
 from messaging.models import Message
-from messaging.services.file_errors import tell_file_error
-from messaging.services.moving import owe_move
+from messaging.services.file_errors import report_file_error
+from messaging.services.file_moves import wake_mover
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.services.freeing import (
     Folder,
@@ -74,7 +74,7 @@ def roll_back(
     _write(process, ProcessStatus.ROLLED_BACK, decision=Decision.NOT_COMMITTED, due_at=None)
     text = gettext_noop("The ERP has not committed (%(how)s): %(error)s")
     log(process, text, level=LogEntry.Level.WARNING, how=how, error=error_text)
-    owe_move()
+    wake_mover()
 
 
 def doubt(process: ExchangeProcess, *, at: datetime) -> None:
@@ -134,10 +134,10 @@ def _take_back(replies: Sequence[Message]) -> None:
     """Delete replies: their files become drafts while the rows are held, so that a new reply may have the same name."""
     for reply in replies:
         try:
-            withdraw(reply)
+            withdraw_file(reply)
         except VolumeAway:
             raise  # the files would come back without rows, and nobody could say whose they are
         except (OSError, ApplicationError, FileForeign) as error:
-            tell_file_error(reply, gettext_noop("The file %(name)s cannot be deleted: %(reason)s"), str(error))
+            report_file_error(reply, gettext_noop("The file %(name)s cannot be deleted: %(reason)s"), str(error))
     Message.objects.filter(pk__in=[reply.pk for reply in replies]).delete()
     transaction.on_commit(lambda: drop_drafts(replies), robust=True)

@@ -17,7 +17,7 @@ from config.common.database.sql import in_array
 from config.common.errors import Invalid
 from messaging.models import Device, ExchangeDatabase, Message, Subsystem
 from messaging.protocol import Body, Id, megabytes
-from messaging.services.checking import keep_readable
+from messaging.services.readability import filter_readable
 from messaging.services.values import Limits
 from processes.exchange.models import ExchangeProcess, ProcessMessage
 from processes.exchange.services.picking import pick_messages
@@ -135,7 +135,7 @@ def _find_repeated(database: ExchangeDatabase, request_id: str | None, *, at: da
     if process is None:
         return None
     entries = process.entries.filter(message__process=process.pk).select_related("message").order_by("place")
-    messages = keep_readable([entry.message for entry in entries])
+    messages = filter_readable([entry.message for entry in entries])
     if not messages:
         text = gettext_noop("Interrupted: none of its files can be read any more")
         give_up(process, ExchangeProcess.Status.INTERRUPTED, at=at, template=text)

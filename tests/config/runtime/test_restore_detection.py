@@ -13,7 +13,7 @@ from config.common.database.sequences import last_issued_numbers
 from config.runtime import restore_detection
 from config.runtime.preparation import _look_at_volume
 from config.runtime.restore_detection import FILE, detect_restore, save_issued_numbers
-from messaging.files.places import root
+from messaging.files.paths import root
 from messaging.files.volume import check_volume
 from tests.notifications.alerts import make_alert
 from tests.processes.exchange.test_volume import unmounted

@@ -1,7 +1,7 @@
 import pytest
 from django.test import Client
 
-from messaging.files.places import root
+from messaging.files.paths import root
 from messaging.models import Message
 from tests.messaging.calls import file_of
 from tests.processes.exchange.scene import Scene

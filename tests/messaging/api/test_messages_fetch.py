@@ -12,7 +12,7 @@ from asgiref.sync import async_to_sync
 from django.test import AsyncClient
 
 from messaging.models import Message
-from messaging.services.moving import move_owed_once
+from messaging.services.file_moves import move_pending_once
 from notifications.models import Alert
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.services.timeouts import time_out_once
@@ -241,9 +241,9 @@ class TestConfirm:
             assert confirm(scene, "r1")[0] == 204
             assert scene.fetch() == []
         assert scene.files("Messages") == ["r1"]
-        assert move_owed_once()
+        assert move_pending_once()
         assert (scene.files("Messages"), scene.files("Log")) == ([], ["q1", "r1"])
-        assert not move_owed_once()
+        assert not move_pending_once()
 
     def test_stands_though_the_file_is_gone(self, scene: Scene) -> None:
         write_replies(scene, scene.reply("r1"))

@@ -15,7 +15,7 @@ from django.utils import timezone
 from config.common.correlation import correlated
 from config.common.errors import Invalid
 from config.common.times import format_time
-from messaging.files import places
+from messaging.files import paths
 from messaging.models import Message
 from messaging.services.values import AHEAD, read_created_at
 from notifications.models import Event
@@ -337,7 +337,7 @@ class TestDisk:
     def test_failure_at_any_step_of_the_write_keeps_nothing(
         self, scene: Scene, monkeypatch: pytest.MonkeyPatch, error: int, status: int, code: str
     ) -> None:
-        monkeypatch.setattr(places, "_ensured", set())  # as in a process that has just begun
+        monkeypatch.setattr(paths, "_ensured", set())  # as in a process that has just begun
         for step in count(1):
             with failing(error, at=step, modules=["config.common.files"]) as disk:
                 answer = scene.send("m1")
@@ -368,7 +368,7 @@ class TestDisk:
             raise SystemExit
 
         with monkeypatch.context() as patch:
-            patch.setattr("messaging.services.sending.name_drafts", die)
+            patch.setattr("messaging.services.send.name_drafts", die)
             with pytest.raises(SystemExit):
                 scene.send("m1", 7)
         assert scene.send("m1", 7)[0] == 200

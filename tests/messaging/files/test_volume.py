@@ -8,9 +8,9 @@ import pytest
 
 from config.common.errors import VolumeAway
 from messaging.files import volume
-from messaging.files.placing import FileMissing, find_files, put_in_place, withdraw
-from messaging.files.volume import MARKER, adopt_volume, check_folder, check_volume, recognise_restored
-from messaging.files.writing import drop_drafts, name_drafts, write_drafts
+from messaging.files.drafts import drop_drafts, name_drafts, write_drafts
+from messaging.files.placement import FileMissing, find_files, place_file, withdraw_file
+from messaging.files.volume import MARKER, adopt_restored_volume, adopt_volume, check_folder, check_volume
 from messaging.models import MessageVolume
 from tests.messaging.files.rows import row
 from tests.processes.exchange.scene import Scene
@@ -107,29 +107,29 @@ class TestAdoptVolume:
 
     def test_restored_database_takes_over_the_volume_that_is_there_and_no_empty_folder(self, place: Path) -> None:
         MessageVolume.objects.update(token=uuid.uuid4())
-        recognise_restored()
+        adopt_restored_volume()
         unmount(place)
         with pytest.raises(VolumeAway):
-            recognise_restored()
+            adopt_restored_volume()
 
 
 class TestWhatLooksMissing:
     def test_is_not_believed_without_the_volume(self, place: Path) -> None:
         message = row()
         unmount(place)
-        for look in (put_in_place, find_files, withdraw):
+        for look in (place_file, find_files, withdraw_file):
             with pytest.raises(VolumeAway):
                 look(message)
 
     def test_is_not_believed_without_the_folder_of_its_database(self, place: Path) -> None:
         shutil.rmtree(place / "erp")
         with pytest.raises(VolumeAway) as away:
-            put_in_place(row())
+            place_file(row())
         assert away.value.detail["path"] == str(place / "erp")
 
     def test_is_believed_with_it(self, place: Path) -> None:
         with pytest.raises(FileMissing):
-            put_in_place(row())
+            place_file(row())
 
     def test_is_not_believed_if_the_volume_comes_back_after_the_look(
         self, place: Path, monkeypatch: pytest.MonkeyPatch
@@ -147,7 +147,7 @@ class TestWhatLooksMissing:
             check()
 
         monkeypatch.setattr(volume, "check_volume", come_back)
-        put_in_place(message)
+        place_file(message)
 
 
 class TestWriting:

@@ -18,8 +18,8 @@ from notifications.sessions.operations import Append, Delete, Finish, Operation,
 from notifications.sessions.operator_actions import revive_sessions
 from notifications.sessions.outcomes import settle_lapsed_once
 from notifications.sessions.presentation import present_with_timelines
-from notifications.sessions.records import read_records
 from notifications.sessions.repeat import Repeat, settle_now
+from notifications.sessions.storage import read_records
 from tests.notifications.sessions.themes import Scripted, pass_time, repeat_due, theme
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]

@@ -9,11 +9,11 @@ import pytest
 from django.apps import apps
 from django.db import connections
 
-from processes.coordination.keeping import keep_rows
 from processes.coordination.models.writer import DummyItem
 from processes.coordination.reader.models import TABLES
-from processes.coordination.routing import READER_APP
-from tests.processes.coordination.cast import Cast, rows_of
+from processes.coordination.schema.fixed_rows import ensure_fixed_rows
+from processes.coordination.schema.routing import READER_APP
+from tests.processes.coordination.in_memory_roles import InMemoryRoles, rows_of
 
 SECOND = "reader_second"
 
@@ -34,9 +34,9 @@ def second_reader(django_db_setup: None, django_db_blocker: Any) -> Iterator[Non
 
 
 @pytest.fixture
-def cast() -> Cast:
+def cast() -> InMemoryRoles:
     """All roles, with both readers."""
-    cast = Cast("main", "second")
+    cast = InMemoryRoles("main", "second")
     cast.live()
     return cast
 
@@ -45,7 +45,7 @@ def items(alias: str) -> dict[int, Any]:
     return rows_of(DummyItem if alias == "default" else TABLES["DummyItem"], using=alias)
 
 
-def rest_without_second(cast: Cast) -> None:
+def rest_without_second(cast: InMemoryRoles) -> None:
     cast.rest(of=[cast.writer, cast.coordinator, cast.reader])
 
 
@@ -66,7 +66,7 @@ def _make_tables() -> None:
     with connection.schema_editor() as editor:
         for model in apps.get_app_config(READER_APP).get_models():
             editor.create_model(model)
-    keep_rows(app_config=apps.get_app_config(READER_APP), using=SECOND)
+    ensure_fixed_rows(app_config=apps.get_app_config(READER_APP), using=SECOND)
 
 
 def _drop_tables() -> None:

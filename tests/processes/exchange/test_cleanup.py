@@ -10,9 +10,9 @@ from uuid import UUID
 
 import pytest
 
-from messaging.files.placing import put_all_in_place, put_in_place
+from messaging.files.placement import place_file, place_files
 from messaging.models import Message
-from messaging.services import moving
+from messaging.services import file_moves
 from notifications.models import Alert, Event
 from processes.exchange.errors import ProcessNotFailed, ProcessNotFound
 from processes.exchange.models import ExchangeProcess
@@ -182,7 +182,7 @@ class TestCrash:
     def test_killed_between_rename_and_commit_it_goes_on(
         self, scene: Scene, monkeypatch: pytest.MonkeyPatch, at: int
     ) -> None:
-        process, calls, real = committed(scene), iter(range(1, 100)), put_in_place
+        process, calls, real = committed(scene), iter(range(1, 100)), place_file
 
         def move_and_die(message: Message) -> None:
             real(message)
@@ -191,7 +191,7 @@ class TestCrash:
 
         with monkeypatch.context() as patch:
             patch.setattr(cleanup, "move_together", lambda ids: False)
-            patch.setattr(moving, "put_in_place", move_and_die)
+            patch.setattr(file_moves, "put_in_place", move_and_die)
             with pytest.raises(SystemExit):
                 move_files()
         assert Message.objects.exclude(moving_from="").count() == 4 - at + 1
@@ -253,7 +253,7 @@ class TestAtOnce:
     ) -> None:
         """The mover holds the rows across the rename; who resolves waits for it."""
         process, moving_now = bring_to(scene, "READY_TO_COMMIT"), threading.Event()
-        name, real = ("put_all_in_place", put_all_in_place) if together else ("put_in_place", put_in_place)
+        name, real = ("put_all_in_place", place_files) if together else ("put_in_place", place_file)
 
         def slowly(what: Any) -> None:
             moving_now.set()
@@ -262,7 +262,7 @@ class TestAtOnce:
 
         let_time_pass(process)
         with monkeypatch.context() as patch:
-            patch.setattr(moving, name, slowly)
+            patch.setattr(file_moves, name, slowly)
             if not together:
                 patch.setattr(cleanup, "move_together", lambda ids: False)
 

@@ -10,7 +10,7 @@ import pytest
 from django.conf import settings as product
 
 from config.common.correlation import correlated
-from messaging.files.writing import write_drafts
+from messaging.files.drafts import write_drafts
 from messaging.models import Message
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.services import preparing

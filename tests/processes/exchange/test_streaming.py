@@ -10,7 +10,7 @@ from asgiref.sync import async_to_sync
 from django.core.handlers.asgi import ASGIHandler
 from django.test import AsyncClient
 
-from messaging.files.reading import Unreadable
+from messaging.files.reader import Unreadable
 from messaging.models import Message
 from processes.exchange.models import ExchangeProcess
 from tests.messaging.calls import file_of, write_replies

@@ -10,9 +10,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from messaging.files.places import root
+from messaging.files.paths import root
 from messaging.models import Message
-from messaging.services.upkeep import forget_old_files, report_foreign_files, sweep_drafts
+from messaging.services.retention import expire_files, report_foreign_files, sweep_drafts
 from notifications.models import Alert
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.reindexing.reindex import reindex
@@ -106,10 +106,10 @@ class TestWork:
         long_ago = timezone.now() - timedelta(days=1000)
         Message.objects.update(status="processed", folder="Log", arrived_at=long_ago)
         with unmounted():
-            for upkeep in (forget_old_files, report_foreign_files, sweep_drafts):
+            for upkeep in (expire_files, report_foreign_files, sweep_drafts):
                 upkeep()
             assert Message.objects.get().file_gone_at is None
-        forget_old_files()
+        expire_files()
         assert (scene.folders(), bool(Message.objects.get().file_gone_at)) == ({}, True)
 
 

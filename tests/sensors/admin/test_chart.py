@@ -2,11 +2,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from config.common.times import to_milliseconds
 from sensors.admin.chart import NARROWEST, make_chart
 from sensors.history.intervals import Interval
-from sensors.ingest.signals import milliseconds
 
-NOON = milliseconds(datetime(2026, 5, 1, 12, tzinfo=UTC))
+NOON = to_milliseconds(datetime(2026, 5, 1, 12, tzinfo=UTC))
 HOUR = 3_600_000
 
 

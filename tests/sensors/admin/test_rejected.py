@@ -3,8 +3,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from config.common.times import to_milliseconds
 from sensors.ingest.apply import apply_signals
-from sensors.ingest.signals import Code, Rejection, Signal, milliseconds
+from sensors.ingest.signals import Code, Rejection, Signal
 from sensors.models import RejectedSignal
 from tests.sensors.registry import make_sensor
 from tests.staff import signed_in
@@ -16,7 +17,7 @@ LIST = "/admin/sensors/rejectedsignal/"
 
 @pytest.fixture(autouse=True)
 def _refused() -> None:
-    now = milliseconds(timezone.now())
+    now = to_milliseconds(timezone.now())
     unknown = [Signal(sensor_id, now, "a", 1, now) for sensor_id in ("NewDoor1", "bad-id")]
     apply_signals([*unknown, Rejection(0, Code.BAD_JSON, "broken", "", "<script>alert(1)</script>")])
 

@@ -10,6 +10,7 @@ from django.test import Client as Browser
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from config.common.times import to_milliseconds
 from config.records.models import ChangeRecord
 from notifications.models import Event
 from sensors.admin import bulk
@@ -17,7 +18,7 @@ from sensors.history.database import DatabaseStore
 from sensors.history.errors import HistoryAway
 from sensors.history.store import get_store
 from sensors.ingest.apply import apply_signals
-from sensors.ingest.signals import Signal, milliseconds
+from sensors.ingest.signals import Signal
 from sensors.models import Client, Sensor, SensorState
 from tests.sensors.history.past import DAY, attempt
 from tests.sensors.registry import hear, link, make_client, make_delivery, make_sensor
@@ -161,7 +162,7 @@ class TestPage:
     def test_shows_chart_events_deliveries_and_changes(self, browser: Browser) -> None:
         make_sensor("0xA")
         link("0xA", make_client("alarm"))
-        at = milliseconds(timezone.now() - timedelta(hours=2))
+        at = to_milliseconds(timezone.now() - timedelta(hours=2))
         apply_signals([Signal("0xA", at, "a", 1, at)])
         browser.post(page("0xA"), {**FILLED, "address": "There"})
         answer = browser.get(page("0xA"))
@@ -179,7 +180,7 @@ class TestPage:
 
     def test_shows_from_history_how_clients_were_told(self, browser: Browser) -> None:
         make_sensor("0xA")
-        now = milliseconds(timezone.now())
+        now = to_milliseconds(timezone.now())
         get_store().add_events(
             [attempt(0, at=now - 5 * DAY), attempt(1, at=now - 5000), attempt(2, sensor="0xB", at=now)]
         )

@@ -13,12 +13,12 @@ from django.test import Client as Browser
 from django.utils import timezone
 
 from config.access.keys import create_key
-from config.common.times import format_time
+from config.common.times import format_time, to_milliseconds
 from notifications.models import Delivery
-from sensors.history import table
-from sensors.history.keeping import keep_in_transaction
+from sensors.history import csv_export
+from sensors.history.spool import store_in_transaction
 from sensors.ingest.apply import apply_signals
-from sensors.ingest.signals import Signal, milliseconds
+from sensors.ingest.signals import Signal
 from sensors.models import Client
 from tests.sensors.registry import link, make_client, make_sensor
 from tests.staff import signed_in
@@ -76,12 +76,12 @@ def get_table(path: str, key: str, **params: str) -> tuple[Any, list[list[str]]]
 
 def accept(*values: int, sensor: str = "0xA", since: datetime = NOON, id: str = "id-{n}") -> list[Signal]:
     """Let a sensor send these values a minute apart."""
-    start = milliseconds(since)
+    start = to_milliseconds(since)
     sent = [
         Signal(sensor, start + 60_000 * n, id.format(n=n), value, start + 60_000 * n + 5, "the-chain")
         for n, value in enumerate(values)
     ]
-    apply_signals(sent, also=keep_in_transaction)
+    apply_signals(sent, also=store_in_transaction)
     return sent
 
 
@@ -276,7 +276,7 @@ class TestTable:
     def test_holds_all_rows_however_many_pieces_it_takes(
         self, owner: Client, key: str, monkeypatch: pytest.MonkeyPatch, only: str
     ) -> None:
-        monkeypatch.setattr(table, "ROWS_AT_ONCE", 3)
+        monkeypatch.setattr(csv_export, "ROWS_AT_ONCE", 3)
         accept(*(n % 2 for n in range(10)))
         _, rows = get_table("/sensors/0xA/history/", key, format="csv", changes=only, limit="2")
         assert [row[4] for row in rows[1:]] == [f"id-{n}" for n in reversed(range(10))]

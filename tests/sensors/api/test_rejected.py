@@ -4,8 +4,9 @@ import pytest
 from django.utils import timezone
 
 from config.access.keys import create_key
+from config.common.times import to_milliseconds
 from sensors.ingest.accept import accept_signals
-from sensors.ingest.signals import Origin, milliseconds
+from sensors.ingest.signals import Origin
 from tests.sensors.api.test_history import get
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
@@ -18,7 +19,7 @@ def key() -> str:
 
 class TestRejected:
     def send(self, *items: object) -> None:
-        origin = Origin(received_at=milliseconds(timezone.now()), over_rest=True)
+        origin = Origin(received_at=to_milliseconds(timezone.now()), over_rest=True)
         accept_signals(json.dumps(items).encode(), origin, by_queue=False)
 
     def test_lists_what_was_refused_with_reason_and_text(self, key: str) -> None:

@@ -2,16 +2,17 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from config.common.times import to_milliseconds
 from notifications.models import Event
 from sensors.api import signals
 from sensors.heartbeat import clock as clocks
-from sensors.heartbeat import hearing, sweep
+from sensors.heartbeat import ingest_liveness, sweep
 from sensors.heartbeat.clock import Clock
-from sensors.heartbeat.hearing import Ear
+from sensors.heartbeat.ingest_liveness import LivenessCheck
 from sensors.heartbeat.sweep import sweep_once
 from sensors.ingest import apply
 from sensors.ingest.apply import apply_signals
-from sensors.ingest.signals import Signal, milliseconds
+from sensors.ingest.signals import Signal
 from sensors.models import DeafSpan, Hearing, SensorState, SteadyClock
 from tests.sensors.api.callers import service
 from tests.sensors.registry import make_sensor
@@ -61,7 +62,7 @@ class TestClock:
         assert first.look_and_correct() == second.look_and_correct() == NOON + timedelta(seconds=1)
         assert first.ahead == second.ahead == world.new_clock().look().ahead == HOUR
         assert first.time() == world.database
-        assert first.time_in_milliseconds() == milliseconds(world.database)
+        assert first.time_in_milliseconds() == to_milliseconds(world.database)
 
     def test_goes_along_when_the_database_is_set_forward(self, world: World) -> None:
         clock = world.new_clock()
@@ -106,16 +107,16 @@ class Node:
 
     def start(self) -> None:
         self.clock = self._world.new_clock()
-        for module in (clocks, hearing, sweep, apply):
+        for module in (clocks, ingest_liveness, sweep, apply):
             self._patch.setattr(module, "clock", self.clock)
-        self._ear = Ear(Hearing.Ear.CALLS)
+        self._ear = LivenessCheck(Hearing.Ear.CALLS)
         self._ear._process = 0
 
     def live(self, seconds: int, *speaking: str) -> None:
         for _ in range(seconds):
             self._world.wait(1)
             self._ear.listen(lambda _: True)
-            at = milliseconds(self.clock.time())
+            at = to_milliseconds(self.clock.time())
             apply_signals([Signal(each, at, f"{each}{self._world.passed}", 1, at) for each in speaking])
             sweep_once()
 
@@ -195,5 +196,5 @@ class TestRestart:
     def test_what_is_not_served_is_not_heard(self, world: World, node: Node) -> None:
         heard_at = Hearing.objects.get().heard_at
         world.wait(1)
-        assert not Ear(Hearing.Ear.CALLS).listen(lambda _: False)
+        assert not LivenessCheck(Hearing.Ear.CALLS).listen(lambda _: False)
         assert Hearing.objects.get().heard_at == heard_at

@@ -5,13 +5,14 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from config.common.times import to_milliseconds
 from notifications.models import Alert, Delivery, Event
 from sensors.heartbeat.clock import clock
-from sensors.heartbeat.flapping import calm_once
-from sensors.heartbeat.hearing import is_deaf, note_hearing, watermark
+from sensors.heartbeat.flap_detection import close_calm_alerts_once
+from sensors.heartbeat.ingest_liveness import is_outage, record_liveness, watermark
 from sensors.heartbeat.sweep import sweep_once
 from sensors.ingest.apply import apply_signals
-from sensors.ingest.signals import Signal, milliseconds
+from sensors.ingest.signals import Signal
 from sensors.models import DeafSpan, Hearing, Sensor, SensorState
 from tests.sensors.registry import hear, link, make_client, make_sensor
 
@@ -75,7 +76,7 @@ class TestSweepOnce:
 
     def test_time_in_which_we_were_deaf_is_no_silence(self) -> None:
         silent()
-        note_hearing(ago(hours=1.5))
+        record_liveness(ago(hours=1.5))
         hear()
         sweep_once()
         assert DeafSpan.objects.count() == 1
@@ -142,7 +143,7 @@ class TestEndOfLoss:
         link("0xA", make_client())
         hear()
         sweep_once()
-        now = milliseconds(timezone.now())
+        now = to_milliseconds(timezone.now())
         apply_signals([Signal("0xA", now, "b", 1, now)])
         _lost, restored = Event.objects.order_by("id")
         assert restored.type == "sensor.connection_restored"
@@ -153,8 +154,8 @@ class TestEndOfLoss:
         state = silent()
         hear()
         sweep_once()
-        now = milliseconds(timezone.now())
-        apply_signals([Signal("0xA", milliseconds(state.seen_at + HOUR) - 1, "b", 1, now)])
+        now = to_milliseconds(timezone.now())
+        apply_signals([Signal("0xA", to_milliseconds(state.seen_at + HOUR) - 1, "b", 1, now)])
         assert list(Event.objects.order_by("id").values_list("type", flat=True)) == [
             "sensor.connection_lost",
             "sensor.loss_withdrawn",
@@ -190,21 +191,21 @@ class TestFlapping:
         silent()
         hear()
         self.lose(7)
-        calm_once()
+        close_calm_alerts_once()
         assert Alert.objects.get().status == "open"
         Alert.objects.update(last_at=ago(hours=1, seconds=1))
-        calm_once()
+        close_calm_alerts_once()
         assert Alert.objects.get().status == "open"  # seven losses are still within the hour
         Event.objects.update(recorded_at=ago(hours=1, seconds=1))
-        calm_once()
+        close_calm_alerts_once()
         assert Alert.objects.get().status == "resolved"
 
 
 class TestHearing:
     def test_without_a_broker_we_hear_as_long_as_calls_are_served(self) -> None:
-        assert is_deaf()
+        assert is_outage()
         hear()
-        assert not is_deaf()
+        assert not is_outage()
         assert clock.now() - watermark() < timedelta(seconds=5)
 
     def test_a_gap_is_written_down_as_deafness(self) -> None:

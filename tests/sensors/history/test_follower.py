@@ -8,15 +8,15 @@ from notifications.errors import FollowerWaits
 from notifications.followers import followings
 from notifications.models import Delivery, Event, Follower, Incident
 from notifications.services.events import NewEvent, record_events
-from notifications.services.partitions import expire_events
 from notifications.services.relay import relay_once
+from notifications.services.retention import expire_events
 from notifications.services.sequencer import stamp_once
 from sensors.history import follower
 from sensors.history.clickhouse import ClickHouseStore
 from sensors.history.database import DatabaseStore
 from sensors.history.errors import HistoryAway
-from sensors.history.follower import FOLLOWING, keep_events
-from sensors.history.reading import read_attempts
+from sensors.history.follower import FOLLOWING, copy_events
+from sensors.history.queries import read_attempts
 from sensors.history.store import HistoryStore
 from sensors.history.values import CONNECTION_LOST, Period
 from sensors.models import StoredEvent
@@ -62,8 +62,8 @@ class TestKeepEvents:
     def test_a_second_time_changes_nothing(self) -> None:
         events = happen(CONNECTION_LOST)
         events[0].refresh_from_db()
-        keep_events(events)
-        keep_events(events)
+        copy_events(events)
+        copy_events(events)
         assert StoredEvent.objects.count() == 1
 
     def test_waits_without_an_incident_while_the_store_is_away(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,7 +106,7 @@ class TestAttempts:
         make_due(delivery)
         answer(*claim(), status=200)
         carry()
-        keep_events(list(Event.objects.order_by("position")))
+        copy_events(list(Event.objects.order_by("position")))
         assert [row.became for row in read_attempts(["0xA"], Period(), limit=9)] == ["delivered", "pending"]
 
     def test_what_is_about_no_sensor_is_left_out(self) -> None:
@@ -123,7 +123,7 @@ class TestWithClickHouse:
         monkeypatch.setattr(clickhouse_store, "seconds_between_inserts", 0.0)
         happen(CONNECTION_LOST, CONNECTION_LOST)
         stamp_once()
-        keep_events(list(Event.objects.order_by("position")))
+        copy_events(list(Event.objects.order_by("position")))
         relay_once(FOLLOWING)
         assert len(clickhouse_store.read_events(["0xA"], Period(), limit=9)) == 2
 
@@ -132,7 +132,7 @@ class TestWithClickHouse:
         events = happen(CONNECTION_LOST)
         events[0].refresh_from_db()
         with pytest.raises(FollowerWaits):
-            keep_events(events)
+            copy_events(events)
 
     def test_small_batches_leave_a_breath_between_inserts(
         self, clickhouse_store: HistoryStore, monkeypatch: pytest.MonkeyPatch
@@ -141,6 +141,6 @@ class TestWithClickHouse:
         events = happen(CONNECTION_LOST)
         events[0].refresh_from_db()
         begun = time.monotonic()
-        keep_events(events)
-        keep_events(events)
+        copy_events(events)
+        copy_events(events)
         assert 0.9 < time.monotonic() - begun < 5

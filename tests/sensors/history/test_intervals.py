@@ -2,11 +2,10 @@ from typing import Any
 
 import pytest
 
-from config.common.times import format_time
+from config.common.times import format_time, from_milliseconds
 from sensors.history.database import DatabaseStore
 from sensors.history.intervals import Interval, make_intervals, read_intervals
 from sensors.history.values import CONNECTION_LOST, CONNECTION_RESTORED, LOSS_WITHDRAWN, STATE_CHANGED, PastEvent
-from sensors.ingest.signals import moment
 from tests.sensors.history.past import NOON, event
 
 
@@ -19,7 +18,7 @@ def lost(at: int) -> PastEvent:
 
 
 def ended(at: int, *, lost_at: int, type: str = CONNECTION_RESTORED) -> PastEvent:
-    return event(at, at=NOON + at, type=type, payload={"lost_at": format_time(moment(NOON + lost_at))})
+    return event(at, at=NOON + at, type=type, payload={"lost_at": format_time(from_milliseconds(NOON + lost_at))})
 
 
 def make(*events: PastEvent, start: int = 0, end: int = 100) -> list[tuple[int, int, Any]]:

@@ -4,11 +4,11 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from config.common.times import to_milliseconds
 from config.schedule import get_upkeep
-from sensors.history.retention import months_back
 from sensors.history.store import HistoryStore
 from sensors.history.values import Period
-from sensors.ingest.signals import milliseconds
+from sensors.services.retention import months_back
 from tests.sensors.history.past import event, signal
 
 
@@ -27,7 +27,7 @@ class TestForgetOldHistory:
     def test_keeps_what_the_setting_says(self, request: Any, settings: Any, months: int, left: int) -> None:
         settings.HISTORY_RETENTION_MONTHS = months
         store: HistoryStore = request.getfixturevalue("clickhouse_store")
-        times = [milliseconds(timezone.now() - timedelta(days=days)) for days in (0, 63)]
+        times = [to_milliseconds(timezone.now() - timedelta(days=days)) for days in (0, 63)]
         store.add_signals([signal(at=at, id=str(at)) for at in times])
         store.add_events([event(n, at=at) for n, at in enumerate(times)])
         get_upkeep("forget_old_history").run()

@@ -8,9 +8,8 @@ from django.utils import timezone
 from config.common.background.work import get_work
 from sensors.history import spool
 from sensors.history.clickhouse import ClickHouseStore
-from sensors.history.keeping import keep_in_transaction
 from sensors.history.queue import encode_batch
-from sensors.history.spool import drain_spool_once
+from sensors.history.spool import drain_spool_once, store_in_transaction
 from sensors.history.store import HistoryStore, close_stores
 from sensors.history.values import Period
 from sensors.models import HistorySpool, RejectedSignal, StoredSignal
@@ -24,21 +23,21 @@ EVER = Period()
 class TestKeepInTransaction:
     @pytest.mark.embedded
     def test_without_clickhouse_the_signals_are_history_at_once_and_once(self) -> None:
-        keep_in_transaction([signal(1), signal(2)])
-        keep_in_transaction([signal(2), signal(3)])
+        store_in_transaction([signal(1), signal(2)])
+        store_in_transaction([signal(2), signal(3)])
         assert StoredSignal.objects.count() == 3
         assert not HistorySpool.objects.exists()
 
     @pytest.mark.embedded
     def test_nothing_writes_nothing(self, django_assert_num_queries: Any) -> None:
         with django_assert_num_queries(0):
-            keep_in_transaction([])
+            store_in_transaction([])
         assert not HistorySpool.objects.exists()
 
     def test_with_clickhouse_the_batch_is_spooled_until_the_scheduler_carries_it(
         self, clickhouse_store: ClickHouseStore
     ) -> None:
-        keep_in_transaction([signal(1), signal(2)])
+        store_in_transaction([signal(1), signal(2)])
         assert not StoredSignal.objects.exists()
         assert get_work("history.spool").run_once() is False
         assert clickhouse_store.read_signals(["0xA"], EVER, limit=9) == [signal(2), signal(1)]
@@ -80,7 +79,7 @@ class TestDrainSpoolOnce:
 
     def test_while_the_store_is_away_the_rows_stay_as_they_are(self, settings: Any, unused_tcp_port: int) -> None:
         settings.CLICKHOUSE_URL = f"clickhouse://default@127.0.0.1:{unused_tcp_port}/default"
-        keep_in_transaction([signal(1)])
+        store_in_transaction([signal(1)])
         assert drain_spool_once() is False
         assert HistorySpool.objects.filter(fence=0, due_at__lte=Now()).count() == 1
         close_stores()
@@ -94,7 +93,7 @@ class TestDrainSpoolOnce:
         def die(rows: object) -> None:
             raise Died
 
-        keep_in_transaction([signal(1)])
+        store_in_transaction([signal(1)])
         with monkeypatch.context() as patch:
             patch.setattr(spool, "_delete", die)
             with pytest.raises(Died):

@@ -6,7 +6,7 @@ import pytest
 
 from notifications.sending.outcomes import ATTEMPTED
 from sensors.history.store import HistoryStore
-from sensors.history.values import CONNECTION_LOST, STATE_CHANGED, Period, past_attempt, signal_key
+from sensors.history.values import CONNECTION_LOST, STATE_CHANGED, Period, signal_key, to_past_attempt
 from sensors.ingest.signals import EARLIEST, Signal
 from tests.sensors.history.past import DAY, NOON, attempt, event, signal
 
@@ -168,7 +168,7 @@ class TestAttempts:
         store.add_events(tried[1:])
         found = store.read_events(["0xA"], EVER, types=[ATTEMPTED], limit=9)
         assert found == tried[::-1]
-        assert [past_attempt(row).attempt for row in found] == [4, 3, 2, 1]
+        assert [to_past_attempt(row).attempt for row in found] == [4, 3, 2, 1]
         assert [row.id for row in store.read_events(["0xA"], EVER, limit=9)] == [10]
 
     def test_have_a_sensor_and_a_period(self, store: HistoryStore) -> None:

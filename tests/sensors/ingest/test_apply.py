@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from config.common.times import to_milliseconds
 from notifications.models import Delivery, Event
 from sensors.ingest.apply import apply_signals
-from sensors.ingest.signals import Code, Rejection, Signal, milliseconds
+from sensors.ingest.signals import Code, Rejection, Signal
 from sensors.models import RejectedSignal, SensorState
 from tests.sensors.registry import link, make_client, make_sensor
 
@@ -16,7 +17,7 @@ pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
 
 def signal(sensor: str = "0xA", data: int = 1, *, after: int = 0, id: str = "a") -> Signal:
-    now = milliseconds(timezone.now())
+    now = to_milliseconds(timezone.now())
     return Signal(sensor, now - 60_000 + after, id, data, now)
 
 
@@ -26,8 +27,8 @@ class TestApplySignals:
         sent = signal()
         assert apply_signals([sent]).accepted == [sent]
         state = SensorState.objects.get()
-        assert (state.value, state.last_id, milliseconds(state.last_at)) == (1, "a", sent.at)
-        assert milliseconds(state.seen_at) == sent.received_at
+        assert (state.value, state.last_id, to_milliseconds(state.last_at)) == (1, "a", sent.at)
+        assert to_milliseconds(state.seen_at) == sent.received_at
         assert state.check_at == state.heard_at + timedelta(hours=1)
 
     def test_a_change_is_an_event_and_a_delivery_to_every_active_client(self) -> None:
@@ -112,7 +113,7 @@ class TestApplySignals:
 def test_two_consumers_with_the_same_sensors_end_in_the_fold(in_threads: Callable[..., list[None]]) -> None:
     for n in range(5):
         make_sensor(f"s{n}")
-    now = milliseconds(timezone.now())
+    now = to_milliseconds(timezone.now())
     signals = [Signal(f"s{n % 5}", now - 1000 + n, str(n), n % 3 % 2, now) for n in range(400)]
 
     def consume(number: int) -> None:

@@ -12,15 +12,14 @@ from config.common.database import batches
 from config.engines.publisher import NotPublished, Publisher, Sent
 from notifications.models import Event
 from sensors.heartbeat.clock import clock
-from sensors.heartbeat.hearing import listen_once, watermark
+from sensors.heartbeat.ingest_liveness import check_queue_once, watermark
 from sensors.heartbeat.sweep import sweep_once
 from sensors.history.queue import QUEUE as HISTORY
 from sensors.ingest import apply, consumer
 from sensors.ingest.apply import Applied
 from sensors.ingest.consumer import Batch, Consumer, apply_or_halve
-from sensors.ingest.publishing import publish_probe
+from sensors.ingest.signal_queue import declare_presence, publish_probe
 from sensors.ingest.signals import Rejection, Signal
-from sensors.ingest.topology import declare_presence
 from sensors.models import ConsumerMark, Hearing, Probe, RejectedSignal, SensorState
 from tests.faults.wait import wait_until
 from tests.sensors.amqp import Broker, broker, consume
@@ -124,7 +123,7 @@ class TestWatermark:
     def test_follows_the_probe_once_every_consumer_has_committed(self, broker: Broker) -> None:
         assert watermark() is None
         before = clock.look_and_correct()
-        listen_once()
+        check_queue_once()
         consume(lambda: watermark() is not None)
         mark = Probe.objects.get().sent_at
         assert mark >= before
@@ -134,7 +133,7 @@ class TestWatermark:
         declare_presence(broker.channel, "paused")
         ConsumerMark.objects.create(consumer="paused", heard_at=long_ago)
         ConsumerMark.objects.create(consumer="dead", heard_at=long_ago)
-        listen_once()
+        check_queue_once()
         assert list(ConsumerMark.objects.values_list("consumer", flat=True)) == ["paused"]
         assert Hearing.objects.get(pk=Hearing.Ear.QUEUE).proven_from > clock.now(), "earlier probes prove nothing"
         consume(lambda: Probe.objects.exists())
@@ -192,7 +191,7 @@ def two(broker: Broker) -> Iterator[list[Gated]]:
 class TestTwoConsumers:
     def listen_and_sweep(self, seconds: float) -> None:
         for _ in range(int(seconds / 0.25)):
-            listen_once()
+            check_queue_once()
             sweep_once()
             time.sleep(0.25)
 

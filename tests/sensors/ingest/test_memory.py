@@ -3,23 +3,23 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from config.common.times import truncate_to_milliseconds
+from config.common.times import to_milliseconds, truncate_to_milliseconds
 from notifications.models import Event
 from sensors.ingest.apply import apply_signals
 from sensors.ingest.memory import PAGE, PAGES, Memory
-from sensors.ingest.signals import Signal, milliseconds
+from sensors.ingest.signals import Signal
 from sensors.models import SensorState, SignalPage
 from tests.sensors.registry import make_sensor
 
 
 def signals(count: int, *, first: int = 0) -> list[Signal]:
     """Signals of one sensor, in order of time, received when they were sent."""
-    begin = milliseconds(timezone.now()) - 600_000
+    begin = to_milliseconds(timezone.now()) - 600_000
     return [Signal("0xA", begin + n, str(n), 1, begin + n) for n in range(first, first + count)]
 
 
 def again(sent: list[Signal]) -> list[Signal]:
-    return [Signal(each.sensor_id, each.at, each.id, each.data, milliseconds(timezone.now())) for each in sent]
+    return [Signal(each.sensor_id, each.at, each.id, each.data, to_milliseconds(timezone.now())) for each in sent]
 
 
 def lose() -> None:
@@ -80,7 +80,7 @@ class TestRepeats:
         make_sensor()
         sent = signals(3)
         apply_signals([sent[2], *sent[:2], *again(sent)])
-        assert milliseconds(SensorState.objects.get().seen_at) == sent[2].received_at
+        assert to_milliseconds(SensorState.objects.get().seen_at) == sent[2].received_at
 
     def test_a_late_one_that_never_came_before_is_seen_and_ends_the_loss(self) -> None:
         make_sensor()

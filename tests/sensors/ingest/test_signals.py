@@ -3,7 +3,8 @@ from typing import Any
 
 import pytest
 
-from sensors.ingest.signals import AHEAD, MAX_BODY, Code, Origin, Rejection, Signal, moment, read_signals
+from config.common.times import from_milliseconds
+from sensors.ingest.signals import AHEAD, MAX_BODY, Code, Origin, Rejection, Signal, read_signals
 
 NOW = 1_800_000_000_123
 AT = "2027-01-15T08:00:00.123Z"
@@ -91,7 +92,7 @@ class TestReadSignals:
         assert result.code == Code.BAD_SHAPE
 
     def test_more_than_five_minutes_ahead_is_refused(self) -> None:
-        times = (moment(NOW + AHEAD), moment(NOW + AHEAD + 1))
+        times = (from_milliseconds(NOW + AHEAD), from_milliseconds(NOW + AHEAD + 1))
         taken, refused = read([{"sensor_id": "a", "data": 1, "at": at.isoformat(), "id": "x"} for at in times])
         assert isinstance(taken, Signal)
         assert isinstance(refused, Rejection)

@@ -6,10 +6,11 @@ from collections.abc import Callable
 import pytest
 from django.utils import timezone
 
+from config.common.times import to_milliseconds
 from notifications.models import Delivery
 from notifications.services.resend import resend_dead_letters
 from sensors.ingest.apply import apply_signals
-from sensors.ingest.signals import Signal, milliseconds
+from sensors.ingest.signals import Signal
 from sensors.models import Sensor, SensorState
 from sensors.services.clients import deactivate_client, update_client
 from sensors.services.imports import import_sensors
@@ -26,7 +27,7 @@ def send(ids: list[str], rounds: int, seed: int = 0) -> None:
     """Send signals that change every sensor in every round, in an order of their own."""
     chance = random.Random(seed)
     for turn in range(rounds):
-        now = milliseconds(timezone.now())
+        now = to_milliseconds(timezone.now())
         apply_signals([Signal(each, now, f"{seed}-{turn}", turn % 2, now) for each in chance.sample(ids, len(ids))])
 
 

@@ -82,7 +82,7 @@ class TestImportSensors:
         assert ChangeRecord.objects.count() == 2
 
     def test_tells_how_far_it_is(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("sensors.services.writing.BATCH", 2)
+        monkeypatch.setattr("sensors.services.changes.BATCH", 2)
         told: list[tuple[int, int]] = []
         content = table(*(f"s{n},Here,,,," for n in range(5)))
         import_sensors(content=content, actor="anna", progress=lambda done, total: told.append((done, total)))
@@ -139,7 +139,7 @@ class TestBadLines:
 
 class TestHalfImportedNever:
     def test_a_failure_in_the_last_batch_leaves_nothing(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("sensors.services.writing.BATCH", 2)
+        monkeypatch.setattr("sensors.services.changes.BATCH", 2)
 
         def fail(done: int, total: int) -> None:
             if done == total:

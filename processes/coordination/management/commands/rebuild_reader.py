@@ -6,8 +6,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from config.common.correlation import correlated
 from processes.coordination.errors import ReaderNotFound
-from processes.coordination.rebuilding import rebuild_reader
-from processes.coordination.routing import reader_names
+from processes.coordination.maintenance.rebuild import rebuild_reader
+from processes.coordination.schema.routing import reader_names
 
 
 class Command(BaseCommand):

@@ -6,10 +6,9 @@ import structlog
 from django.core.management.base import BaseCommand, CommandError
 
 from config.common.background.daemon import Daemon, run_until_signalled
-from processes.coordination.alive import say_alive
 from processes.coordination.bus import open_bus
-from processes.coordination.coordinator.life import SAYS_SO
-from processes.coordination.roles import open_roles, role_names
+from processes.coordination.coordinator.liveness import HEARTBEAT_EVERY
+from processes.coordination.roles import open_roles, role_names, send_heartbeats
 
 log = structlog.get_logger(__name__)
 
@@ -33,5 +32,7 @@ class Command(BaseCommand):
         log.info("coordination.started", roles=names)
         run_until_signalled(
             *(Daemon(partial(each.run_once, WAIT_SECONDS), every=0.0, name=each.queue) for each in roles),
-            Daemon(partial(say_alive, bus, roles), every=SAYS_SO.total_seconds(), name="coordination.alive"),
+            Daemon(
+                partial(send_heartbeats, bus, roles), every=HEARTBEAT_EVERY.total_seconds(), name="coordination.alive"
+            ),
         )

@@ -1,12 +1,12 @@
 """The small tables of the document stand in the readers' databases too; types and statuses are foreign keys to them."""
 
 import django.db.models.deletion
-import processes.coordination.statuses
+import processes.coordination.protocol.statuses
 from django.db import migrations, models
 from django.db.models import Q
 
-from processes.coordination.entities import type_names
-from processes.coordination.statuses import EventStatus, PayloadStatus
+from processes.coordination.schema.entities import type_names
+from processes.coordination.protocol.statuses import EventStatus, PayloadStatus
 
 
 def number(table, **options):
@@ -53,8 +53,8 @@ def small_table(name, length):
     )
 
 
-CREATED = {"default": processes.coordination.statuses.EventStatus["CREATED"]}
-CREATED_PAYLOAD = {"default": processes.coordination.statuses.PayloadStatus["CREATED"]}
+CREATED = {"default": processes.coordination.protocol.statuses.EventStatus["CREATED"]}
+CREATED_PAYLOAD = {"default": processes.coordination.protocol.statuses.PayloadStatus["CREATED"]}
 
 
 class Migration(migrations.Migration):

@@ -13,11 +13,11 @@ from config.audit.log import write_log_entry
 from config.common.times import format_time
 from notifications.services.alerts import raise_alert
 from notifications.sessions.handlers import register_function
-from sensors.ingest.rejected import record_rejections
+from sensors.ingest.rejections import record_rejections
 from sensors.ingest.signals import Code, Rejection
 from sensors.models import Client
 from tests.config.dashboard.live.records import make_process
-from tests.processes.coordination.cast import DATABASES, Cast
+from tests.processes.coordination.in_memory_roles import DATABASES, InMemoryRoles
 from tests.sensors.api.callers import Caller, service
 from tests.sensors.registry import link, make_client, make_delivery, make_sensor
 
@@ -111,7 +111,7 @@ def _rejected(call: Caller) -> str:
 def _coordination(call: Caller, of: str) -> str:
     for n in range(ROWS):
         _post(call, "/coordination/writer/dummy-items/", {"name": str(n)})
-    Cast().settle()
+    InMemoryRoles().settle()
     return of
 
 

@@ -8,11 +8,17 @@ from django.utils import timezone
 
 from config.common.correlation import correlated
 from notifications.models import Alert, Event
-from processes.coordination.messages import COORDINATOR, Message, Told
 from processes.coordination.models import AppEvent, DummyItem, RoleLife, WriterEvent
-from processes.coordination.statuses import EventStatus
-from tests.processes.coordination.admin.plots import begin, commit, fail, refuse
-from tests.processes.coordination.cast import DATABASES, Cast, make, status_of, wanted
+from processes.coordination.protocol.messages import COORDINATOR, Message, MessageType
+from processes.coordination.protocol.statuses import EventStatus
+from tests.processes.coordination.admin.change_set_outcomes import begin, commit, fail, refuse
+from tests.processes.coordination.in_memory_roles import (
+    DATABASES,
+    InMemoryRoles,
+    make_change_set,
+    request_change,
+    status_of,
+)
 from tests.staff import signed_in
 
 pytestmark = [pytest.mark.django_db(databases=DATABASES), pytest.mark.embedded]
@@ -27,8 +33,8 @@ def operator() -> Client:
 
 
 @pytest.fixture
-def cast() -> Cast:
-    return Cast()
+def cast() -> InMemoryRoles:
+    return InMemoryRoles()
 
 
 def listed(browser: Client, **query: str) -> list[int]:
@@ -50,7 +56,7 @@ def said(browser: Client, address: str, reason: str) -> list[str]:
 
 
 class TestList:
-    def test_says_what_it_is_how_far_it_is_and_what_readers_say(self, cast: Cast, operator: Client) -> None:
+    def test_says_what_it_is_how_far_it_is_and_what_readers_say(self, cast: InMemoryRoles, operator: Client) -> None:
         commit(cast, 12)
         begin(cast)
         page = shown(operator)
@@ -58,7 +64,7 @@ class TestList:
             assert part in page
         assert page.count('data-step="now"') == 1
 
-    def test_newest_first_narrowed_and_found(self, cast: Cast, operator: Client) -> None:
+    def test_newest_first_narrowed_and_found(self, cast: InMemoryRoles, operator: Client) -> None:
         with correlated("the-chain"):
             first = commit(cast)
         second, third = refuse(cast), begin(cast)
@@ -71,38 +77,42 @@ class TestList:
         assert listed(operator, q=f"coordination/{second}") == [second]
         assert listed(operator, q="9" * 30) == []
 
-    def test_a_filter_finds_what_the_column_shows(self, cast: Cast, operator: Client) -> None:
+    def test_a_filter_finds_what_the_column_shows(self, cast: InMemoryRoles, operator: Client) -> None:
         event = begin(cast, EventStatus.PREPARED)
         found = {status for status in EventStatus if listed(operator, status=str(status.value)) == [event]}
         assert found == {EventStatus.PREPARED}
         assert listed(operator, status="nonsense") == [event]
 
-    def test_a_refusal_remains_the_verdict_of_what_was_cancelled_for_it(self, cast: Cast, operator: Client) -> None:
+    def test_a_refusal_remains_the_verdict_of_what_was_cancelled_for_it(
+        self, cast: InMemoryRoles, operator: Client
+    ) -> None:
         refuse(cast)
         page = shown(operator)
         assert "refused" in page
         assert page.count('data-step="bad"') == 2
 
-    def test_what_waits_says_so(self, cast: Cast, operator: Client) -> None:
+    def test_what_waits_says_so(self, cast: InMemoryRoles, operator: Client) -> None:
         event = begin(cast)
         WriterEvent.objects.filter(pk=event).update(is_waiting=True)
         page = shown(operator)
         assert 'data-step="doubt"' in page
         assert "waits" in page
 
-    def test_costs_the_same_for_many(self, cast: Cast, operator: Client, django_assert_num_queries: Any) -> None:
+    def test_costs_the_same_for_many(
+        self, cast: InMemoryRoles, operator: Client, django_assert_num_queries: Any
+    ) -> None:
         operator.get(LIST)
         for _ in range(3):
             commit(cast)
             with django_assert_num_queries(QUERIES):
                 listed(operator)
 
-    def test_the_menu_counts_what_waits_for_a_person(self, cast: Cast, operator: Client) -> None:
+    def test_the_menu_counts_what_waits_for_a_person(self, cast: InMemoryRoles, operator: Client) -> None:
         fail(cast)
         menu = operator.get(LIST).context["sidebar_navigation"]
         assert {item["title"]: item["badge"] for group in menu for item in group["items"]}["Coordination"] == 1
 
-    def test_a_viewer_may_look_others_may_not(self, cast: Cast) -> None:
+    def test_a_viewer_may_look_others_may_not(self, cast: InMemoryRoles) -> None:
         event = commit(cast)
         viewer = signed_in("viewer", "vera")
         assert (viewer.get(LIST).status_code, viewer.get(address(event)).status_code) == (200, 200)
@@ -112,7 +122,7 @@ class TestList:
 
 
 class TestReadersCard:
-    def test_says_how_many_wait_and_since_when(self, cast: Cast, operator: Client) -> None:
+    def test_says_how_many_wait_and_since_when(self, cast: InMemoryRoles, operator: Client) -> None:
         event = begin(cast)
         made_at = timezone.now() - timedelta(hours=2, minutes=1)
         WriterEvent.objects.filter(pk=event).update(date=made_at)
@@ -120,7 +130,7 @@ class TestReadersCard:
         assert operator.get(LIST).context["card"].under_way == 1
         assert ">2\xa0hours</span> old" in shown(operator)
 
-    def test_says_whether_roles_were_heard_from_lately(self, cast: Cast, operator: Client) -> None:
+    def test_says_whether_roles_were_heard_from_lately(self, cast: InMemoryRoles, operator: Client) -> None:
         assert "The Coordinator does not answer" in shown(operator)
         cast.live()
         cast.coordinator.run_once()
@@ -132,40 +142,42 @@ class TestReadersCard:
 
 
 class TestPage:
-    def test_tells_all_of_a_committed_one(self, cast: Cast, operator: Client) -> None:
+    def test_tells_all_of_a_committed_one(self, cast: InMemoryRoles, operator: Client) -> None:
         with correlated("the-chain"):
-            made = make(wanted("DummyItem", "insert", name="crate"))
+            made = make_change_set(request_change("DummyItem", "insert", name="crate"))
         cast.settle()
         page = shown(operator, address(made.event))
         for part in ("<ins>crate</ins>", "1 of 1", "/admin/trace/?id=the-chain", ">34.7<", "changes its tables by the"):
             assert part in page
         assert page.count('data-step="done"') == 10
 
-    def test_shows_what_an_update_changes_alone(self, cast: Cast, operator: Client) -> None:
-        first = make(wanted("DummyItem", "insert", name="old"))
-        made = make(wanted("DummyItem", "update", first.ids[0], name="new"))
+    def test_shows_what_an_update_changes_alone(self, cast: InMemoryRoles, operator: Client) -> None:
+        first = make_change_set(request_change("DummyItem", "insert", name="old"))
+        made = make_change_set(request_change("DummyItem", "update", first.ids[0], name="new"))
         page = shown(operator, address(made.event))
         assert "<del>old</del>" in page
         assert "<ins>new</ins>" in page
         assert "correlation_id" not in page
 
     def test_of_many_payloads_the_first_and_how_many_more(self, operator: Client) -> None:
-        made = make(*(wanted("DummyItem", "insert", name=f"crate {number}") for number in range(103)))
+        made = make_change_set(
+            *(request_change("DummyItem", "insert", name=f"crate {number}") for number in range(103))
+        )
         page = shown(operator, address(made.event))
         assert "crate 99<" in page
         assert "crate 100<" not in page
         assert "and 3 more" in page
 
-    def test_of_what_is_committed_and_cannot_be_applied_says_so(self, cast: Cast, operator: Client) -> None:
+    def test_of_what_is_committed_and_cannot_be_applied_says_so(self, cast: InMemoryRoles, operator: Client) -> None:
         event = begin(cast, EventStatus.COMMITTING)
-        refusal = Message(Told.PROCESSED, event=event, role="main", reason="a trigger says no")
+        refusal = Message(MessageType.PROCESSED, event=event, role="main", reason="a trigger says no")
         cast.bus.send([(COORDINATOR, refusal)])
         cast.coordinator.receive()
         page = shown(operator, address(event))
         for part in ("is not taken back any more", "a trigger says no", "refused", "cannot be cancelled"):
             assert part in page
 
-    def test_says_why_it_was_cancelled_and_who_refused(self, cast: Cast, operator: Client) -> None:
+    def test_says_why_it_was_cancelled_and_who_refused(self, cast: InMemoryRoles, operator: Client) -> None:
         event = refuse(cast)
         page = shown(operator, address(event))
         assert "Why it was cancelled" in page
@@ -173,7 +185,7 @@ class TestPage:
         assert "Try again" not in page
 
     def test_hostile_values_are_text(self, operator: Client) -> None:
-        made = make(wanted("DummyItem", "insert", name="<script>x</script>"))
+        made = make_change_set(request_change("DummyItem", "insert", name="<script>x</script>"))
         page = shown(operator, address(made.event))
         assert "<script>x" not in page
         assert "&lt;script&gt;x&lt;/script&gt;" in page
@@ -185,7 +197,7 @@ class TestPage:
 
 class TestResolve:
     @pytest.fixture
-    def failed(self, cast: Cast) -> int:
+    def failed(self, cast: InMemoryRoles) -> int:
         return fail(cast)
 
     def test_the_page_explains_what_stands_in_the_way(self, failed: int, operator: Client) -> None:

@@ -4,28 +4,28 @@ import pytest
 
 from config.common.times import format_time
 from processes.coordination.admin.progress import STEP_OF, WAY, line_of
-from processes.coordination.admin.step_words import STEPS, WAITS
+from processes.coordination.admin.step_labels import STEPS, WAITS
 from processes.coordination.admin.words import ENTITY_WORDS, STATUSES, say_type
-from processes.coordination.entities import ENTITIES, type_names
 from processes.coordination.models import AppEvent, WriterEvent
-from processes.coordination.selectors import EventView
-from processes.coordination.statuses import EventStatus
-from processes.coordination.transitions import BY_NUMBER
+from processes.coordination.protocol.statuses import EventStatus
+from processes.coordination.protocol.transitions import BY_NUMBER
+from processes.coordination.schema.entities import ENTITIES, type_names
+from processes.coordination.selectors import EventOverview
 
 pytestmark = pytest.mark.embedded
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 CANCELLED = (EventStatus.CANCELING, EventStatus.CANCELED, EventStatus.COMPENSATION_FAILED)
 
 
-def view_in(status: EventStatus, *, past: int = len(WAY), is_waiting: bool = False) -> EventView:
+def view_in(status: EventStatus, *, past: int = len(WAY), is_waiting: bool = False) -> EventOverview:
     """Make what is known of a change set that went through so many statuses before this one."""
     event = AppEvent(pk=1, app_event_status_id=status.value)
     passed = [STEP_OF[each] for each in (*WAY[:past], status)]
     coordinated = WriterEvent(pk=1, app_event_status_id=EventStatus.CREATED.value, is_waiting=is_waiting)
-    return EventView(event, coordinated, [], 0, [(number, format_time(AT)) for number in passed])
+    return EventOverview(event, coordinated, [], 0, [(number, format_time(AT)) for number in passed])
 
 
-def states(view: EventView) -> list[str]:
+def states(view: EventOverview) -> list[str]:
     return [stop.state for stop in line_of(view)]
 
 

@@ -4,10 +4,17 @@ from config.common.correlation import correlated
 from notifications.models import Alert
 from processes.coordination.models import AppEvent
 from processes.coordination.models.writer import DummyItem
+from processes.coordination.protocol.reasons import LONGEST
+from processes.coordination.protocol.statuses import EventStatus
 from processes.coordination.reader import models as reader
-from processes.coordination.reasons import LONGEST
-from processes.coordination.statuses import EventStatus
-from tests.processes.coordination.cast import DATABASES, Cast, make, rows_of, status_of, wanted
+from tests.processes.coordination.in_memory_roles import (
+    DATABASES,
+    InMemoryRoles,
+    make_change_set,
+    request_change,
+    rows_of,
+    status_of,
+)
 from tests.sensors.api.callers import Caller, service
 
 pytestmark = [pytest.mark.django_db(databases=DATABASES), pytest.mark.embedded]
@@ -21,8 +28,8 @@ def call() -> Caller:
 
 class TestEvent:
     def test_tells_all_of_a_committed_event(self, call: Caller) -> None:
-        made = make(*(wanted("DummyItem", "insert", name=f"n{n}") for n in range(12)))
-        Cast().settle()
+        made = make_change_set(*(request_change("DummyItem", "insert", name=f"n{n}") for n in range(12)))
+        InMemoryRoles().settle()
         shown = call("GET", f"{PATH}{made.event}/").json()
         assert (shown["type"], shown["status"]) == ("DummyItemMain.Insert", "Committed")
         assert shown["payloads"] == {"total": 12, "processed": 12}
@@ -34,13 +41,13 @@ class TestEvent:
         assert {"1", "2", "3", "14", "28", "33"} <= set(numbers)
 
     def test_waits_for_its_readers_before_it_is_activated(self, call: Caller) -> None:
-        made = make(wanted("DummyItem", "insert", name="x"))
+        made = make_change_set(request_change("DummyItem", "insert", name="x"))
         shown = call("GET", f"{PATH}{made.event}/").json()
         assert (shown["status"], shown["readers"][0]["verdict"]) == ("Created", "waiting")
 
     def test_the_steps_are_those_of_the_contract(self, call: Caller) -> None:
         """What the Coordinator notes beside them is for its own page."""
-        made = make(wanted("DummyItem", "insert", name="x"))
+        made = make_change_set(request_change("DummyItem", "insert", name="x"))
         AppEvent.objects.filter(pk=made.event).update(steps={"1": "2026-01-01T00:00:00.000Z", "waits": "2026"})
         assert [step["step"] for step in call("GET", f"{PATH}{made.event}/").json()["steps"]] == ["1"]
 
@@ -52,14 +59,14 @@ class TestEvent:
 
 class TestEvents:
     def test_lists_the_newest_first_page_by_page(self, call: Caller) -> None:
-        made = [make(wanted("DummyItem", "insert", name="x")).event for _ in range(3)]
+        made = [make_change_set(request_change("DummyItem", "insert", name="x")).event for _ in range(3)]
         first = call("GET", f"{PATH}?limit=2").json()
         second = call("GET", first["next"]).json()
         assert [each["id"] for each in first["results"] + second["results"]] == made[::-1]
 
     def test_filters_by_every_status_as_it_shows_it(self, call: Caller) -> None:
-        cast = Cast()
-        make(wanted("DummyItem", "insert", name="x"))
+        cast = InMemoryRoles()
+        make_change_set(request_change("DummyItem", "insert", name="x"))
         seen: set[str] = set()
         while "Committed" not in seen:
             for role in cast.all:
@@ -82,12 +89,14 @@ class TestResolve:
     @pytest.fixture
     def failed(self) -> tuple[int, list[int]]:
         """Two rows that the reader refuses, of which one was changed since: return the event and the rows."""
-        cast = Cast()
-        first = make(wanted("DummyItem", "insert", name="a"), wanted("DummyItem", "insert", name="b"))
+        cast = InMemoryRoles()
+        first = make_change_set(
+            request_change("DummyItem", "insert", name="a"), request_change("DummyItem", "insert", name="b")
+        )
         reader.TABLES["DummyItem"].objects.using("reader_main").create(
             id=first.ids[0], name="in the way", correlation_id="00000000-0000-0000-0000-000000000001"
         )
-        later = make(wanted("DummyItem", "update", first.ids[0], name="c"))
+        later = make_change_set(request_change("DummyItem", "update", first.ids[0], name="c"))
         cast.settle(lambda: status_of(later.event) == EventStatus.COMMITTED)
         assert status_of(first.event) == EventStatus.COMPENSATION_FAILED
         return first.event, first.ids
@@ -98,7 +107,7 @@ class TestResolve:
         assert (answer.status_code, list(answer.json()["data"]["fields"])) == (400, ["reason"])
 
     def test_only_a_failed_compensation_can_be_resolved(self, call: Caller) -> None:
-        made = make(wanted("DummyItem", "insert", name="x"))
+        made = make_change_set(request_change("DummyItem", "insert", name="x"))
         answer = call("POST", f"{PATH}{made.event}/resolve/", {"action": "retry", "reason": "try"})
         assert (answer.status_code, answer.json()["code"]) == (409, "not_failed")
 
@@ -118,14 +127,14 @@ class TestResolve:
         assert not same()
         answer = call("POST", f"{PATH}{failed[0]}/resolve/", {"action": "accept", "reason": "it is right"})
         assert (answer.status_code, answer.json()["status"]) == (200, "Canceled")
-        Cast().settle()
+        InMemoryRoles().settle()
         assert same()
         assert AppEvent.objects.get(pk=failed[0]).resolution == "it is right"
         assert not Alert.objects.filter(kind="coordination.compensation").exclude(status="resolved").exists()
 
     @pytest.mark.parametrize(("body", "field"), [({"action": "retry"}, "reason"), ({"reason": "x"}, "action")])
     def test_needs_an_action_and_a_reason(self, call: Caller, body: dict[str, str], field: str) -> None:
-        made = make(wanted("DummyItem", "insert", name="x"))
+        made = make_change_set(request_change("DummyItem", "insert", name="x"))
         answer = call("POST", f"{PATH}{made.event}/resolve/", body)
         assert (answer.status_code, list(answer.json()["data"]["fields"])) == (400, [field])
 
@@ -134,7 +143,7 @@ class TestBytes:
     def test_a_page_ends_when_readers_and_steps_weigh_enough(
         self, call: Caller, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        events = [make(wanted("DummyItem", "insert", name="x")).event for _ in range(3)]
+        events = [make_change_set(request_change("DummyItem", "insert", name="x")).event for _ in range(3)]
         monkeypatch.setattr("config.common.web.pagination.PAGE_BYTES", 100)
         seen, path = [], PATH
         while path:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.processes.coordination.cast import DATABASES, make, wanted
+from tests.processes.coordination.in_memory_roles import DATABASES, make_change_set, request_change
 from tests.sensors.api.callers import Caller, service
 
 pytestmark = [pytest.mark.django_db(databases=DATABASES), pytest.mark.embedded]
@@ -39,7 +39,7 @@ class TestHostile:
             assert answer.status_code in (202, 400, 409), (body, answer.content)
 
     def test_change_sets(self, call: Caller) -> None:
-        row = make(wanted("DummyNode", "insert", name="x")).ids[0]
+        row = make_change_set(request_change("DummyNode", "insert", name="x")).ids[0]
         for entity in ("dummy-nodes", "sensors", "clients"):
             for op in ("insert", "update", "delete"):
                 for value in [*VALUES, row]:
@@ -49,7 +49,7 @@ class TestHostile:
                         assert answer.status_code in (202, 400, 409), (body, answer.content)
 
     def test_bodies_of_changing_calls(self, call: Caller) -> None:
-        row = make(wanted("DummyNode", "insert", name="x")).ids[0]
+        row = make_change_set(request_change("DummyNode", "insert", name="x")).ids[0]
         for body in bodies():
             answer = call("PATCH", f"{PATH}/writer/dummy-nodes/{row}/", json.dumps(body))
             assert answer.status_code in (202, 400), (body, answer.content)

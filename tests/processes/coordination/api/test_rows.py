@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from processes.coordination.gateway import asking, wait
-from processes.coordination.gateway.asking import MOST
+from processes.coordination.gateway import requests, wait
+from processes.coordination.gateway.requests import MOST_CHANGES
 from processes.coordination.models import AppEvent
 from processes.coordination.models.writer import DummyItem, DummyNode
+from processes.coordination.protocol.statuses import EventStatus
 from processes.coordination.reader.models import AppEvent as ReaderEvent
-from processes.coordination.statuses import EventStatus
-from tests.processes.coordination.cast import DATABASES, Cast
+from tests.processes.coordination.in_memory_roles import DATABASES, InMemoryRoles
 from tests.sensors.api.callers import Caller, service
 
 pytestmark = [pytest.mark.django_db(databases=DATABASES), pytest.mark.embedded]
@@ -46,7 +46,7 @@ class TestCreate:
     def test_the_reader_has_it_after_the_commit_and_not_before(self, call: Caller) -> None:
         pk = call("POST", f"{WRITER}/dummy-items/", {"name": "door"}).json()["id"]
         assert call("GET", f"{READER}/dummy-items/{pk}/").status_code == 404
-        Cast().settle()
+        InMemoryRoles().settle()
         read = call("GET", f"{READER}/dummy-items/{pk}/").json()
         assert read == call("GET", f"{WRITER}/dummy-items/{pk}/").json()
 
@@ -56,7 +56,7 @@ class TestCreate:
         assert AppEvent.objects.get(pk=answer["event"]).payload_count == 25
 
     def test_a_list_has_so_many_rows_and_not_one_more(self, call: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(asking, "MOST", 2)
+        monkeypatch.setattr(requests, "MOST_CHANGES", 2)
         rows = [{"name": name} for name in "abc"]
         assert call("POST", f"{WRITER}/dummy-items/", rows[:2]).status_code == 202
         answer = call("POST", f"{WRITER}/dummy-items/", rows)
@@ -86,7 +86,7 @@ class TestCreate:
         assert not DummyItem.objects.exists()
 
     def test_one_row_more_than_an_event_takes_is_refused(self, call: Caller) -> None:
-        rows = [{"name": "x"}] * (MOST + 1)
+        rows = [{"name": "x"}] * (MOST_CHANGES + 1)
         answer = call("POST", f"{WRITER}/dummy-items/", rows)
         assert (answer.status_code, list(answer.json()["data"]["fields"])) == (400, ["body"])
         changes = [{"entity": "dummy-items", "op": "insert", "fields": row} for row in rows]
@@ -120,19 +120,19 @@ class TestWait:
 
     def test_answers_when_the_event_is_here(self, call: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
         made = call("POST", f"{WRITER}/dummy-items/", {"name": "door"}).json()
-        monkeypatch.setattr(f"{WAIT}.time.sleep", lambda seconds: Cast().settle())
+        monkeypatch.setattr(f"{WAIT}.time.sleep", lambda seconds: InMemoryRoles().settle())
         answer = call("GET", f"{READER}/dummy-items/{made['id']}/?wait={made['event']}")
         assert (answer.status_code, answer.json()["name"]) == (200, "door")
 
     def test_one_that_is_here_is_answered_without_a_pause(self, call: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
         made = call("POST", f"{WRITER}/dummy-items/", {"name": "door"}).json()
-        Cast().settle()
+        InMemoryRoles().settle()
         monkeypatch.setattr(f"{WAIT}.time.sleep", lambda seconds: pytest.fail("nothing is to be waited for"))
         assert call("GET", f"{READER}/dummy-items/?wait={made['event']}").status_code == 200
 
     def test_a_rebuilt_reader_has_it_without_the_event(self, call: Caller) -> None:
         made = call("POST", f"{WRITER}/dummy-items/", {"name": "door"}).json()
-        Cast().settle()
+        InMemoryRoles().settle()
         ReaderEvent.objects.using("reader_main").all().delete()
         assert call("GET", f"{READER}/dummy-items/?wait={made['event']}").status_code == 200
 
@@ -195,7 +195,7 @@ class TestChanges:
         answer = call("POST", f"{WRITER}/changes/", {"changes": changes})
         assert answer.status_code == 202
         assert AppEvent.objects.get(pk=answer.json()["event"]).payload_count == 3
-        Cast().settle()
+        InMemoryRoles().settle()
         assert call("GET", f"{READER}/dummy-items/").json()["results"] == []
         assert len(call("GET", f"{READER}/dummy-nodes/").json()["results"]) == 1
 
@@ -233,7 +233,7 @@ class TestRegistry:
         sensor = {"id": "S1", "address": "here", "clients": [client.json()["id"]]}
         assert registrar("POST", f"{WRITER}/sensors/", sensor).json()["id"] == "S1"
         registrar("PATCH", f"{WRITER}/sensors/S1/", {"notes": "new"})
-        Cast().settle()
+        InMemoryRoles().settle()
         shown = registrar("GET", f"{READER}/sensors/S1/").json()
         assert shown == registrar("GET", f"{WRITER}/sensors/S1/").json()
         assert (shown["notes"], shown["clients"]) == ("new", [client.json()["id"]])
@@ -243,13 +243,13 @@ class TestRegistry:
         body = [{"id": f"S{n}", "address": "here"} for n in range(3)]
         answer = registrar("POST", f"{WRITER}/sensors/", body).json()
         assert AppEvent.objects.get().pk == answer["event"]
-        Cast().settle()
+        InMemoryRoles().settle()
         assert len(registrar("GET", f"{READER}/sensors/").json()["results"]) == 3
 
     def test_what_the_registry_itself_changes_is_an_event_too(self, registrar: Caller) -> None:
         registrar("POST", "/sensors/", {"id": "S1", "address": "here"})
         registrar("DELETE", "/sensors/S1/")
-        Cast().settle()
+        InMemoryRoles().settle()
         assert registrar("GET", f"{READER}/sensors/S1/").json()["active"] is False
 
     def test_nothing_changed_makes_no_event(self, registrar: Caller) -> None:

@@ -9,7 +9,15 @@ from pika.exceptions import ChannelClosedByBroker
 from config.engines.publisher import NotPublished
 from processes.coordination.bus import amqp, open_bus
 from processes.coordination.bus.amqp import ENVELOPE, AmqpBus
-from processes.coordination.messages import COORDINATOR, WRITER, Letter, Message, Told, decode, queue_of_reader
+from processes.coordination.protocol.messages import (
+    COORDINATOR,
+    WRITER,
+    Message,
+    MessageType,
+    OutgoingMessage,
+    decode_messages,
+    queue_of_reader,
+)
 from tests.conftest import ServerAddresses
 from tests.faults.wait import wait_until
 
@@ -46,8 +54,8 @@ def bus(channel: BlockingChannel) -> Iterator[AmqpBus]:
     bus.close()
 
 
-def letters(*events: int, queue: str = WRITER) -> list[Letter]:
-    return [(queue, Message(Told.SAVING_BEGINS, event=event)) for event in events]
+def letters(*events: int, queue: str = WRITER) -> list[OutgoingMessage]:
+    return [(queue, Message(MessageType.SAVING_BEGINS, event=event)) for event in events]
 
 
 def waiting(channel: BlockingChannel, queue: str = WRITER) -> int:
@@ -71,18 +79,18 @@ class TestSend:
         bus.send(letters(*range(ENVELOPE + 1)))
         _, properties, body = channel.basic_get(WRITER, auto_ack=True)
         assert properties.delivery_mode == 2
-        assert [message.event for message in decode(body)] == list(range(ENVELOPE))
+        assert [message.event for message in decode_messages(body)] == list(range(ENVELOPE))
         assert waiting(channel) == 1
 
     def test_an_envelope_holds_few_large_messages(
         self, bus: AmqpBus, channel: BlockingChannel, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(amqp, "LARGEST", 1000)
-        long = [(WRITER, Message(Told.EVENT_CANCELED, event=number, reason="x" * 400)) for number in range(5)]
-        huge = [(WRITER, Message(Told.EVENT_CANCELED, event=5, reason="x" * 4000))]
+        long = [(WRITER, Message(MessageType.EVENT_CANCELED, event=number, reason="x" * 400)) for number in range(5)]
+        huge = [(WRITER, Message(MessageType.EVENT_CANCELED, event=5, reason="x" * 4000))]
         bus.send([*long, *huge])
         bodies = [channel.basic_get(WRITER, auto_ack=True)[2] for _ in range(waiting(channel))]
-        assert [[message.event for message in decode(body)] for body in bodies] == [[0, 1], [2, 3], [4], [5]]
+        assert [[message.event for message in decode_messages(body)] for body in bodies] == [[0, 1], [2, 3], [4], [5]]
 
     def test_what_nobody_takes_is_not_kept_for_ever(
         self, bus: AmqpBus, channel: BlockingChannel, monkeypatch: pytest.MonkeyPatch

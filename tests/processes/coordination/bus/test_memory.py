@@ -2,13 +2,19 @@ import pytest
 
 from processes.coordination.bus import open_bus
 from processes.coordination.bus.memory import MemoryBus, bus
-from processes.coordination.messages import COORDINATOR, WRITER, Letter, Message, Told
+from processes.coordination.protocol.messages import (
+    COORDINATOR,
+    WRITER,
+    Message,
+    MessageType,
+    OutgoingMessage,
+)
 
 pytestmark = pytest.mark.embedded
 
 
-def letters(*events: int, queue: str = WRITER) -> list[Letter]:
-    return [(queue, Message(Told.SAVING_BEGINS, event=event)) for event in events]
+def letters(*events: int, queue: str = WRITER) -> list[OutgoingMessage]:
+    return [(queue, Message(MessageType.SAVING_BEGINS, event=event)) for event in events]
 
 
 def take(memory: MemoryBus, queue: str = WRITER, *, most: int = 10) -> list[int]:

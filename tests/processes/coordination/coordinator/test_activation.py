@@ -3,10 +3,19 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from processes.coordination.coordinator.activation import activate, choose, learn_positions
+from processes.coordination.coordinator.activation import (
+    activate_events,
+    advance_known_position,
+    choose_events,
+)
 from processes.coordination.models import CoordinatorState, WriterEvent, WriterEventReader
-from processes.coordination.statuses import EventStatus as E
-from tests.processes.coordination.cast import DATABASES, Cast, make, wanted
+from processes.coordination.protocol.statuses import EventStatus as E
+from tests.processes.coordination.in_memory_roles import (
+    DATABASES,
+    InMemoryRoles,
+    make_change_set,
+    request_change,
+)
 
 EACH_STATUS_UNDER_WAY = [
     E.ACTIVATED,
@@ -33,7 +42,7 @@ def event(pk: int, status: E = E.SAVED, *touched: str, is_published: bool = True
 
 def begin(line: list[WriterEvent], *, parallel: int) -> list[int]:
     """Choose where nobody waits."""
-    chosen, behind = choose(line, parallel=parallel, held={})
+    chosen, behind = choose_events(line, parallel=parallel, held={})
     assert behind == []
     return chosen
 
@@ -71,7 +80,7 @@ class TestChoose:
 
     def test_what_touches_a_row_of_one_that_waits_is_put_behind_it(self) -> None:
         line = [event(2, E.SAVED, "a"), event(3, E.SAVED, "b")]
-        assert choose(line, parallel=1, held={"a": 1}) == ([3], [2])
+        assert choose_events(line, parallel=1, held={"a": 1}) == ([3], [2])
 
     def test_so_is_what_touches_a_row_of_one_behind(self) -> None:
         line = [
@@ -80,10 +89,10 @@ class TestChoose:
             event(4, E.SAVED, "c"),
             event(5, E.SAVED, "d"),
         ]
-        assert choose(line, parallel=1, held={"a": 1}) == ([5], [2, 3, 4])
+        assert choose_events(line, parallel=1, held={"a": 1}) == ([5], [2, 3, 4])
 
     def test_what_comes_before_one_that_waits_is_not_behind_it(self) -> None:
-        assert choose([event(2, E.SAVED, "a")], parallel=1, held={"a": 3}) == ([2], [])
+        assert choose_events([event(2, E.SAVED, "a")], parallel=1, held={"a": 3}) == ([2], [])
 
     def test_nothing_of_nothing(self) -> None:
         assert begin([], parallel=8) == []
@@ -96,11 +105,11 @@ class TestActivate:
         WriterEvent.objects.bulk_create(events)
         state = CoordinatorState.objects.get()
         state.clock = 7.5
-        learn_positions(state)
+        advance_known_position(state)
         return state
 
     def test_takes_step_14_and_gives_each_reader_a_row(self) -> None:
-        assert activate(self._state(event(1), event(2)), at=timezone.now()) == (True, False)
+        assert activate_events(self._state(event(1), event(2)), at=timezone.now()) == (True, False)
         first, second = WriterEvent.objects.order_by("pk")
         assert (first.status, first.is_published, first.clock) == (E.ACTIVATED, False, 7.5)
         assert "14" in first.steps
@@ -110,16 +119,16 @@ class TestActivate:
 
     def test_nothing_begins_behind_a_position_that_is_not_known(self) -> None:
         state = self._state(event(2), event(3))
-        assert activate(state, at=timezone.now()) == (False, False)
+        assert activate_events(state, at=timezone.now()) == (False, False)
         WriterEvent.objects.bulk_create([event(1)])
-        learn_positions(state)
-        assert activate(state, at=timezone.now()) == (True, False)
+        advance_known_position(state)
+        assert activate_events(state, at=timezone.now()) == (True, False)
         assert WriterEvent.objects.get(app_event_status_id=E.ACTIVATED).pk == 1
 
     def test_twice_activates_once(self) -> None:
         state = self._state(event(1))
-        activate(state, at=timezone.now())
-        assert activate(state, at=timezone.now()) == (False, False)
+        activate_events(state, at=timezone.now())
+        assert activate_events(state, at=timezone.now()) == (False, False)
         assert WriterEventReader.objects.count() == 1
 
 
@@ -129,10 +138,10 @@ class TestLearnPositions:
     def test_moves_up_to_the_first_gap_and_keeps_that(self) -> None:
         WriterEvent.objects.bulk_create([event(1), event(2), event(4)])
         state = CoordinatorState.objects.get()
-        learn_positions(state)
+        advance_known_position(state)
         assert CoordinatorState.objects.get().known_position == 2
         WriterEvent.objects.bulk_create([event(3)])
-        learn_positions(state)
+        advance_known_position(state)
         assert CoordinatorState.objects.get().known_position == 4
 
 
@@ -142,12 +151,12 @@ class TestMoves:
     def test_of_different_rows_begin_one_after_the_other(self, settings: Any) -> None:
         """Else a reader could show a circle that the Writer never had."""
         settings.COORDINATION_PARALLEL = 8
-        cast = Cast()
-        a, b, c, d = make(*(wanted("DummyNode", "insert", name=name) for name in "abcd")).ids
+        cast = InMemoryRoles()
+        a, b, c, d = make_change_set(*(request_change("DummyNode", "insert", name=name) for name in "abcd")).ids
         cast.settle()
-        make(wanted("DummyNode", "update", a, parent=b))
-        make(wanted("DummyNode", "update", c, parent=d))
-        make(wanted("DummyNode", "insert", name="e"))
+        make_change_set(request_change("DummyNode", "update", a, parent=b))
+        make_change_set(request_change("DummyNode", "update", c, parent=d))
+        make_change_set(request_change("DummyNode", "insert", name="e"))
         cast.rest_without_reader()
         begun = WriterEvent.objects.order_by("pk").values_list("app_event_status_id", flat=True)
         assert list(begun)[1:] == [E.ACTIVATED, E.SAVED, E.ACTIVATED]

@@ -6,29 +6,37 @@ import pytest
 from django.db import connections
 from django.test.utils import CaptureQueriesContext
 
-from processes.coordination.coordinator import activation, deciding, role
-from processes.coordination.messages import Told
+from processes.coordination.coordinator import activation, decisions, role
 from processes.coordination.models import AppEvent, HeldRow, WriterEvent
+from processes.coordination.protocol.messages import MessageType
+from processes.coordination.protocol.statuses import EventStatus as E
 from processes.coordination.reader.models import TABLES
-from processes.coordination.statuses import EventStatus as E
 from sensors.services.sensors import create_sensor, update_sensor
-from tests.processes.coordination.cast import DATABASES, Cast, let_time_pass, make, status_of, told, wanted
+from tests.processes.coordination.in_memory_roles import (
+    DATABASES,
+    InMemoryRoles,
+    let_time_pass,
+    make_change_set,
+    queued,
+    request_change,
+    status_of,
+)
 
 pytestmark = [pytest.mark.django_db(databases=DATABASES), pytest.mark.embedded]
 READER = "reader_main"
 
 
 @pytest.fixture
-def cast(monkeypatch: pytest.MonkeyPatch) -> Cast:
+def cast(monkeypatch: pytest.MonkeyPatch) -> InMemoryRoles:
     """All roles, with looks that go over three events at once."""
     monkeypatch.setattr(activation, "WINDOW", 3)
-    monkeypatch.setattr(deciding, "MOST", 3)
-    cast = Cast()
+    monkeypatch.setattr(decisions, "MOST", 3)
+    cast = InMemoryRoles()
     cast.live()
     return cast
 
 
-def let_wait(cast: Cast, count: int, first: int = 1) -> None:
+def let_wait(cast: InMemoryRoles, count: int, first: int = 1) -> None:
     """Register sensors that the reader has already."""
     sensors = TABLES["Sensor"].objects.using(READER)
     for number in range(first, first + count):
@@ -46,21 +54,21 @@ def cure() -> None:
     TABLES["Sensor"].objects.using(READER).filter(address="foreign").delete()
 
 
-def commits(cast: Cast, event: int) -> bool:
+def commits(cast: InMemoryRoles, event: int) -> bool:
     cast.rest()
     return status_of(event) == E.COMMITTED
 
 
 class TestWaiting:
-    def test_more_than_a_look_goes_over_stop_nobody(self, cast: Cast) -> None:
+    def test_more_than_a_look_goes_over_stop_nobody(self, cast: InMemoryRoles) -> None:
         let_wait(cast, 7)
-        assert commits(cast, make(wanted("DummyItem", "insert", name="a")).event)
+        assert commits(cast, make_change_set(request_change("DummyItem", "insert", name="a")).event)
 
-    def test_many_behind_one_that_waits_stop_nobody_and_keep_their_order(self, cast: Cast) -> None:
+    def test_many_behind_one_that_waits_stop_nobody_and_keep_their_order(self, cast: InMemoryRoles) -> None:
         let_wait(cast, 1)
         for number in range(7):
             update_sensor(sensor_id="0x1", actor="test", address=f"{number} Gate Street")
-        assert commits(cast, make(wanted("DummyItem", "insert", name="a")).event)
+        assert commits(cast, make_change_set(request_change("DummyItem", "insert", name="a")).event)
         cure()
         let_time_pass()
         cast.settle()
@@ -68,14 +76,15 @@ class TestWaiting:
         assert not HeldRow.objects.exists()
         assert not WriterEvent.objects.filter(is_behind=True).exists()
 
-    def test_one_behind_another_that_was_behind_comes_back_when_that_has_ended(self, cast: Cast) -> None:
-        first, second = [make(wanted("DummyNode", "insert", name=name)).ids[0] for name in "ab"]
+    def test_one_behind_another_that_was_behind_comes_back_when_that_has_ended(self, cast: InMemoryRoles) -> None:
+        first, second = [make_change_set(request_change("DummyNode", "insert", name=name)).ids[0] for name in "ab"]
         cast.settle()
-        held = make(wanted("DummyNode", "update", first, name="c")).event
-        both = make(
-            wanted("DummyNode", "update", first, name="d"), wanted("DummyNode", "update", second, name="d")
+        held = make_change_set(request_change("DummyNode", "update", first, name="c")).event
+        both = make_change_set(
+            request_change("DummyNode", "update", first, name="d"),
+            request_change("DummyNode", "update", second, name="d"),
         ).event
-        last = make(wanted("DummyNode", "update", second, name="e")).event
+        last = make_change_set(request_change("DummyNode", "update", second, name="e")).event
         cast.settle(WriterEvent.objects.filter(pk=held, app_event_status_id=E.COMMITTING).exists)
         TABLES["DummyNode"].objects.using(READER).filter(pk=first)._raw_delete(READER)
         with pytest.MonkeyPatch.context() as patched:
@@ -91,23 +100,25 @@ class TestWaiting:
 
 class TestAgain:
     @pytest.fixture
-    def slow(self, monkeypatch: pytest.MonkeyPatch, settings: Any) -> Cast:
+    def slow(self, monkeypatch: pytest.MonkeyPatch, settings: Any) -> InMemoryRoles:
         """All roles, with a Coordinator that asks about four that wait, and then no more by itself."""
         settings.COORDINATION_PARALLEL = 20
         monkeypatch.setattr(role, "WAITING_AT_ONCE", 4)
         monkeypatch.setattr(role, "WAITING_PER_SECOND", 0)
-        cast = Cast()
+        cast = InMemoryRoles()
         cast.live()
         return cast
 
-    def test_few_are_asked_about_at_once(self, slow: Cast) -> None:
+    def test_few_are_asked_about_at_once(self, slow: InMemoryRoles) -> None:
         let_wait(slow, 12)
         let_time_pass()
         slow.rest(of=[slow.coordinator])
-        asked = [message.event for message in told(slow.bus, slow.reader.queue) if message.told == Told.PROCESS]
+        asked = [
+            message.event for message in queued(slow.bus, slow.reader.queue) if message.told == MessageType.PROCESS
+        ]
         assert len(asked) == len(set(asked)) == 4
 
-    def test_when_the_cause_is_gone_all_end_without_waiting_for_more_repeats(self, slow: Cast) -> None:
+    def test_when_the_cause_is_gone_all_end_without_waiting_for_more_repeats(self, slow: InMemoryRoles) -> None:
         let_wait(slow, 24)
         cure()
         let_time_pass()
@@ -119,7 +130,7 @@ class TestAgain:
         assert self._count_statements(20) <= self._count_statements(4) + 2
 
     def _count_statements(self, count: int) -> int:
-        cast = Cast()
+        cast = InMemoryRoles()
         cast.live()
         let_wait(cast, count, first=AppEvent.objects.count() + 1)
         let_time_pass()

@@ -5,14 +5,14 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from processes.coordination.bus.memory import MemoryBus
-from processes.coordination.content import RowChange, write_content
-from processes.coordination.entities import BY_NAME
-from processes.coordination.messages import COORDINATOR, Header, Message, Payload, Told
+from processes.coordination.protocol.messages import COORDINATOR, Header, Message, MessageType, Payload
+from processes.coordination.protocol.reasons import format_reason
+from processes.coordination.protocol.row_changes import RowChange, encode_change
+from processes.coordination.protocol.statuses import EventStatus
 from processes.coordination.reader.models import COMMITS, ROLLBACKS, TABLES, AppEvent, AppEventPayload
 from processes.coordination.reader.role import Reader
-from processes.coordination.reasons import say
-from processes.coordination.statuses import EventStatus
-from tests.processes.coordination.cast import DATABASES, rows_of, told
+from processes.coordination.schema.entities import BY_NAME
+from tests.processes.coordination.in_memory_roles import DATABASES, queued, rows_of
 
 pytestmark = [pytest.mark.django_db(databases=DATABASES), pytest.mark.embedded]
 ALIAS = "reader_main"
@@ -22,14 +22,16 @@ HEADER = Header(position=1, type=1, date="2026-01-01T00:00:00.000Z", correlation
 
 def payload(id: int) -> Payload:
     values = {"correlation_id": "00000000-0000-0000-0000-000000000001", "name": f"n{id}"}
-    return Payload(id, write_content(RowChange(BY_NAME["DummyItem"], id, None, values)))
+    return Payload(id, encode_change(RowChange(BY_NAME["DummyItem"], id, None, values)))
 
 
-PREPARE = Message(Told.PREPARE, event=EVENT, header=HEADER)
-FIRST, SECOND = (Message(Told.PREPARE_PAYLOADS, event=EVENT, header=HEADER, payloads=[payload(id)]) for id in (1, 2))
-PROCESS = Message(Told.PROCESS, event=EVENT)
-COMMIT = Message(Told.COMMIT, event=EVENT)
-CANCEL = Message(Told.CANCEL, event=EVENT)
+PREPARE = Message(MessageType.PREPARE, event=EVENT, header=HEADER)
+FIRST, SECOND = (
+    Message(MessageType.PREPARE_PAYLOADS, event=EVENT, header=HEADER, payloads=[payload(id)]) for id in (1, 2)
+)
+PROCESS = Message(MessageType.PROCESS, event=EVENT)
+COMMIT = Message(MessageType.COMMIT, event=EVENT)
+CANCEL = Message(MessageType.CANCEL, event=EVENT)
 WAY = (PREPARE, FIRST, SECOND, PROCESS, COMMIT)
 
 
@@ -40,15 +42,15 @@ class Scene:
         self.bus = MemoryBus()
         self.reader = Reader(self.bus)
 
-    def hear(self, *messages: Message) -> list[Told]:
+    def hear(self, *messages: Message) -> list[MessageType]:
         """Let messages come one after the other, each with the turns it calls for; return the answers."""
         return [answer for message in messages for answer in self.hear_at_once(message)]
 
-    def hear_at_once(self, *messages: Message) -> list[Told]:
+    def hear_at_once(self, *messages: Message) -> list[MessageType]:
         self.bus.send([(self.reader.queue, message) for message in messages])
         while self.reader.run_once():
             pass
-        answers = [message.told for message in told(self.bus)]
+        answers = [message.told for message in queued(self.bus)]
         self.bus._queues[COORDINATOR].clear()
         return answers
 
@@ -69,11 +71,11 @@ def items() -> list[str]:
 class TestWay:
     def test_answers_each_message(self, scene: Scene) -> None:
         assert [scene.hear(message) for message in WAY] == [
-            [Told.PREPARING_BEGINS],
-            [Told.PAYLOADS_PREPARED],
-            [Told.PAYLOADS_PREPARED],
-            [Told.PROCESSING_BEGINS, Told.PAYLOADS_PROCESSED, Told.PROCESSED],
-            [Told.COMMITTED],
+            [MessageType.PREPARING_BEGINS],
+            [MessageType.PAYLOADS_PREPARED],
+            [MessageType.PAYLOADS_PREPARED],
+            [MessageType.PROCESSING_BEGINS, MessageType.PAYLOADS_PROCESSED, MessageType.PROCESSED],
+            [MessageType.COMMITTED],
         ]
         assert items() == ["n1", "n2"]
 
@@ -111,17 +113,17 @@ class TestWay:
 class TestUnknown:
     @pytest.mark.parametrize("message", [PROCESS, COMMIT])
     def test_an_event_that_is_not_here_is_asked_for(self, scene: Scene, message: Message) -> None:
-        assert scene.hear(message) == [Told.UNKNOWN]
+        assert scene.hear(message) == [MessageType.UNKNOWN]
         assert not AppEvent.objects.using(ALIAS).exists()
 
     def test_one_that_is_not_here_as_a_whole_is_asked_for(self, scene: Scene) -> None:
         scene.hear(PREPARE, FIRST)
-        assert Told.UNKNOWN in scene.hear(PROCESS)
+        assert MessageType.UNKNOWN in scene.hear(PROCESS)
         assert scene.status == EventStatus.CREATED
 
     def test_one_that_is_not_processed_is_not_committed(self, scene: Scene) -> None:
         scene.hear(PREPARE, FIRST, SECOND)
-        assert Told.UNKNOWN in scene.hear(COMMIT)
+        assert MessageType.UNKNOWN in scene.hear(COMMIT)
         assert items() == []
 
     def test_payloads_that_come_before_the_event_bring_it_along(self, scene: Scene) -> None:
@@ -133,7 +135,7 @@ class TestCancel:
     @pytest.mark.parametrize("heard", range(len(WAY)))
     def test_drops_the_rows_of_an_event_at_any_time_before_its_commit(self, scene: Scene, heard: int) -> None:
         scene.hear(*WAY[:heard])
-        assert scene.hear(CANCEL) == [Told.CANCELED]
+        assert scene.hear(CANCEL) == [MessageType.CANCELED]
         assert scene.status == EventStatus.CANCELED
         assert not COMMITS["DummyItem"].objects.using(ALIAS).exists()
         assert not ROLLBACKS["DummyItem"].objects.using(ALIAS).exists()
@@ -141,13 +143,13 @@ class TestCancel:
 
     def test_what_comes_late_is_too_late(self, scene: Scene) -> None:
         scene.hear(CANCEL)
-        assert set(scene.hear(*WAY[:-1])) == {Told.CANCELED}
+        assert set(scene.hear(*WAY[:-1])) == {MessageType.CANCELED}
         assert scene.status == EventStatus.CANCELED
         assert not AppEventPayload.objects.using(ALIAS).exists()
         assert items() == []
 
     def test_told_again_is_confirmed_again(self, scene: Scene) -> None:
-        assert scene.hear(CANCEL, CANCEL) == [Told.CANCELED, Told.CANCELED]
+        assert scene.hear(CANCEL, CANCEL) == [MessageType.CANCELED, MessageType.CANCELED]
 
     def test_in_one_batch_with_all_before_it_wins(self, scene: Scene) -> None:
         scene.hear_at_once(*WAY[:-1], CANCEL)
@@ -167,28 +169,32 @@ class TestRefusal:
         scene.bus.send([(scene.reader.queue, PROCESS)])
         while scene.reader.run_once():
             pass
-        answer = next(message for message in told(scene.bus) if message.told == Told.PROCESSED)
-        assert (answer.event, answer.role, say(answer.reason)) == (EVENT, "main", "DummyItem 2 is here already")
+        answer = next(message for message in queued(scene.bus) if message.told == MessageType.PROCESSED)
+        assert (answer.event, answer.role, format_reason(answer.reason)) == (
+            EVENT,
+            "main",
+            "DummyItem 2 is here already",
+        )
         assert items() == ["foreign"]
 
     def test_is_judged_once_more_when_it_is_asked_again(self, scene: Scene) -> None:
         scene.hear(*WAY[:-1])
         TABLES["DummyItem"].objects.using(ALIAS).all().delete()
-        assert Told.PROCESSED in scene.hear(PROCESS)
+        assert MessageType.PROCESSED in scene.hear(PROCESS)
         assert AppEvent.objects.using(ALIAS).get().reason == ""
 
 
 class TestFaults:
     def test_a_message_that_cannot_be_used_harms_no_other(self, scene: Scene) -> None:
-        broken = Message(Told.PREPARE_PAYLOADS, event=9, header=HEADER, payloads=[Payload(9, "{")])
+        broken = Message(MessageType.PREPARE_PAYLOADS, event=9, header=HEADER, payloads=[Payload(9, "{")])
         broken_header = Header(position=2, type=1, date="never", correlation_id="", payloads=1)
-        scene.hear_at_once(PREPARE, Message(Told.PREPARE, event=8, header=broken_header), FIRST, SECOND, broken)
+        scene.hear_at_once(PREPARE, Message(MessageType.PREPARE, event=8, header=broken_header), FIRST, SECOND, broken)
         assert AppEventPayload.objects.using(ALIAS).filter(app_event=EVENT).count() == 2
         assert not AppEvent.objects.using(ALIAS).filter(pk=8).exists()
 
     def test_a_payload_that_cannot_be_read_is_a_refusal(self, scene: Scene) -> None:
         header = Header(position=1, type=1, date=HEADER.date, correlation_id="", payloads=1)
-        broken = Message(Told.PREPARE_PAYLOADS, event=EVENT, header=header, payloads=[Payload(1, "{")])
+        broken = Message(MessageType.PREPARE_PAYLOADS, event=EVENT, header=header, payloads=[Payload(1, "{")])
         scene.hear(broken)
         scene.hear(PROCESS)
         assert scene.status == EventStatus.PROCESSED
@@ -203,7 +209,7 @@ class TestFaults:
         with pytest.raises(OperationalError):
             scene.reader.receive()
         monkeypatch.undo()
-        assert scene.hear_at_once() == [Told.PREPARING_BEGINS]
+        assert scene.hear_at_once() == [MessageType.PREPARING_BEGINS]
 
     def test_what_could_not_be_sent_is_told_the_next_time(self, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
         scene.hear(*WAY[:-1])
@@ -217,4 +223,4 @@ class TestFaults:
         with pytest.raises(ConnectionError):
             scene.reader.tell(timezone.now())
         monkeypatch.undo()
-        assert scene.hear_at_once() == [Told.COMMITTED]
+        assert scene.hear_at_once() == [MessageType.COMMITTED]

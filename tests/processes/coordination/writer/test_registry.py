@@ -9,18 +9,22 @@ from django.utils import timezone
 from config.audit.changes import record_change
 from config.records.models import ChangeRecord
 from config.records.retention import expire_changes
-from processes.coordination.content import RowChange, read_content
 from processes.coordination.models import AppEvent, AppEventPayload
 from processes.coordination.models.writer import COMMITS, ROLLBACKS
+from processes.coordination.protocol.row_changes import RowChange, decode_change
 from processes.coordination.reader.models import TABLES
-from processes.coordination.writer.recording import Recorded
-from processes.coordination.writer.registry import as_one_event, fill_once, read_changes
-from sensors.services import writing
+from processes.coordination.writer.event_records import EventRecord
+from processes.coordination.writer.registry import (
+    collect_into_one_event,
+    fill_payloads_once,
+    read_log_changes,
+)
+from sensors.services import changes as sensor_changes
 from sensors.services.clients import create_client, update_client
 from sensors.services.imports import import_sensors
 from sensors.services.links import link, unlink
 from sensors.services.sensors import create_sensor, deactivate_sensor, update_sensor
-from tests.processes.coordination.cast import DATABASES, Cast, rows_of
+from tests.processes.coordination.in_memory_roles import DATABASES, InMemoryRoles, rows_of
 
 pytestmark = [pytest.mark.django_db(databases=DATABASES), pytest.mark.embedded]
 
@@ -34,14 +38,14 @@ def make_sensor(id: str = "0xA", clients: list[int] | None = None) -> None:
 
 
 def fill() -> None:
-    while fill_once(at=timezone.now()):
+    while fill_payloads_once(at=timezone.now()):
         pass
 
 
 def told(event: AppEvent | None = None) -> list[tuple[str, Any, str]]:
     """Return what the payloads of an event (the last one) carry: entity, id, kind of change."""
     chosen = event or AppEvent.objects.latest("pk")
-    changes = [read_content(each.content) for each in chosen.payloads.order_by("pk")]
+    changes = [decode_change(each.content) for each in chosen.payloads.order_by("pk")]
     return [(change.entity.name, change.id, change.op.value) for change in changes]
 
 
@@ -79,14 +83,14 @@ class TestNoteChanges:
         assert not AppEvent.objects.exists()
 
     def test_an_import_is_one_event_per_batch_of_writes(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(writing, "BATCH", 4)
+        monkeypatch.setattr(sensor_changes, "BATCH", 4)
         sheet = "id,address\n" + "".join(f"0x{n:X},street {n}\n" for n in range(10, 20))
         import_sensors(content=sheet.encode(), actor="test")
         fill()
         assert list(AppEvent.objects.order_by("pk").values_list("payload_count", flat=True)) == [4, 4, 2]
 
     def test_a_block_of_changes_can_be_one_event(self) -> None:
-        with transaction.atomic(), as_one_event() as collected:
+        with transaction.atomic(), collect_into_one_event() as collected:
             make_sensor("0xA")
             make_sensor("0xB")
         fill()
@@ -118,7 +122,7 @@ class TestFillOnce:
     def test_a_second_time_makes_nothing(self) -> None:
         make_sensor()
         fill()
-        assert not fill_once(at=timezone.now())
+        assert not fill_payloads_once(at=timezone.now())
         assert AppEventPayload.objects.count() == 1
 
     def test_a_line_cannot_be_made_into_payloads_twice(self) -> None:
@@ -126,22 +130,22 @@ class TestFillOnce:
         fill()
         line = ChangeRecord.objects.get()
         other = AppEvent.objects.create(date=timezone.now(), app_event_type_id=7)
-        changes, sources = read_changes([line.pk])
+        changes, sources = read_log_changes([line.pk])
         with pytest.raises(IntegrityError), transaction.atomic():
-            Recorded(other, changes, sources=sources).write(at=timezone.now())
+            EventRecord(other, changes, sources=sources).write(at=timezone.now())
         assert AppEventPayload.objects.count() == COMMITS["Sensor"].objects.count() == 1
 
     def test_dies_whole(self, monkeypatch: pytest.MonkeyPatch) -> None:
         make_sensor()
 
-        def dies(self: Recorded, *, at: Any) -> None:
+        def dies(self: EventRecord, *, at: Any) -> None:
             writes(self, at=at)
             raise RuntimeError
 
-        writes = Recorded.write
-        monkeypatch.setattr(Recorded, "write", dies)
+        writes = EventRecord.write
+        monkeypatch.setattr(EventRecord, "write", dies)
         with pytest.raises(RuntimeError):
-            fill_once(at=timezone.now())
+            fill_payloads_once(at=timezone.now())
         monkeypatch.undo()
         assert not AppEventPayload.objects.exists()
         fill()
@@ -161,7 +165,7 @@ class TestReadChanges:
     def test_values_are_those_of_the_models(self) -> None:
         until = timezone.now().replace(microsecond=123_000)
         update_client(client_id=make_client(), actor="test", muted_until=until)
-        (change,), _ = read_changes([ChangeRecord.objects.latest("pk").pk])
+        (change,), _ = read_log_changes([ChangeRecord.objects.latest("pk").pk])
         assert isinstance(change, RowChange)
         assert change.after is not None
         assert change.after == {
@@ -175,13 +179,13 @@ class TestReadChanges:
 
 class TestToTheReader:
     def test_the_registry_arrives_with_its_links(self) -> None:
-        with transaction.atomic(), as_one_event():
+        with transaction.atomic(), collect_into_one_event():
             client, other = make_client("one"), make_client("two")
             make_sensor(clients=[client])
             link(sensor_id="0xA", client_id=other, actor="test")
         unlink(sensor_id="0xA", client_id=client, actor="test")
         deactivate_sensor(sensor_id="0xA", actor="test")
-        Cast().settle()
+        InMemoryRoles().settle()
         sensors = rows_of(TABLES["Sensor"], using="reader_main").values()
         assert [(row["id"], row["active"]) for row in sensors] == [("0xA", False)]
         assert {row["name"] for row in rows_of(TABLES["Client"], using="reader_main").values()} == {"one", "two"}

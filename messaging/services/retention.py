@@ -1,0 +1,159 @@
+"""What is done to message files on schedule: drafts that crashes left, files whose time is over, what is not ours."""
+
+import time
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+from functools import wraps
+from pathlib import Path
+
+import structlog
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
+from django.utils.translation import gettext_noop
+
+from config.audit.log import write_log_entry
+from config.common.errors import ApplicationError, DiskFull, VolumeAway
+from config.common.files import DRAFT, translate_disk_errors
+from config.records.models import LogEntry
+from messaging.files.drafts import drop_drafts
+from messaging.files.placement import FileForeign, FileMissing, delete_file, withdraw_file
+from messaging.files.scan import FoundFile, scan_drafts, scan_files
+from messaging.files.volume import check_volume
+from messaging.models import Message
+from messaging.services.file_errors import report_file_error
+from messaging.services.file_moves import place_and_record
+from notifications.services.alerts import close_alert, raise_alert
+
+DRAFT_LIFE_SECONDS = 3600.0
+BATCH = 500
+FOREIGN = "message.foreign_files"
+MOST_NAMES = 20
+
+log = structlog.get_logger(__name__)
+
+
+def with_volume(work: Callable[[], None]) -> Callable[[], None]:
+    """Leave work on the files for its next time while their volume is away: then nothing there is as it seems."""
+
+    @wraps(work)
+    def run() -> None:
+        try:
+            check_volume()
+            work()
+        except VolumeAway as away:
+            log.warning("message.upkeep_waits", upkeep=work.__name__, reason=away.words)
+
+    return run
+
+
+@with_volume
+def sweep_drafts() -> None:
+    """Delete the drafts that no row knows; give those that a row knows their names. One that fails stops no other."""
+    for draft in scan_drafts(older_than_seconds=DRAFT_LIFE_SECONDS, now=time.time()):
+        try:
+            _sweep(draft)
+        except VolumeAway:
+            raise
+        except (OSError, ApplicationError) as error:
+            log.warning("message.draft_not_swept", draft=draft.name, error=repr(error))
+
+
+@with_volume
+def expire_files() -> None:
+    """Delete the files that have lain in Log, Error, Unknown or Prepared for RETENTION_DAYS; their rows stay.
+
+    What a process still holds is none of them, nor is anything that waits. One that fails stops no other.
+    """
+    over = Message.objects.filter(
+        process=None, file_gone_at=None, arrived_at__lt=Now() - timedelta(days=settings.RETENTION_DAYS)
+    ).exclude(folder=Message.Folder.MESSAGES)
+    later = Q()
+    while batch := list(over.filter(later).order_by("arrived_at", "pk").values_list("arrived_at", "pk")[:BATCH]):
+        for _, message_id in batch:
+            _try_to_forget(over, message_id)
+        at, last = batch[-1]
+        later = Q(arrived_at__gt=at) | Q(arrived_at=at, pk__gt=last)
+
+
+@with_volume
+def report_foreign_files() -> None:
+    """Tell staff of what lies in the message folders and is no message file; it is left alone."""
+    foreign = [found for found in scan_files() if found.name is None]
+    if not foreign:
+        close_alert(FOREIGN, "messages", gettext_noop("nothing foreign lies in the message folders"))
+        return
+    names = sorted(_shown(found) for found in foreign)
+    detail = {"count": len(names), "names": ", ".join(names[:MOST_NAMES])}
+    title = gettext_noop("%(count)s foreign files lie in the message folders: %(names)s")
+    with transaction.atomic():
+        raise_alert(FOREIGN, "messages", title, detail)
+        write_log_entry(level=LogEntry.Level.WARNING, kind="file", subject="messages", template=title, data=detail)
+
+
+def _sweep(draft: Path) -> None:
+    with transaction.atomic():
+        message = _hold_by_token(draft)
+        if message is not None and message.file_gone_at is None and not _is_settled(message):
+            return
+        with translate_disk_errors():
+            draft.unlink(missing_ok=True)
+
+
+def _try_to_forget(over: QuerySet[Message], message_id: int) -> None:
+    try:
+        _forget_file(over, message_id)
+    except FileForeign as error:
+        with transaction.atomic():
+            message = Message.objects.select_for_update(no_key=True).get(pk=message_id)
+            Message.objects.filter(pk=message_id).update(moving_from="", file_gone_at=Now(), file_missing_at=Now())
+            report_file_error(message, gettext_noop("The file %(name)s is in none of its folders"), str(error))
+    except VolumeAway:
+        raise
+    except (OSError, ApplicationError) as error:
+        with transaction.atomic():
+            message = Message.objects.get(pk=message_id)
+            report_file_error(message, gettext_noop("The file %(name)s cannot be deleted: %(reason)s"), str(error))
+
+
+def _forget_file(over: QuerySet[Message], message_id: int) -> None:
+    """Make the file a draft while the row is held, and delete it once that is committed.
+
+    Whoever lost the row meanwhile cannot commit: if somebody has put the message back, its draft is found.
+    """
+    with transaction.atomic():
+        message = over.select_for_update(no_key=True).filter(pk=message_id).first()
+        if message is None:
+            return
+        try:
+            withdraw_file(message)
+        except DiskFull:
+            delete_file(message)  # there is not even room for a name, and old files go to make some
+        Message.objects.filter(pk=message_id).update(file_gone_at=Now(), moving_from="")
+    drop_drafts([message])
+
+
+def _hold_by_token(draft: Path) -> Message | None:
+    try:
+        token = uuid.UUID(draft.name.removeprefix(DRAFT))
+    except ValueError:
+        return None
+    return Message.objects.select_for_update(no_key=True).filter(token=token).first()
+
+
+def _is_settled(message: Message) -> bool:
+    """Put the file in its place, if the draft is all there is of it; say whether it lies there now."""
+    try:
+        place_and_record(message)
+    except (FileMissing, FileForeign) as error:
+        log.warning("message.draft_unsettled", message=message.public_id, error=repr(error))
+        return False
+    return True
+
+
+def _shown(found: FoundFile) -> str:
+    """Name a file so that it can be read: what it is called may hold anything."""
+    name = "".join(letter if letter.isprintable() else "?" for letter in found.path.name[:60])
+    return f"{found.database_id}/{found.folder}/{name}"

@@ -1,0 +1,72 @@
+"""The two answers to a compensation that failed, each asked for with a reason."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from unfold.widgets import UnfoldAdminTextInputWidget
+
+from config.admin_base.pages import Question, actor_of, ask_then_act, page_of
+from config.admin_base.theme import ModelAdmin
+from processes.coordination.models import AppEvent
+from processes.coordination.protocol.statuses import EventStatus
+from processes.coordination.writer.resolution import Action, resolve_compensation
+
+
+class ReasonForm(forms.Form):
+    reason = forms.CharField(
+        label=_("Reason"),
+        max_length=500,
+        help_text=_("What you found or did; stays on the change set, with your name."),
+        widget=UnfoldAdminTextInputWidget,
+    )
+
+
+def resolve_view(
+    model_admin: ModelAdmin[AppEvent], request: HttpRequest, event: AppEvent, action: Action
+) -> HttpResponse:
+    """Ask for the reason; on POST do it and tell what came of it."""
+    if event.status != EventStatus.COMPENSATION_FAILED:
+        messages.info(request, gettext("This change set is resolved already."))
+        return HttpResponseRedirect(page_of(model_admin, event))
+
+    def act(answers: dict[str, Any]) -> str:
+        resolve_compensation(
+            event.pk, action=action, reason=answers["reason"], actor=actor_of(request), at=timezone.now()
+        )
+        return _said(action)
+
+    form = ReasonForm(request.POST if request.method == "POST" else None)
+    return ask_then_act(model_admin, request, event, question=_question(action), act=act, form=form)
+
+
+def _question(action: Action) -> Question:
+    if action == Action.RETRY:
+        return Question(
+            title=gettext("Take this change set back once more?"),
+            text=gettext(
+                "All its rows get the values that they had before it, or none does. If something still stands in the "
+                "way, nothing changes and you are told what it is."
+            ),
+            button=gettext("Try again"),
+        )
+    return Question(
+        title=gettext("Accept the Writer's values?"),
+        text=gettext(
+            "The Writer's rows stay as they are now and nothing is taken back any more. Rows that nothing newer has "
+            "changed are sent to the readers once more, as a change set of their own, so that all sides are equal in "
+            "the end: what the readers refused must be put right first, or they refuse that one as well."
+        ),
+        button=gettext("Accept the Writer's values"),
+        dangerous=True,
+    )
+
+
+def _said(action: Action) -> str:
+    if action == Action.RETRY:
+        return gettext("The change set has been taken back.")
+    return gettext("The Writer's values stand.")

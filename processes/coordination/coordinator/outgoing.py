@@ -1,0 +1,107 @@
+"""What the Coordinator writes to the Writer and to the readers about its events, by their status."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from config.common.database.sql import in_number_array
+from processes.coordination.models import Progress, WriterEvent, WriterEventPayload, WriterEventReader
+from processes.coordination.protocol.headers import build_header
+from processes.coordination.protocol.messages import (
+    WRITER,
+    Message,
+    MessageType,
+    OutgoingMessage,
+    Payload,
+    queue_of_reader,
+    split_pages,
+)
+from processes.coordination.protocol.statuses import EventStatus
+from processes.coordination.schema.routing import reader_names
+
+TO_WRITER = {
+    EventStatus.CREATED: (MessageType.SAVING_BEGINS, MessageType.PAYLOADS_WANTED),
+    EventStatus.SAVED: (MessageType.SAVING_ENDED,),
+    EventStatus.COMMITTED: (MessageType.EVENT_COMMITTED,),
+    EventStatus.CANCELED: (MessageType.EVENT_CANCELED,),
+}
+TO_READERS = {
+    EventStatus.ACTIVATED: (MessageType.PREPARE, Progress.PREPARING),
+    EventStatus.PREPARING: (MessageType.PREPARE_PAYLOADS, Progress.PROCESSED),
+    EventStatus.PREPARED: (MessageType.PROCESS, Progress.PROCESSED),
+    EventStatus.PROCESSING: (MessageType.PROCESS, Progress.PROCESSED),
+    EventStatus.PROCESSED: (MessageType.PROCESS, Progress.PROCESSED),
+    EventStatus.COMMITTING: (MessageType.COMMIT, Progress.COMMITTED),
+    EventStatus.CANCELING: (MessageType.CANCEL, Progress.CANCELED),
+    EventStatus.CANCELED: (MessageType.CANCEL, Progress.CANCELED),
+}
+"""What readers are told in a status, and how far one is that needs not be told again."""
+
+
+def build_messages(events: Sequence[WriterEvent], *, again: bool = False) -> list[OutgoingMessage]:
+    """Return what is to be said of these events; `again`: only to those who have not answered it."""
+    letters: list[OutgoingMessage] = []
+    for event in events:
+        if not (again and event.status == EventStatus.CANCELED):
+            letters += [
+                (WRITER, Message(told, event=event.pk, reason=event.reason)) for told in TO_WRITER.get(event.status, ())
+            ]
+    told_to_readers = [
+        event for event in events if event.status in TO_READERS and (again or event.status != EventStatus.CANCELED)
+    ]
+    return letters + _letters_to_readers(told_to_readers, again=again)
+
+
+def build_all_messages_for(reader: str, events: Sequence[WriterEvent]) -> list[OutgoingMessage]:
+    """Return all that a reader needs to come to its verdict on events it knows nothing of."""
+    queue = queue_of_reader(reader)
+    letters = [(queue, Message(MessageType.PREPARE, event=event.pk, header=build_header(event))) for event in events]
+    for event, page in _pages_of(events, bit=0):
+        letters.append(
+            (queue, Message(MessageType.PREPARE_PAYLOADS, event=event.pk, header=build_header(event), payloads=page))
+        )
+    return letters + [(queue, Message(MessageType.PROCESS, event=event.pk)) for event in events]
+
+
+def _letters_to_readers(events: Sequence[WriterEvent], *, again: bool) -> list[OutgoingMessage]:
+    if not events:
+        return []
+    readers: defaultdict[int, list[tuple[str, int, int]]] = defaultdict(list)
+    rows = WriterEventReader.objects.filter(
+        writer_event__in=in_number_array([event.pk for event in events]), name__in=reader_names()
+    )
+    for pk, name, bit, progress in rows.values_list("writer_event_id", "name", "bit", "progress"):
+        readers[pk].append((name, bit, progress))
+    letters: list[OutgoingMessage] = []
+    by_bit: defaultdict[tuple[str, int], list[WriterEvent]] = defaultdict(list)
+    for event in events:
+        told, enough = TO_READERS[event.status]
+        for name, bit, progress in readers[event.pk]:
+            if again and progress >= enough:
+                continue
+            if told == MessageType.PREPARE_PAYLOADS:
+                by_bit[name, bit].append(event)
+            else:
+                header = build_header(event) if told == MessageType.PREPARE else None
+                letters.append((queue_of_reader(name), Message(told, event=event.pk, header=header)))
+    return letters + list(_payload_letters(by_bit))
+
+
+def _payload_letters(by_bit: dict[tuple[str, int], list[WriterEvent]]) -> Iterable[OutgoingMessage]:
+    for (name, bit), events in by_bit.items():
+        for event, page in _pages_of(events, bit=bit):
+            message = Message(MessageType.PREPARE_PAYLOADS, event=event.pk, header=build_header(event), payloads=page)
+            yield queue_of_reader(name), message
+
+
+def _pages_of(events: Sequence[WriterEvent], *, bit: int) -> Iterable[tuple[WriterEvent, list[Payload]]]:
+    """Return the payloads that a reader does not have yet, in pages; those of all with a bit of nobody."""
+    rows = WriterEventPayload.objects.filter(writer_event__in=in_number_array([event.pk for event in events]))
+    found: defaultdict[int, list[Payload]] = defaultdict(list)
+    for pk, event_id, content, prepared_by in rows.order_by("pk").values_list(
+        "pk", "writer_event_id", "content", "prepared_by"
+    ):
+        if not prepared_by & bit:
+            found[event_id].append(Payload(pk, content))
+    for event in events:
+        for page in split_pages(found[event.pk]):
+            yield event, page

@@ -1,0 +1,62 @@
+"""Rows of the entities as the Gateway shows them: the Writer's, and a reader's from its own database."""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from django.db.models import F
+
+from processes.coordination.errors import ReaderNotFound
+from processes.coordination.models import writer
+from processes.coordination.reader import models as reader
+from processes.coordination.schema.entities import CLIENT, SENSOR, Entity
+from processes.coordination.schema.routing import reader_alias, reader_names
+from sensors.models import Client, Sensor, SensorClient
+
+Rows: TypeAlias = Any
+"""Rows as dictionaries, of whichever table."""
+
+
+def get_reader_alias(name: str) -> str:
+    """Return the database of a reader."""
+    if name not in reader_names():
+        raise ReaderNotFound
+    return reader_alias(name)
+
+
+def writer_rows(entity: Entity) -> Rows:
+    if entity is SENSOR:
+        return Sensor.objects.values("id", *_names(entity))
+    if entity is CLIENT:
+        columns = {"url": F("endpoint__url"), "paused": F("endpoint__paused")}
+        return Client.objects.values("id", "name", "active", "muted_until", **columns)
+    return writer.TABLES[entity.name].objects.values("id", *_names(entity))
+
+
+def reader_rows(entity: Entity, *, alias: str) -> Rows:
+    return reader.TABLES[entity.name].objects.using(alias).values("id", *_names(entity))
+
+
+def present_rows(entity: Entity, rows: Sequence[dict[str, Any]], *, alias: str = "") -> list[dict[str, Any]]:
+    """Return rows as they are shown; a sensor with the clients that are told about it."""
+    shown = [{"id": row["id"], **{name: row[name] for name in _names(entity)}} for row in rows]
+    if entity is SENSOR:
+        clients = _clients([row["id"] for row in rows], alias)
+        for row in shown:
+            row["clients"] = clients[row["id"]]
+    return shown
+
+
+def _names(entity: Entity) -> list[str]:
+    return [column.name for column in entity.columns]
+
+
+def _clients(sensors: list[str], alias: str) -> dict[str, list[int]]:
+    find: Callable[[], Any] = SensorClient.objects.all
+    if alias:
+        find = reader.TABLES["SensorLink"].objects.using(alias).all
+    found: defaultdict[str, list[int]] = defaultdict(list)
+    rows = find().filter(sensor_id__in=sensors).order_by("client_id")
+    for sensor, client in rows.values_list("sensor_id", "client_id"):
+        found[sensor].append(client)
+    return found

@@ -1,0 +1,195 @@
+"""Change a Reader's tables by the commit rows of an event: whole, and only if its constraints hold afterwards.
+
+Rows are written in the order of the entities and deleted in the opposite one. PostgreSQL checks each reference at once;
+SQLite checks it only at the end of the transaction, so what the event touches is looked at here as well.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import structlog
+from django.db import connections, transaction
+from django.utils.translation import gettext_noop
+
+from config.common.database.sql import in_number_array
+from processes.coordination.protocol.database_errors import FailureKind, classify_error, describe_error
+from processes.coordination.protocol.reasons import encode_reason
+from processes.coordination.protocol.row_changes import RowChange, fold_changes
+from processes.coordination.reader.models import COMMITS, TABLES
+from processes.coordination.schema.bulk_insert import insert_rows
+from processes.coordination.schema.entities import ENTITIES, IN_ORDER, Entity, Key
+from processes.coordination.schema.tables import attribute_columns
+
+NO_ROW = gettext_noop("%(entity)s %(id)s is not here")
+IS_THERE = gettext_noop("%(entity)s %(id)s is here already")
+NO_REFERENCE = gettext_noop("%(entity)s %(id)s refers to %(other)s %(missing)s, which is not here")
+STILL_USED = gettext_noop("%(entity)s %(id)s is still referred to by %(other)s")
+BATCH = 500
+
+log = structlog.get_logger(__name__)
+
+
+class Refused(Exception):
+    """Applying would break a constraint of this reader."""
+
+    def __init__(self, text: str, **detail: Any) -> None:
+        super().__init__(encode_reason(text, **detail))
+
+
+def judge_events(sets: Mapping[int, list[RowChange]], *, alias: str) -> dict[int, str]:
+    """Return of each event why its changes cannot be applied, or nothing.
+
+    Rows that are missing, or here already, are found for all events at once: a thousand that are asked about again are
+    refused for little. Of the rest, events that touch nothing of each other are tried together; only if that fails it
+    is found out whose fault it is.
+    """
+    reasons = _judge_rows(sets, alias=alias)
+    rest = {event: changes for event, changes in sets.items() if event not in reasons}
+    if _are_apart(rest.values()):
+        return reasons | _judge_together(list(rest), rest, alias=alias)
+    return reasons | {event: try_changes(changes, alias=alias) for event, changes in rest.items()}
+
+
+def _judge_rows(sets: Mapping[int, list[RowChange]], *, alias: str) -> dict[int, str]:
+    """Find misfits of all together, else in halves: an id that cannot even be asked for harms no other event."""
+    try:
+        with transaction.atomic(using=alias):
+            return _find_misfits(sets, alias=alias)
+    except Exception as error:
+        if classify_error(error) is not FailureKind.FINAL:
+            raise
+        if len(sets) == 1:
+            return dict.fromkeys(sets, describe_error(error))
+        half, events = len(sets) // 2, list(sets)
+        first, second = ({event: sets[event] for event in part} for part in (events[:half], events[half:]))
+        return _judge_rows(first, alias=alias) | _judge_rows(second, alias=alias)
+
+
+def _find_misfits(sets: Mapping[int, list[RowChange]], *, alias: str) -> dict[int, str]:
+    """Return why, of events whose rows are not here, or are here already: an earlier event is missing."""
+    reasons: dict[int, str] = {}
+    for entity in ENTITIES:
+        of_it = [(event, each) for event, changes in sets.items() for each in changes if each.entity is entity]
+        here = _present(entity, [each.id for _, each in of_it], alias=alias) if of_it else set()
+        for event, each in of_it:
+            if (each.id in here) != (each.before is not None) and event not in reasons:
+                text = NO_ROW if each.before is not None else IS_THERE
+                reasons[event] = encode_reason(text, entity=entity.name, id=each.id)
+    return reasons
+
+
+def try_changes(changes: list[RowChange], *, alias: str) -> str:
+    """Apply changes and take them back at once; return why that cannot be done, or nothing.
+
+    Whatever else an error says than that the database is away or busy, it would say so the next time as well.
+    """
+    try:
+        with transaction.atomic(using=alias):
+            apply_changes(changes, alias=alias)
+            transaction.set_rollback(True, using=alias)
+    except Exception as error:
+        if classify_error(error) is not FailureKind.FINAL:
+            raise
+        log.info("coordination.refused", alias=alias, error=repr(error))
+        return describe_error(error)
+    return ""
+
+
+def apply_changes(changes: list[RowChange], *, alias: str) -> None:
+    """Write what the changes leave, delete what they remove, and check every reference that they touch."""
+    _check_at_once(alias)
+    for entity in IN_ORDER:
+        _store(entity, [each for each in changes if each.entity is entity and each.after is not None], alias=alias)
+    for entity in reversed(IN_ORDER):
+        gone = [each.id for each in changes if each.entity is entity and each.after is None]
+        _check_unused(entity, gone, changes, alias=alias)
+        _delete(entity, gone, alias=alias)
+    for entity in ENTITIES:
+        _check_references(entity, [each for each in changes if each.entity is entity and each.after], alias=alias)
+
+
+def read_commit_rows(*events: int, alias: str) -> list[RowChange]:
+    """Return what the commit rows of events make of the tables; of a row that several change, the last."""
+    changes: list[RowChange] = []
+    for entity in ENTITIES:
+        rows = COMMITS[entity.name].objects.using(alias).filter(app_event_id__in=in_number_array(events, alias=alias))
+        names = [column.name for column in entity.columns]
+        columns = rows.order_by("number").values_list("entity_id", *(column.attribute for column in entity.columns))
+        for pk, *values in columns:
+            is_there = any(value is not None for value in values)
+            changes.append(RowChange(entity, pk, None, dict(zip(names, values, strict=True)) if is_there else None))
+    return fold_changes(changes)
+
+
+def _are_apart(sets: Iterable[list[RowChange]]) -> bool:
+    seen: set[Key] = set()
+    for changes in sets:
+        touched = set().union(*(each.touched for each in changes))
+        if not seen.isdisjoint(touched):
+            return False
+        seen |= touched
+    return True
+
+
+def _judge_together(events: list[int], sets: Mapping[int, list[RowChange]], *, alias: str) -> dict[int, str]:
+    reason = try_changes([change for event in events for change in sets[event]], alias=alias)
+    if not reason or len(events) == 1:
+        return dict.fromkeys(events, reason)
+    half = len(events) // 2
+    return _judge_together(events[:half], sets, alias=alias) | _judge_together(events[half:], sets, alias=alias)
+
+
+def _check_at_once(alias: str) -> None:
+    if connections[alias].vendor == "postgresql":
+        with connections[alias].cursor() as cursor:
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+
+
+def _store(entity: Entity, changes: list[RowChange], *, alias: str) -> None:
+    if not changes:
+        return
+    columns = attribute_columns(entity, [each.after for each in changes])
+    ids = [each.id for each in changes]
+    insert_rows(TABLES[entity.name], {"id": ids, **columns}, alias=alias, update=tuple(columns))
+
+
+def _delete(entity: Entity, ids: list[Any], *, alias: str) -> None:
+    for part in _parts(ids):
+        rows = TABLES[entity.name].objects.using(alias).filter(pk__in=part)
+        rows._raw_delete(alias)
+
+
+def _check_unused(entity: Entity, ids: list[Any], changes: list[RowChange], *, alias: str) -> None:
+    gone = {each.key for each in changes if each.after is None}
+    for other in ENTITIES:
+        for column in other.references:
+            if column.refers != entity.name:
+                continue
+            for part in _parts(ids):
+                rows = TABLES[other.name].objects.using(alias).filter(**{f"{column.attribute}__in": part})
+                for pk, used in rows.values_list("pk", column.attribute):
+                    if (other.name, str(pk)) not in gone:
+                        raise Refused(STILL_USED, entity=entity.name, id=used, other=f"{other.name} {pk}")
+
+
+def _check_references(entity: Entity, changes: list[RowChange], *, alias: str) -> None:
+    for column in entity.references:
+        wanted = {each.after[column.name]: each.id for each in changes if each.after}
+        wanted.pop(None, None)
+        if not wanted:
+            continue
+        other = next(each for each in ENTITIES if each.name == column.refers)
+        missing = wanted.keys() - _present(other, list(wanted), alias=alias)
+        if missing:
+            first = min(missing, key=str)
+            raise Refused(NO_REFERENCE, entity=entity.name, id=wanted[first], other=other.name, missing=first)
+
+
+def _present(entity: Entity, ids: list[Any], *, alias: str) -> set[Any]:
+    rows = TABLES[entity.name].objects.using(alias)
+    return {pk for part in _parts(ids) for pk in rows.filter(pk__in=part).values_list("pk", flat=True)}
+
+
+def _parts(ids: list[Any]) -> Iterable[list[Any]]:
+    """Cut a long list: SQLite takes so many parameters."""
+    return (ids[start : start + BATCH] for start in range(0, len(ids), BATCH))

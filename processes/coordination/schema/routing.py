@@ -1,0 +1,37 @@
+"""Which database holds what: a reader's tables are in the readers' databases alone, all others in none of them."""
+
+from typing import Any
+
+from django.conf import settings
+
+from config.common.plugins import label_of
+
+READER_APP = "coordination_reader"
+PREFIX = "reader_"
+PLUGIN_READER = "Reader"
+"""How the names of a plugin's tables in the readers' databases begin."""
+
+
+def reader_names() -> list[str]:
+    """Return the readers that are configured: `main` at least."""
+    return sorted(alias.removeprefix(PREFIX) for alias in settings.DATABASES if alias.startswith(PREFIX))
+
+
+def reader_alias(reader: str) -> str:
+    return PREFIX + reader
+
+
+def belongs_to_reader(app_label: str, model_name: str) -> bool:
+    """Tell whether a table is one of a reader's; a plugin has those of both sides in one app."""
+    if app_label in map(label_of, settings.PLUGINS):
+        return model_name.lower().startswith(PLUGIN_READER.lower())
+    return app_label == READER_APP
+
+
+class ReaderRouter:
+    def allow_migrate(self, db: str, app_label: str, model_name: str | None = None, **hints: Any) -> bool:
+        return db.startswith(PREFIX) == belongs_to_reader(app_label, model_name or "")
+
+    def allow_relation(self, first: Any, second: Any, **hints: Any) -> bool | None:
+        sides = {belongs_to_reader(each._meta.app_label, each._meta.model_name) for each in (first, second)}
+        return None if len(sides) == 1 else False

@@ -1,0 +1,143 @@
+"""Read the past of sensors: the store, and what the event relay has not carried there yet.
+
+An event is in the outbox from the commit of its fact and in the store a little later. The relay's position is read
+first and the store last, so an event that moves meanwhile is found at least once; its id makes it one.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+from django.db.models import Q
+
+from config.common.database.sql import in_array
+from notifications.models import Event
+from notifications.selectors import read_progress
+from notifications.sending.outcomes import ATTEMPTED
+from sensors.history.database import behind, within
+from sensors.history.follower import NAME
+from sensors.history.store import get_store
+from sensors.history.values import (
+    KINDS,
+    STATE_CHANGED,
+    EventKey,
+    PastAttempt,
+    PastEvent,
+    Period,
+    SignalKey,
+    signal_key,
+    to_past_attempt,
+    to_past_event,
+)
+from sensors.ingest.signals import Signal
+from sensors.subjects import subject_of
+
+STEP = 5000
+
+
+class PastSignal(msgspec.Struct, frozen=True, gc=False):
+    """A signal, and whether it changed the state of its sensor: that is, whether an event was written for it."""
+
+    signal: Signal
+    changed: bool
+    event_id: int | None = None
+    """In a list of changes, that of its event."""
+
+    @property
+    def key(self) -> SignalKey | EventKey:
+        """Its place in the list it was read from."""
+        return signal_key(self.signal) if self.event_id is None else (self.signal.at, self.event_id)
+
+
+def read_signals(
+    sensors: Sequence[str], period: Period, *, before: SignalKey | None = None, limit: int
+) -> list[PastSignal]:
+    """Return every signal of the period, newest first."""
+    signals = get_store().read_signals(sensors, period, before=before, limit=limit) if sensors else []
+    changing = _changing(signals)
+    return [PastSignal(signal, (signal.at, signal.sensor_id, signal.id) in changing) for signal in signals]
+
+
+def read_changes(
+    sensors: Sequence[str], period: Period, *, before: EventKey | None = None, limit: int
+) -> list[PastSignal]:
+    """Return the signals of the period that changed a state, newest first."""
+    events = read_events(sensors, period, types=[STATE_CHANGED], before=before, limit=limit)
+    found = get_store().find_signals([_key_of_signal(event) for event in events])
+    known = {signal_key(signal): signal for signal in found}
+    return [PastSignal(known.get(_key_of_signal(event)) or _signal_of(event), True, event.id) for event in events]
+
+
+def read_events(
+    sensors: Sequence[str],
+    period: Period,
+    *,
+    types: Sequence[str] = KINDS,
+    before: EventKey | None = None,
+    limit: int,
+) -> list[PastEvent]:
+    """Return the events of the period, newest first."""
+    if not sensors:
+        return []
+    waiting = _read_waiting(sensors, period, types, before, limit)
+    stored = get_store().read_events(sensors, period, types=types, before=before, limit=limit)
+    once = {event.id: event for event in [*stored, *waiting]}
+    return sorted(once.values(), key=lambda event: event.key, reverse=True)[:limit]
+
+
+def read_attempts(
+    sensors: Sequence[str], period: Period, *, before: EventKey | None = None, limit: int
+) -> list[PastAttempt]:
+    """Return the attempts to tell clients about these sensors, newest first; those of the last moments may follow."""
+    if not sensors:
+        return []
+    found = get_store().read_events(sensors, period, types=[ATTEMPTED], before=before, limit=limit)
+    return [to_past_attempt(event) for event in found]
+
+
+def iterate_events(sensors: Sequence[str], period: Period, *, types: Sequence[str] = KINDS) -> Iterator[PastEvent]:
+    """Return all events of the period, newest first, reading them in steps."""
+    before: EventKey | None = None
+    while True:
+        events = read_events(sensors, period, types=types, before=before, limit=STEP)
+        yield from events
+        if len(events) < STEP:
+            return
+        before = events[-1].key
+
+
+def _read_waiting(
+    sensors: Sequence[str], period: Period, types: Sequence[str], before: EventKey | None, limit: int | None
+) -> list[PastEvent]:
+    """Return what the relay has still to carry."""
+    progress = read_progress(NAME)
+    if progress.is_level:
+        return []
+    subjects = [subject_of(sensor_id) for sensor_id in sensors]
+    ahead = Q(position__gt=progress.position) | Q(position__isnull=True)
+    rows = Event.objects.filter(ahead, within(period), type__in=types)
+    rows = rows.filter(subject=subjects[0]) if len(subjects) == 1 else rows.filter(subject__in=in_array(subjects))
+    return [to_past_event(row) for row in behind(rows, before).order_by("-at", "-id")[:limit]]
+
+
+def _changing(signals: Sequence[Signal]) -> set[SignalKey]:
+    """Return the keys of those signals that changed a state.
+
+    All signals of these sensors between the oldest and the newest are on the page, so the events are no more than
+    they are.
+    """
+    if not signals:
+        return set()
+    period = Period(signals[-1].at, signals[0].at + 1)
+    sensors = sorted({signal.sensor_id for signal in signals})
+    waiting = {_key_of_signal(event) for event in _read_waiting(sensors, period, [STATE_CHANGED], None, None)}
+    return waiting | get_store().find_changing(sensors, period)
+
+
+def _key_of_signal(event: PastEvent) -> SignalKey:
+    return (event.at, event.sensor_id, event.payload["signal_id"])
+
+
+def _signal_of(event: PastEvent) -> Signal:
+    """Tell the signal from its event while it is still on its way into history."""
+    at, sensor_id, signal_id = _key_of_signal(event)
+    return Signal(sensor_id, at, signal_id, event.payload["data"], event.recorded_at)

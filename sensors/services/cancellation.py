@@ -1,0 +1,69 @@
+"""Withdraw messages that are owed no longer: what is pending becomes cancelled, with the reason.
+
+A message that the ingest writes at the same moment may be missed here; whether it is still wanted is asked again at
+every attempt.
+"""
+
+from collections.abc import Collection, Sequence
+
+from django.db.models import Q
+from django.utils.translation import gettext_noop
+
+from config.common.database.sql import in_array, in_number_array
+from notifications.sending.relevance import PendingDelivery
+from notifications.services.deliveries import cancel_deliveries, lock_pending_deliveries
+from sensors.models import Sensor, SensorClient
+from sensors.services.publish import CLIENT_INACTIVE
+from sensors.subjects import find_sensor_id, subject_of
+
+UNLINKED = gettext_noop("unlinked")
+SENSOR_INACTIVE = gettext_noop("the sensor is inactive")
+
+
+def cancel_client_deliveries(endpoint_id: int) -> None:
+    cancel_deliveries([pk for pk, _, _ in lock_pending_deliveries(Q(endpoint=endpoint_id))], CLIENT_INACTIVE)
+
+
+def cancel_sensor_deliveries(sensor_ids: Collection[str]) -> None:
+    if sensor_ids:
+        subjects = [subject_of(sensor_id) for sensor_id in sensor_ids]
+        cancel_deliveries(
+            [pk for pk, _, _ in lock_pending_deliveries(Q(subject__in=in_array(subjects)))], SENSOR_INACTIVE
+        )
+
+
+def cancel_link_deliveries(links: Collection[tuple[str, int]]) -> None:
+    """Cancel what is pending of each sensor for each endpoint."""
+    wanted = {(endpoint_id, subject_of(sensor_id)) for sensor_id, endpoint_id in links}
+    subjects = in_array({subject for _, subject in wanted})
+    found = lock_pending_deliveries(
+        Q(subject__in=subjects, endpoint__in=in_number_array({endpoint_id for endpoint_id, _ in wanted}))
+    )
+    cancel_deliveries([pk for pk, endpoint_id, subject in found if (endpoint_id, subject) in wanted], UNLINKED)
+
+
+def find_cancel_reasons(questions: Sequence[PendingDelivery]) -> dict[int, str]:
+    """Return why messages are not wanted: the sensor is inactive, or no longer this client's. (An inactive client's
+    endpoint is not sent to at all.)"""
+    asked = [
+        (pk, endpoint_id, sensor_id)
+        for pk, endpoint_id, subject in questions
+        if (sensor_id := find_sensor_id(subject)) is not None
+    ]
+    if not asked:
+        return {}
+    sensors = {sensor_id for _, _, sensor_id in asked}
+    active = set(Sensor.objects.filter(pk__in=in_array(sensors), active=True).values_list("pk", flat=True))
+    linked = set(
+        SensorClient.objects.filter(
+            sensor__in=in_array(sensors),
+            client__endpoint__in=in_number_array({endpoint_id for _, endpoint_id, _ in asked}),
+        ).values_list("client__endpoint_id", "sensor_id")
+    )
+    reasons: dict[int, str] = {}
+    for pk, endpoint_id, sensor_id in asked:
+        if sensor_id not in active:
+            reasons[pk] = SENSOR_INACTIVE
+        elif (endpoint_id, sensor_id) not in linked:
+            reasons[pk] = UNLINKED
+    return reasons

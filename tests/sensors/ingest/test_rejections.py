@@ -1,0 +1,96 @@
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from threading import Barrier
+
+import pytest
+from django.db import connection, transaction
+from django.db.models import Sum
+
+from sensors.ingest import rejections
+from sensors.ingest.rejections import record_rejections
+from sensors.ingest.signals import Code, Rejection
+from sensors.models import RejectedSignal
+
+NOW = datetime(2026, 5, 4, 12, 30, 15, tzinfo=UTC)
+MOST = 10
+
+pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
+
+
+@pytest.fixture(autouse=True)
+def _few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rejections, "MOST_SENSORS", MOST)
+
+
+def refuse(numbers: Iterable[int], *, code: Code = Code.UNKNOWN_SENSOR, at: datetime = NOW) -> None:
+    record_rejections([Rejection(n, code, f"no s{n:05}", f"s{n:05}", f"raw s{n:05}") for n in numbers], now=at)
+
+
+def held() -> dict[str, int]:
+    return dict(RejectedSignal.objects.values_list("sensor_id", "count"))
+
+
+class TestRecordRejections:
+    def test_beyond_the_limit_a_minute_has_one_row_for_the_rest(self) -> None:
+        refuse(range(25))
+        assert held() == {f"s{n:05}": 1 for n in range(MOST)} | {"": 15}
+
+    def test_the_limit_holds_over_the_batches_of_a_minute(self) -> None:
+        for first in range(0, 40, 8):
+            refuse(range(first, first + 8))
+        assert len(held()) == MOST + 1
+        assert RejectedSignal.objects.aggregate(all=Sum("count")) == {"all": 40}
+
+    def test_a_sensor_that_has_its_row_keeps_it(self) -> None:
+        refuse(range(MOST))
+        refuse([3, 3, 77])
+        assert held() == {f"s{n:05}": 1 for n in range(MOST)} | {"s00003": 3, "": 1}
+
+    def test_every_reason_and_every_minute_has_room_of_its_own(self) -> None:
+        refuse(range(MOST))
+        refuse(range(MOST), code=Code.BAD_DATA)
+        refuse(range(MOST), at=NOW + timedelta(minutes=1))
+        assert RejectedSignal.objects.exclude(sensor_id="").count() == 3 * MOST
+
+    def test_the_row_of_the_rest_shows_one_of_them(self) -> None:
+        refuse(range(MOST))
+        refuse([50, 51])
+        rest = RejectedSignal.objects.get(sensor_id="")
+        assert rest.raw == rest.message.replace("no", "raw")
+        assert rest.message in ("no s00050", "no s00051")
+
+    def test_refusals_without_a_sensor_take_nobodys_room(self) -> None:
+        record_rejections([Rejection(0, Code.UNKNOWN_SENSOR, "no")], now=NOW)
+        refuse(range(MOST))
+        assert held() == {f"s{n:05}": 1 for n in range(MOST)} | {"": 1}
+
+    def test_twenty_thousand_unknown_ids_are_a_thousand_rows(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.undo()
+        for first in range(0, 20_000, 2000):
+            refuse(range(first, first + 2000))
+        assert len(held()) == 1001
+        assert held()[""] == 19_000
+
+
+@pytest.mark.django_db(transaction=True)
+def test_consumers_at_once_lose_no_count_and_do_not_wait_in_a_circle() -> None:
+    if connection.vendor != "postgresql":
+        pytest.skip("one writer at a time")
+    together = Barrier(3)
+
+    def consume(name: int) -> None:
+        together.wait(10)
+        try:
+            for turn in range(5):
+                with transaction.atomic():
+                    refuse(range(name, 300, 1 + (name + turn) % 3))
+                    refuse(range(name, 300, 2), code=Code.BAD_DATA)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(consume, range(3)))
+    sent = sum(len(range(n, 300, 1 + (n + turn) % 3)) + len(range(n, 300, 2)) for n in range(3) for turn in range(5))
+    assert RejectedSignal.objects.aggregate(all=Sum("count")) == {"all": sent}
+    assert RejectedSignal.objects.exclude(sensor_id="").count() <= 2 * 3 * MOST
