@@ -107,13 +107,13 @@ SCHEDULE = (
     ),
     Upkeep(
         name="forget_old_history",
-        function="sensors.history.retention.expire_history",
+        function="sensors.services.retention.expire_history",
         at=crontab(minute="41", hour="2"),
         sentence="Drop the months of sensor history that are older than HISTORY_RETENTION_MONTHS.",
     ),
     Upkeep(
         name="forget_old_workflows",
-        function="processes.workflows.services.upkeep.forget_old_workflows",
+        function="processes.workflows.services.retention.expire_workflows",
         at=crontab(minute="11", hour="3"),
         sentence="Delete workflow instances that ended more than FINISHED_INSTANCE_DAYS ago, and ids of old events.",
     ),
