@@ -135,5 +135,5 @@ def _timer(key: str, timer: TimerRecord) -> TimerSummary:
 
 def get_owner(state: InstanceState, key: str) -> TokenRecord | ItemRecord:
     """Give the token or the item that something belongs to."""
-    list_items = state.get("items", {})
-    return list_items[key] if key in list_items else state["tokens"][key]
+    items = state.get("items", {})
+    return items[key] if key in items else state["tokens"][key]

@@ -67,7 +67,7 @@ class Dialect:
     lines: str
     can_collapse: frozenset[str]
     """The kinds that may hide what lies in them."""
-    gather: Callable[[xml.XmlElement], Model]
+    build_index: Callable[[xml.XmlElement], Model]
     each_plane: Callable[[xml.XmlElement], Iterator[xml.XmlElement]]
     find_title: Callable[[xml.XmlElement], str]
     make_shape: Callable[[Drawn, Bounds], Shape]
@@ -76,7 +76,7 @@ class Dialect:
 
 def find_picture(root: xml.XmlElement, dialect: Dialect) -> Picture | None:
     """Read the first diagram that shows something; None when there is none, or more than can be drawn."""
-    model = dialect.gather(root)
+    model = dialect.build_index(root)
     for plane in dialect.each_plane(root):
         shapes = _read_shapes(plane, model, dialect)
         if len(shapes) > MOST_SHAPES or len(plane.children) > MOST_SHAPES + MOST_EDGES:

@@ -91,13 +91,13 @@ def given(command: Command, key: str = "variables") -> Variables:
     return dict(variables)
 
 
-def _starts(definition: Definition, start: str | None) -> tuple[str, ...]:
+def _starts(definition: Definition, chosen: str | None) -> tuple[str, ...]:
     """Give the element to start with; without one named, the process has exactly one none start event."""
     starts = definition.starts.get(definition.key, ())
-    if start is not None:
-        if start not in starts:
-            raise CommandRejected(f"The process has no start event {start}.")
-        return (start,)
+    if chosen is not None:
+        if chosen not in starts:
+            raise CommandRejected(f"The process has no start event {chosen}.")
+        return (chosen,)
     plain = [key for key in starts if _is_plain(definition.nodes[key])]
     if starts and len(plain) != 1:
         raise CommandRejected("The process does not have exactly one start event without a trigger.")
