@@ -15,7 +15,8 @@ from messaging.models import Message
 from notifications.models import Alert
 from processes.exchange.admin.words import Step, result_badge, way_of
 from processes.exchange.models import ExchangeProcess, ProcessMessage
-from processes.exchange.services.telling import CONTRADICTION, FAILED, IN_DOUBT, subject_of
+from processes.exchange.services.processes import CONTRADICTION, FAILED, IN_DOUBT
+from processes.exchange.subjects import subject_of
 
 ROWS = 200
 T = TypeVar("T")
