@@ -4,7 +4,7 @@ import json
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 ROUNDS = 5
@@ -68,3 +68,9 @@ def seconds(work: Callable[[], object]) -> float:
 def save(figures: list[Figure], path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps([asdict(figure) | {"holds": figure.holds} for figure in figures], indent=1))
+
+
+def load(path: Path) -> list[Figure]:
+    """Read what `save` has written."""
+    names = {field.name for field in fields(Figure)}
+    return [Figure(**{name: row[name] for name in names}) for row in json.loads(path.read_text())]

@@ -6,7 +6,7 @@ import pika
 from django.db import connection
 
 from config.engines.amqp import connect
-from sensors.ingest.topology import EXCHANGE, QUEUE, declare_signal_queue
+from sensors.ingest.signal_queue import EXCHANGE, QUEUE, declare_signal_queue
 
 
 def make_sensors(count: int, *, first: int = 0, with_clients: bool = False) -> None:

@@ -1,7 +1,6 @@
-"""A fresh database on the servers of this run, for benchmarks and drills outside of pytest."""
+"""Make a fresh database on the servers of this run and point the product at it, outside of pytest."""
 
 import os
-import tempfile
 from urllib.parse import urlsplit, urlunsplit
 
 import clickhouse_driver
@@ -20,7 +19,6 @@ def set_up() -> None:
     os.environ["AMQP_URL"] = os.environ["TEST_AMQP_URL"]
     os.environ["REDIS_URL"] = os.environ["TEST_REDIS_URL"]
     os.environ["CLICKHOUSE_URL"] = urlunsplit(urlsplit(os.environ["TEST_CLICKHOUSE_URL"])._replace(path=f"/{NAME}"))
-    os.environ.setdefault("DATA_DIR", tempfile.mkdtemp(prefix="postern-bench-"))
     os.environ.setdefault("LOG_LEVEL", "WARNING")
     # A few callers do here what hundreds would.
     os.environ.setdefault("KEY_RATE", "1000000")

@@ -22,7 +22,7 @@ from config.common.background.process_control import die_with_parent
 from config.engines import clickhouse
 from config.engines.amqp import connect
 from sensors.ingest.consumer import Consumer
-from sensors.ingest.topology import QUEUE
+from sensors.ingest.signal_queue import QUEUE
 
 SENSORS = 100_000
 SIGNALS = 80_000

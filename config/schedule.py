@@ -48,7 +48,7 @@ SCHEDULE = (
     ),
     Upkeep(
         name="keep_partitions",
-        function="notifications.services.partitions.expire_events",
+        function="notifications.services.retention.expire_events",
         at=crontab(minute="23", hour="1"),
         sentence="Create the daily partitions of the coming days and drop those that are too old.",
         when_prepared=True,
@@ -68,7 +68,7 @@ SCHEDULE = (
     ),
     Upkeep(
         name="forget_old_parked_messages",
-        function="notifications.services.parked_messages.expire_parked_messages",
+        function="notifications.services.retention.expire_parked_messages",
         at=crontab(minute="49", hour="1"),
         sentence="Delete parked messages that were decided more than RETENTION_DAYS ago, and old counts of tries.",
     ),
@@ -107,13 +107,13 @@ SCHEDULE = (
     ),
     Upkeep(
         name="forget_old_history",
-        function="sensors.history.retention.expire_history",
+        function="sensors.services.retention.expire_history",
         at=crontab(minute="41", hour="2"),
         sentence="Drop the months of sensor history that are older than HISTORY_RETENTION_MONTHS.",
     ),
     Upkeep(
         name="forget_old_workflows",
-        function="processes.workflows.services.upkeep.forget_old_workflows",
+        function="processes.workflows.services.retention.expire_workflows",
         at=crontab(minute="11", hour="3"),
         sentence="Delete workflow instances that ended more than FINISHED_INSTANCE_DAYS ago, and ids of old events.",
     ),

@@ -301,8 +301,8 @@ REST_FRAMEWORK = {
 # no app needs to import another one's keys.
 KEY_SUBJECTS = {
     "client": "sensors.selectors.find_client",
-    "device": "messaging.parties.find_device",
-    "database": "messaging.parties.find_database",
+    "device": "messaging.selectors.find_device",
+    "database": "messaging.selectors.find_database",
 }
 
 SPECTACULAR_SETTINGS = {

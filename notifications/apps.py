@@ -26,11 +26,11 @@ class NotificationsConfig(AppConfig):
         from notifications.services.poison import PARKED
         from notifications.services.relay import INCIDENT
         from notifications.services.sequencer import stamp_once
-        from notifications.sessions.exhaustion import EXHAUSTED, has_exhausted_sessions
         from notifications.sessions.handlers import register_function, register_handlers_of_plugins
-        from notifications.sessions.order import SESSIONS
-        from notifications.sessions.own_themes import INCIDENT_HANDLER
         from notifications.sessions.repeater import repeat_once, rest, stop_repeating
+        from notifications.sessions.storage import SESSIONS
+        from notifications.sessions.theme_health import EXHAUSTED, has_exhausted_sessions
+        from notifications.sessions.themes import INCIDENT_HANDLER
         from notifications.trace import trace_alerts, trace_deliveries, trace_events, trace_sessions
 
         register_encrypted("notifications.Endpoint", "secret", "old_secret")

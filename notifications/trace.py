@@ -15,13 +15,13 @@ from config.common.web.pagination import CHUNK
 from notifications.models import Alert, Attempt, Delivery, Event, ListedSubject, RepeatSession
 from notifications.selectors import attempts_of, find_next_attempt
 from notifications.sending.outcomes import ATTEMPTED
-from notifications.services.alerts import subject_of
+from notifications.subjects import alert_subject
 
 
 def trace_events(correlation_id: str, most: int) -> Iterator[TraceStep]:
     """Tell the events of the chain, and those of its alerts: who took one on did so by another call."""
     own = Event.objects.filter(correlation_id=correlation_id)
-    alerts = [subject_of(pk) for pk in _alerts(correlation_id, most).values_list("pk", flat=True)]
+    alerts = [alert_subject(pk) for pk in _alerts(correlation_id, most).values_list("pk", flat=True)]
     of_alerts = Event.objects.filter(subject__in=in_array(alerts)) if alerts else Event.objects.none()
     # Attempts are told as such.
     found = chain(
@@ -33,7 +33,7 @@ def trace_events(correlation_id: str, most: int) -> Iterator[TraceStep]:
 
 
 def trace_deliveries(correlation_id: str, most: int) -> Iterator[TraceStep]:
-    alerts = [subject_of(pk) for pk in _alerts(correlation_id, most).values_list("pk", flat=True)]
+    alerts = [alert_subject(pk) for pk in _alerts(correlation_id, most).values_list("pk", flat=True)]
     # Alerts that were told together are one message, which has the id of the first of them.
     joined = ListedSubject.objects.filter(subject__in=in_array(alerts)).values_list("delivery_id", flat=True)[:most]
     those = Q(correlation_id=correlation_id) | Q(pk__in=list(joined) if alerts else [])

@@ -19,9 +19,9 @@ class SensorsConfig(AppConfig):
         from sensors.heartbeat.withheld_losses import UNMUTED, publish_unmuted_losses_once
         from sensors.history.follower import FOLLOWING
         from sensors.history.spool import drain_spool_once
-        from sensors.ingest.storm import check_rejection_rate_once
+        from sensors.ingest.rejections import check_rejection_rate_once
         from sensors.services import clients, sensors  # noqa: F401 (they say what the change log keeps of each)
-        from sensors.services.wanted import find_cancel_reasons
+        from sensors.services.cancellation import find_cancel_reasons
         from sensors.statistics import count_by_client
 
         register_work(BackgroundWork(name="heartbeat", run_once=sweep_once, every=1.0))

@@ -1,7 +1,8 @@
 """Write the hashes of what is pinned into the requirements files, as pip's own client finds them.
 
-`python -m tests.requirement_hashes` after a pin has changed, on a machine whose package index is to be trusted; read the difference
-before it is committed. Kept are the source and the wheels for Linux and macOS: each Python that the product runs on.
+Run `python -m tests.requirement_hashes` after a pin has changed, on a machine whose package index is to be trusted, and
+read the difference before it is committed. Kept are the source and the wheels for Linux and macOS, for each Python that
+the product runs on.
 """
 
 import re

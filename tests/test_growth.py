@@ -9,7 +9,7 @@ from config import celery
 from config.schedule import SCHEDULE
 from processes.workflows.services import topology as workflows
 from sensors.history import queue as history
-from sensors.ingest import topology as ingest
+from sensors.ingest import signal_queue as ingest
 
 GROWTH = (settings.BASE_DIR / "docs" / "growth.md").read_text(encoding="utf-8")
 

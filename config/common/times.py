@@ -1,7 +1,9 @@
 """Times as the outside world writes them: RFC 3339, UTC, milliseconds."""
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _RFC_3339 = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,30})?([Zz]|[+-][0-9]{2}:[0-9]{2})"
@@ -27,3 +29,12 @@ def format_time(moment: datetime) -> str:
     if moment.tzinfo is not None and moment.tzinfo is not UTC:
         moment = moment.astimezone(UTC)
     return moment.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
+
+
+def to_milliseconds(at: datetime) -> int:
+    """Return a time as whole milliseconds since 1970; the rest is cut off."""
+    return (at - EPOCH) // timedelta(milliseconds=1)
+
+
+def from_milliseconds(at: int) -> datetime:
+    return EPOCH + timedelta(milliseconds=at)

@@ -12,7 +12,7 @@ from config.api.base_view import ApiView
 from messaging.api import shapes
 from messaging.api.party_views import WRITE, PartiesView, PartyView, describe_parties, describe_party
 from messaging.models import Device, Enterprise, ExchangeDatabase, Subsystem
-from messaging.parties import (
+from messaging.selectors import (
     get_database,
     get_device,
     get_enterprise,

@@ -3,7 +3,7 @@
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from config.common.errors import ApplicationError, DiskFailed
 from config.common.files import FULL
@@ -64,6 +64,22 @@ def read_chunks(message: Message) -> Iterator[bytes]:
             yield chunk
     finally:
         os.close(descriptor)
+
+
+def join_files(before: bytes, messages: Sequence[Message], after: bytes) -> Iterator[bytes]:
+    """Yield `before`, the files with commas between them, and `after`; small files share a piece."""
+    pieces, size = [before], len(before)
+    for number, message in enumerate(messages):
+        if number:
+            pieces.append(b",")
+        for chunk in read_chunks(message):
+            pieces.append(chunk)
+            size += len(chunk)
+            if size >= CHUNK:
+                yield b"".join(pieces)
+                pieces, size = [], 0
+    pieces.append(after)
+    yield b"".join(pieces)
 
 
 def _raise_unless_the_disk_fails(error: OSError) -> None:

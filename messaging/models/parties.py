@@ -1,5 +1,7 @@
 """Who exchanges messages. What a device belongs to follows from its subsystem, so the two can never disagree."""
 
+import re
+
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models.functions import Now
@@ -7,13 +9,19 @@ from django.utils.translation import gettext_lazy as _
 
 PARTY_ID = r"[A-Za-z0-9-]{1,36}"
 
-_is_party_id = RegexValidator(rf"^{PARTY_ID}\Z", _("Enter 1 to 36 letters, digits and hyphens."))
+_PARTY_ID = re.compile(PARTY_ID)
+
+_party_id_rule = RegexValidator(rf"^{PARTY_ID}\Z", _("Enter 1 to 36 letters, digits and hyphens."))
+
+
+def is_party_id(text: str) -> bool:
+    return _PARTY_ID.fullmatch(text) is not None
 
 
 class Enterprise(models.Model):
     """An organisation; nobody of one enterprise sees another's."""
 
-    id = models.CharField(_("id"), max_length=36, primary_key=True, validators=[_is_party_id])
+    id = models.CharField(_("id"), max_length=36, primary_key=True, validators=[_party_id_rule])
     name = models.CharField(_("name"), max_length=200)
     active = models.BooleanField(_("active"), default=True)
     created_at = models.DateTimeField(_("created"), db_default=Now(), editable=False)
@@ -30,7 +38,7 @@ class Enterprise(models.Model):
 class Subsystem(models.Model):
     """A mobile solution of an enterprise."""
 
-    id = models.CharField(_("id"), max_length=36, primary_key=True, validators=[_is_party_id])
+    id = models.CharField(_("id"), max_length=36, primary_key=True, validators=[_party_id_rule])
     enterprise = models.ForeignKey(
         Enterprise, verbose_name=_("enterprise"), on_delete=models.PROTECT, related_name="subsystems"
     )
@@ -49,7 +57,7 @@ class Subsystem(models.Model):
 class Device(models.Model):
     """The account of a mobile device, bound to one subsystem and through it to one enterprise."""
 
-    id = models.CharField(_("id"), max_length=36, primary_key=True, validators=[_is_party_id])
+    id = models.CharField(_("id"), max_length=36, primary_key=True, validators=[_party_id_rule])
     subsystem = models.ForeignKey(
         Subsystem, verbose_name=_("subsystem"), on_delete=models.PROTECT, related_name="devices"
     )
@@ -73,7 +81,7 @@ class Device(models.Model):
 class ExchangeDatabase(models.Model):
     """An ERP database. Its id is stable, unlike one that a restore changes, and names its folder."""
 
-    id = models.CharField(_("id"), max_length=36, primary_key=True, validators=[_is_party_id])
+    id = models.CharField(_("id"), max_length=36, primary_key=True, validators=[_party_id_rule])
     enterprise = models.ForeignKey(
         Enterprise, verbose_name=_("enterprise"), on_delete=models.PROTECT, related_name="databases"
     )

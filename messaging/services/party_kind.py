@@ -13,7 +13,8 @@ from config.audit.changes import NotRevertible, Tracked, Values, snapshot, track
 from config.common import ids
 from config.common.database.sql import load_sql
 from config.common.errors import Conflict, NotFound
-from messaging.services.party_rules import Faults, id_faults, is_party_id, refuse
+from messaging.models.parties import is_party_id
+from messaging.services.party_rules import Faults, id_faults, refuse
 from notifications.services.registry_changes import RegistryChange, record_registry_changes
 
 RowT = TypeVar("RowT", bound=Model)

@@ -1,17 +1,13 @@
 """The rules of the parties, written once: REST, the admin and the revert all pass through them."""
 
-import re
-
 from django.utils.translation import gettext
 
 from config.common.errors import Invalid
 from config.common.text import is_storable
 from messaging.models import Enterprise, Subsystem
-from messaging.models.parties import PARTY_ID
+from messaging.models.parties import is_party_id
 
 LONGEST_NAME = 200
-
-_PARTY_ID = re.compile(PARTY_ID)
 
 Faults = dict[str, list[str]]
 
@@ -20,10 +16,6 @@ def refuse(faults: Faults) -> None:
     """Refuse what breaks a rule, naming each field; without faults it is good."""
     if faults:
         raise Invalid(faults)
-
-
-def is_party_id(text: str) -> bool:
-    return _PARTY_ID.fullmatch(text) is not None
 
 
 def id_faults(party_id: str) -> Faults:

@@ -6,9 +6,8 @@ from django.db import transaction
 from django.db.models.functions import Now
 from django.utils.translation import gettext_noop
 
-from messaging.files.joining import join_files
 from messaging.files.placement import FileForeign, FileMissing
-from messaging.files.reader import Unreadable, as_application_error, check_file
+from messaging.files.reader import Unreadable, as_application_error, check_file, join_files
 from messaging.models import Message
 from messaging.services.file_errors import report_file_error
 from messaging.services.file_moves import restore_to_folder, wake_mover

@@ -2,21 +2,27 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
+from typing import Any
 
 import msgspec
 from django.conf import settings
+from django.db import connection, transaction
 from django.utils.translation import gettext
 
+from config.common.background.ring import ring
 from config.common.correlation import correlation_id
+from config.common.database.sql import load_sql, postgresql_cursor
 from config.common.errors import Invalid, TooLarge
 from config.common.ids import new_id
 from messaging.errors import IdTaken
 from messaging.files.drafts import drop_drafts, name_drafts, write_drafts
 from messaging.files.envelope import fingerprint, size_of
-from messaging.models import Device, Message
+from messaging.models import Device, ExchangeDatabase, Message
 from messaging.protocol import Body, Id, check_payload, megabytes
-from messaging.services.accepting import UnknownAddressee, check_addressee, insert_message
 from messaging.services.values import read_created_at
+from messaging.subjects import subject_of
+from notifications.services.events import SEQUENCER, NewEvent, record_event
 
 
 class NewMessage(Body):
@@ -32,6 +38,10 @@ class Accepted:
     is_new: bool
 
 
+class UnknownAddressee(Exception):
+    """The enterprise has no such database. An exception, so that it is asked for again the next time."""
+
+
 def send_message(*, device: Device, wanted: NewMessage, at: datetime) -> Accepted:
     """Accept a message: its draft is on the disk, then its row is committed, then the draft gets its name."""
     payload = bytes(wanted.payload)
@@ -44,6 +54,30 @@ def send_message(*, device: Device, wanted: NewMessage, at: datetime) -> Accepte
         return _find(device, wanted, digest, at=at)
     name_drafts([message])
     return Accepted(message, is_new=True)
+
+
+@lru_cache(maxsize=10_000)
+def check_addressee(database_id: str, enterprise_id: str) -> None:
+    """See that the enterprise has such a database: once it has, it has for good, and nobody makes folders otherwise.
+
+    Whether it takes messages at the moment is seen when the row is written.
+    """
+    if not ExchangeDatabase.objects.filter(pk=database_id, enterprise=enterprise_id).exists():
+        raise UnknownAddressee
+
+
+def insert_message(message: Message) -> bool:
+    """Write the row, unless its id is taken or its database takes no messages; return whether it was written."""
+    if connection.vendor == "postgresql":
+        return _accept_at_once(message)
+    with transaction.atomic():
+        addressee = ExchangeDatabase.objects.filter(pk=message.database_id, active=True)
+        taken = Message.objects.filter(enterprise=message.enterprise_id, public_id=message.public_id)
+        if taken.exists() or not addressee.exists():
+            return False
+        message.save(force_insert=True)
+        record_event(NewEvent("message.received", subject_of(message), message.accepted_at, _payload(message)))
+        return True
 
 
 def _find(device: Device, wanted: NewMessage, digest: bytes, *, at: datetime) -> Accepted:
@@ -92,3 +126,39 @@ def _new_row(device: Device, wanted: NewMessage, digest: bytes, payload: bytes, 
 
 def _no_addressee() -> Invalid:
     return Invalid({"to": [gettext("Must be an active database of your enterprise.")]})
+
+
+def _accept_at_once(message: Message) -> bool:
+    values = {
+        "id": message.public_id,
+        "device": message.device_id,
+        "subsystem": message.subsystem_id,
+        "created_at": message.created_at,
+        "at": message.accepted_at,
+        "chain": message.correlation_id,
+        "size": message.size,
+        "digest": message.digest,
+        "token": message.token,
+        "database": message.database_id,
+        "enterprise": message.enterprise_id,
+        "subject": subject_of(message),
+        "payload": msgspec.json.encode(_payload(message)).decode(),
+    }
+    with postgresql_cursor(commits=True) as cursor:
+        row = cursor.execute(load_sql("messaging", "accept_message.postgresql"), values, prepare=True).fetchone()
+    if row is None:
+        return False
+    message.pk = row[0]
+    ring(SEQUENCER)
+    return True
+
+
+def _payload(message: Message) -> dict[str, Any]:
+    return {
+        "message": message.public_id,
+        "device": message.device_id,
+        "database": message.database_id,
+        "subsystem": message.subsystem_id,
+        "enterprise": message.enterprise_id,
+        "bytes": message.size,
+    }

@@ -1,14 +1,13 @@
-"""Registers the admin pages of the spine."""
+"""Register the admin pages of events, deliveries, alerts and sessions."""
 
 from notifications.admin import (
     alerts,
     deliveries,
     events,
     followers,
-    incidents,
     ladder,
     names,
-    parked,
+    parked_messages,
     sessions,
     themes,
 )
@@ -18,10 +17,9 @@ __all__ = [
     "deliveries",
     "events",
     "followers",
-    "incidents",
     "ladder",
     "names",
-    "parked",
+    "parked_messages",
     "sessions",
     "themes",
 ]

@@ -14,7 +14,7 @@ from config.admin_base.pages import badge
 from config.common.text_templates import render_text
 from notifications.models import Alert, Delivery, Event
 from notifications.selectors import newest_about
-from notifications.services.alerts import subject_of
+from notifications.subjects import alert_subject
 
 ROWS = 50
 
@@ -52,7 +52,7 @@ def build_alert_page(request: HttpRequest, alert: Alert) -> AlertPage:
     def seen(permission: str, read: Callable[[], list[Entry]]) -> list[Entry]:
         return read() if request.user.has_perm(permission) else []
 
-    subject = subject_of(alert.pk)
+    subject = alert_subject(alert.pk)
     entries = seen("notifications.view_event", lambda: _events(subject))
     entries += seen("notifications.view_delivery", lambda: _deliveries(subject))
     return AlertPage(sorted(entries, key=lambda entry: entry.at))

@@ -1,4 +1,5 @@
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
@@ -29,11 +30,11 @@ from config.admin_base.theme import DropdownFilter, action, display
 from config.common.errors import ApplicationError
 from config.common.text_templates import render_text
 from notifications.admin.dead_letters import dead_letters_view
-from notifications.admin.delivery_page import build_delivery_page
 from notifications.admin.events import as_code
-from notifications.models import Delivery, Endpoint
+from notifications.models import Attempt, Delivery, Endpoint
 from notifications.names import Named, find_endpoints, find_subjects, name_endpoints, name_subject
-from notifications.selectors import first_delivery_since, newest_about
+from notifications.selectors import attempts_of, first_delivery_since, newest_about
+from notifications.sending.policy import is_success
 from notifications.services.resend import resend_delivery
 
 COLOURS = {
@@ -286,3 +287,29 @@ def _since(moment: Any) -> str:
 
 def _nowrap(text: str) -> SafeString:
     return format_html('<span class="pst-nowrap">{}</span>', text)
+
+
+ROWS = 100
+
+
+@dataclass(frozen=True)
+class Entry:
+    attempt: Attempt
+    badge: SafeString
+
+
+@dataclass(frozen=True)
+class DeliveryPage:
+    timeline: list[Entry]
+    """The newest first."""
+
+
+def build_delivery_page(delivery: Delivery) -> DeliveryPage:
+    made = attempts_of([delivery.pk], since=delivery.created_at).order_by("-pk")[:ROWS]
+    return DeliveryPage([Entry(attempt, _badge(attempt)) for attempt in made])
+
+
+def _badge(attempt: Attempt) -> SafeString:
+    if attempt.status is None:
+        return badge(gettext("no answer"), "danger")
+    return badge(str(attempt.status), "success" if is_success(attempt.status) else "danger")

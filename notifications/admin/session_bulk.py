@@ -17,7 +17,7 @@ from config.admin_base.theme import ModelAdmin
 from config.common.errors import ApplicationError
 from notifications.admin.session_forms import ManyForm
 from notifications.models import RepeatSession
-from notifications.sessions.staff import MOST_AT_ONCE
+from notifications.sessions.operator_actions import MOST_AT_ONCE
 
 SHOWN = 10
 

@@ -15,7 +15,7 @@ from unfold.paginator import InfinitePaginator as ThemedPaginator
 from config.admin_base.theme import DropdownFilter
 from notifications.admin.presentation import repeater_of
 from notifications.models import RepeatSession, Theme
-from notifications.sessions.staff import MOST_AT_ONCE
+from notifications.sessions.operator_actions import MOST_AT_ONCE
 
 Status = RepeatSession.Status
 THEMES_OFFERED = 200

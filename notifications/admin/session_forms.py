@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
 from config.admin_base.pages import OnceForm
-from notifications.sessions.staff import MOST_AT_ONCE
+from notifications.sessions.operator_actions import MOST_AT_ONCE
 
 LONGEST_SHIFT = timedelta(days=366)
 

@@ -12,9 +12,9 @@ from django.utils.translation import gettext, pgettext
 from config.admin_base.json_text import format_json, make_visible
 from config.admin_base.pages import badge
 from notifications.models import RepeatSession, SessionRecord, SessionStep
-from notifications.sessions.exhaustion import theme_subject
 from notifications.sessions.operations import Verdict
-from notifications.sessions.timeline import LONGEST_TIMELINE
+from notifications.sessions.storage import LONGEST_TIMELINE
+from notifications.subjects import theme_subject
 
 MOST_RECORDS = 100
 LONGEST_RECORD = 16_384

@@ -16,7 +16,7 @@ from config.admin_base.theme import ModelAdmin
 from config.common.errors import Conflict
 from notifications.errors import SessionNotFound, SessionTooLong, StaleChange
 from notifications.models import RepeatSession, SessionRecord
-from notifications.sessions.staff import edit_records
+from notifications.sessions.operator_actions import edit_records
 
 LONGEST_EDITED = 131_072
 """Bytes of compact JSON: laid out, they still fit into one call."""

@@ -43,7 +43,7 @@ from notifications.admin.session_records import is_editable, records_view
 from notifications.errors import SessionNotFound
 from notifications.models import RepeatSession
 from notifications.sessions.backlog import read_backlog
-from notifications.sessions.staff import (
+from notifications.sessions.operator_actions import (
     MOST_DELETED_AT_ONCE,
     delete_by_staff,
     delete_many,

@@ -43,9 +43,9 @@ from notifications.services.endpoints import (
     mark_reachable,
     name_receiver,
     raise_unreachable_alert,
-    subject_of,
 )
 from notifications.services.events import NewEvent, record_events
+from notifications.subjects import delivery_subject, endpoint_subject
 
 ATTEMPTS = Counter("postern_delivery_attempts", "Attempts to deliver, by what became of the delivery", ["outcome"])
 
@@ -266,7 +266,7 @@ def _alert_dead(outcomes: Sequence[Outcome], written: dict[int, str]) -> None:
     for endpoint_id, claim in sorted(dead.items()):
         with correlated(claim.correlation_id or correlation_id()):
             detail = {"receiver": name_receiver(endpoint_id, claim.url), "url": claim.url}
-            raise_alert("deliveries.dead", subject_of(endpoint_id), DEAD, detail)
+            raise_alert("deliveries.dead", endpoint_subject(endpoint_id), DEAD, detail)
 
 
 def _fact(outcome: Outcome, became: str) -> NewEvent:
@@ -282,4 +282,4 @@ def _fact(outcome: Outcome, became: str) -> NewEvent:
         "error": answer.error,
         "became": became,
     }
-    return NewEvent(ATTEMPTED, f"delivery/{claim.id}", outcome.at, payload, claim.correlation_id)
+    return NewEvent(ATTEMPTED, delivery_subject(claim.id), outcome.at, payload, claim.correlation_id)

@@ -17,6 +17,7 @@ from config.common.times import format_time
 from notifications.models import Alert, Delivery, ListedSubject
 from notifications.names import page_of_subject
 from notifications.services.deliveries import NewDelivery, enqueue_deliveries
+from notifications.subjects import alert_subject
 
 RAISED, CLOSED, SEVERAL = "alert.raised", "alert.closed", "alerts"
 GATHER = timedelta(seconds=5)
@@ -38,7 +39,7 @@ def enqueue_alert_messages(alert: Alert, type: str, endpoint_ids: Iterable[int])
 
 
 def enqueue_to_earlier_recipients(alert: Alert, type: str) -> None:
-    own, listed = _messages_about([_subject(alert.pk)])
+    own, listed = _messages_about([alert_subject(alert.pk)])
     enqueue_alert_messages(
         alert, type, {*own.values_list("endpoint_id", flat=True), *listed.values_list("endpoint_id", flat=True)}
     )
@@ -53,11 +54,11 @@ def find_deliveries_of_unnotified_alerts(delivery_ids: Collection[int]) -> set[i
         subjects.setdefault(subject, set()).add(pk)
     numbers = [int(subject.removeprefix(PREFIX)) for subject in subjects if subject.startswith(PREFIX)]
     is_open = Alert.objects.filter(pk__in=numbers, status=Alert.Status.OPEN).values_list("pk", flat=True)
-    own, listed = _messages_about([_subject(pk) for pk in is_open])
+    own, listed = _messages_about([alert_subject(pk) for pk in is_open])
     delivered = Delivery.Status.DELIVERED
     told = {*own.filter(status=delivered).values_list("subject", flat=True)}
     told |= {*listed.filter(delivery__status=delivered).values_list("subject", flat=True)}
-    return {pk for number in is_open if (subject := _subject(number)) not in told for pk in subjects[subject]}
+    return {pk for number in is_open if (subject := alert_subject(number)) not in told for pk in subjects[subject]}
 
 
 def _messages_about(subjects: Collection[str]) -> tuple[QuerySet[Delivery], QuerySet[ListedSubject]]:
@@ -83,7 +84,7 @@ def _join(endpoint_id: int, body: dict[str, Any], now: datetime) -> bool:
     # What has joined has all its attempts before it, and does not wait for the next one of the others.
     row.type, row.attempts, row.due_at = row.body["type"], 0, min(row.due_at, now + APART)
     row.save(update_fields=["body", "type", "attempts", "due_at"])
-    subject = _subject(body["id"])
+    subject = alert_subject(body["id"])
     if subject != row.subject:
         ListedSubject.objects.get_or_create(
             delivery=row, subject=subject, defaults={"endpoint_id": endpoint_id, "is_open": False}
@@ -94,7 +95,7 @@ def _join(endpoint_id: int, body: dict[str, Any], now: datetime) -> bool:
 def _begin(endpoint_id: int, body: dict[str, Any], correlation_id: str, now: datetime) -> None:
     last = Delivery.objects.filter(endpoint=endpoint_id, family=Delivery.Family.ALERT).order_by("-pk").first()
     due_at = now + GATHER if last is None else max(now + GATHER, last.created_at + APART)
-    subject = _subject(body["id"])
+    subject = alert_subject(body["id"])
     family = Delivery.Family.ALERT
     enqueue_deliveries(
         [NewDelivery(endpoint_id, body["type"], family, subject, body, correlation_id, delay=due_at - now)]
@@ -104,10 +105,6 @@ def _begin(endpoint_id: int, body: dict[str, Any], correlation_id: str, now: dat
 def entries_of(body: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the alerts that a message tells of, in their order."""
     return list(body["alerts"]) if body.get("type") == SEVERAL else [body]
-
-
-def _subject(alert_id: int) -> str:
-    return f"{PREFIX}{alert_id}"
 
 
 def _body(alert: Alert, type: str) -> dict[str, Any]:

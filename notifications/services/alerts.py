@@ -25,15 +25,12 @@ from notifications.models import Alert
 from notifications.names import page_of_subject
 from notifications.services.alert_messages import CLOSED, enqueue_to_earlier_recipients
 from notifications.services.events import NewEvent, record_event
+from notifications.subjects import alert_subject
 
 ALERTS = "alerts"
 KIND = "alert"
 OVER = gettext_noop("Over: %(alert)s. %(reason)s")
 RESOLVED = gettext_noop("Resolved by %(by)s: %(alert)s. %(reason)s")
-
-
-def subject_of(alert_id: int) -> str:
-    return f"alert/{alert_id}"
 
 
 def raise_alert(kind: str, subject: str, title: str, detail: dict[str, Any] | None = None) -> int:
@@ -55,7 +52,7 @@ def raise_alert(kind: str, subject: str, title: str, detail: dict[str, Any] | No
             alert_id, count = cursor.fetchone()
         if count == 1:
             payload = {"kind": kind, "about": subject, "title": values["title"], "detail": detail or {}}
-            record_event(NewEvent("alert.raised", subject_of(alert_id), timezone.now(), payload))
+            record_event(NewEvent("alert.raised", alert_subject(alert_id), timezone.now(), payload))
             _log(LogEntry.Level.ERROR, alert_id, values["title"], {**(detail or {}), "about": subject})
             ring(ALERTS)
     return int(alert_id)
@@ -127,14 +124,16 @@ def _close(alert: Alert, *, by: str, resolution: str) -> None:
     alert.resolved_by, alert.resolved_at = by, _now()
     _write(alert, "status", "resolved_by", "resolved_at", "resolution")
     payload = {"kind": alert.kind, "about": alert.subject, "by": by, "resolution": alert.resolution}
-    record_event(NewEvent("alert.resolved", subject_of(alert.pk), timezone.now(), payload))
+    record_event(NewEvent("alert.resolved", alert_subject(alert.pk), timezone.now(), payload))
     told = {"alert": nested_text(alert.title, alert.detail), "by": by, "reason": alert.resolution}
     told["about"] = alert.subject
     _log(LogEntry.Level.INFO, alert.pk, RESOLVED if by else OVER, told)
 
 
 def _log(level: LogEntry.Level, alert_id: int, template: str, data: dict[str, Any]) -> None:
-    write_log_entry(level=level, kind=LogEntry.Kind.ALERT, subject=subject_of(alert_id), template=template, data=data)
+    write_log_entry(
+        level=level, kind=LogEntry.Kind.ALERT, subject=alert_subject(alert_id), template=template, data=data
+    )
 
 
 def _write(alert: Alert, *names: str) -> None:
@@ -146,7 +145,7 @@ def _write(alert: Alert, *names: str) -> None:
 def _tell(verb: str, alert: Alert, before: dict[str, Any], actor: str) -> None:
     after = _record(alert, before, actor)
     payload = {"kind": alert.kind, "about": alert.subject, "by": actor, "muted_until": after["muted_until"]}
-    record_event(NewEvent(f"alert.{verb}", subject_of(alert.pk), timezone.now(), payload))
+    record_event(NewEvent(f"alert.{verb}", alert_subject(alert.pk), timezone.now(), payload))
 
 
 def _record(alert: Alert, before: dict[str, Any], actor: str) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from notifications.services.deliveries import (
     cancel_deliveries,
     lock_pending_deliveries,
 )
+from notifications.subjects import endpoint_subject
 
 RETURNS = "deliveries.returns"
 STEP = 500
@@ -24,10 +25,6 @@ SWITCHED_OFF = gettext_noop("%(receiver)s was switched off: %(reason)s")
 ANSWERS = gettext_noop("the receiver answers again")
 UNREACHABLE = "endpoint.unreachable"
 NO_ANSWER = gettext_noop("%(receiver)s does not answer: its messages wait")
-
-
-def subject_of(endpoint_id: int) -> str:
-    return f"endpoint/{endpoint_id}"
 
 
 def raise_unreachable_alert(endpoint: Endpoint) -> None:
@@ -41,7 +38,7 @@ def raise_unreachable_alert(endpoint: Endpoint) -> None:
         "url": endpoint.url,
         "since": format_time(endpoint.opened_at),
     }
-    raise_alert(UNREACHABLE, subject_of(endpoint.pk), NO_ANSWER, detail)
+    raise_alert(UNREACHABLE, endpoint_subject(endpoint.pk), NO_ANSWER, detail)
 
 
 def name_receiver(endpoint_id: int, url: str) -> str:
@@ -56,13 +53,13 @@ def disable_endpoint(endpoint: Endpoint, reason: str) -> None:
     endpoint.save(update_fields=["active", "off_reason"])
     cancel_deliveries([pk for pk, _, _ in lock_pending_deliveries(Q(endpoint=endpoint))], reason)
     detail = {"receiver": name_receiver(endpoint.pk, endpoint.url), "url": endpoint.url, "reason": reason}
-    raise_alert("endpoint.disabled", subject_of(endpoint.pk), SWITCHED_OFF, detail)
+    raise_alert("endpoint.disabled", endpoint_subject(endpoint.pk), SWITCHED_OFF, detail)
     close_unreachable_alert(endpoint.pk, gettext_noop("switched off: nothing waits any more"))
 
 
 def close_unreachable_alert(endpoint_id: int, note: str) -> None:
     """Close the alert of an open breaker that has closed, or behind which nothing waits any more."""
-    close_alert(UNREACHABLE, subject_of(endpoint_id), note)
+    close_alert(UNREACHABLE, endpoint_subject(endpoint_id), note)
 
 
 def reset_breaker(endpoint: Endpoint) -> None:
@@ -70,7 +67,7 @@ def reset_breaker(endpoint: Endpoint) -> None:
     endpoint.failures, endpoint.off_reason = 0, ""
     endpoint.opened_at, endpoint.probe_at, endpoint.not_before = None, None, None
     endpoint.save(update_fields=["failures", "off_reason", "opened_at", "probe_at", "not_before"])
-    close_alert("endpoint.disabled", subject_of(endpoint.pk), gettext_noop("switched on again"))
+    close_alert("endpoint.disabled", endpoint_subject(endpoint.pk), gettext_noop("switched on again"))
     mark_reachable(endpoint)
 
 
@@ -81,7 +78,7 @@ def mark_reachable(endpoint: Endpoint) -> None:
     # Operators are told at once of what their mailbox or telephone has missed.
     pending = Delivery.objects.filter(endpoint=endpoint, status=Delivery.Status.PENDING, under_way_until=None)
     pending.filter(family=Delivery.Family.ALERT, due_at__gt=Now()).update(due_at=Now())
-    close_alert("deliveries.dead", subject_of(endpoint.pk), ANSWERS)
+    close_alert("deliveries.dead", endpoint_subject(endpoint.pk), ANSWERS)
     close_unreachable_alert(endpoint.pk, ANSWERS)
     ring(RETURNS)
 

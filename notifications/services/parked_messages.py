@@ -1,20 +1,17 @@
-"""What staff may do about messages of RabbitMQ that were parked, and how long their traces are kept."""
-
-from datetime import timedelta
+"""What staff may do about a parked message of RabbitMQ: send it again, or discard it."""
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
-from django.utils import timezone
 
-from config.common.database.batches import delete_in_batches
 from config.common.text import clean_text
 from config.engines.amqp_messages import properties_of
 from config.engines.publisher import NotPublished, Publisher
 from notifications.errors import NotSentAgain, ParkedMessageDecided, ParkedMessageNotFound
-from notifications.models import MessageFailure, ParkedMessage
+from notifications.models import ParkedMessage
 from notifications.services.alerts import close_alert
-from notifications.services.poison import FORGOTTEN_AFTER, FULL, PARKED, can_park, queue_subject
+from notifications.services.poison import FULL, PARKED, can_park
+from notifications.subjects import queue_subject
 
 PUBLISHED_WITHIN = 3.0
 
@@ -51,13 +48,6 @@ def has_parked_messages(subject: str) -> bool:
     """Say whether messages of the queue that an alert is about still wait for a decision."""
     queue = subject.partition("/")[2]
     return ParkedMessage.objects.filter(queue=queue, status=ParkedMessage.Status.PARKED).exists()
-
-
-def expire_parked_messages() -> None:
-    """Delete what was decided more than `RETENTION_DAYS` ago, and counts of messages that left in another way."""
-    decided_before = timezone.now() - timedelta(days=settings.RETENTION_DAYS)
-    delete_in_batches(ParkedMessage.objects.filter(decided_at__lt=decided_before))
-    MessageFailure.objects.filter(tried_at__lt=Now() - FORGOTTEN_AFTER).delete()
 
 
 def _get_undecided(message_id: int) -> ParkedMessage:

@@ -23,10 +23,11 @@ from django.db.models.functions import Coalesce, Length, Now
 from django.utils.translation import gettext_noop
 from prometheus_client import Counter
 
-from config.common.text import clean_error, clean_text
+from config.common.text import clean_error
 from config.engines.amqp_messages import AmqpMessage
 from notifications.models import MessageFailure, ParkedMessage
 from notifications.services.alerts import close_alert, raise_alert
+from notifications.subjects import queue_subject
 
 LIMIT = 5
 """So many tries; then the message is parked."""
@@ -164,10 +165,6 @@ def can_park(queue: str) -> bool:
         and all_rows < MOST_PARKED_IN_ALL
         and all_size < MOST_PARKED_BYTES_IN_ALL
     )
-
-
-def queue_subject(queue: str) -> str:
-    return clean_text(f"queue/{queue}", 120)
 
 
 def _stand_still(message: AmqpMessage) -> None:

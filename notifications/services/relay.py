@@ -26,7 +26,7 @@ from notifications.errors import FollowerWaits
 from notifications.followers import Following
 from notifications.models import Event, Follower, Incident
 from notifications.services.alerts import raise_alert
-from notifications.sessions.own_themes import enqueue_incident_retry
+from notifications.sessions.themes import enqueue_incident_retry
 
 LEASE = timedelta(seconds=60)
 ATTEMPTS = 10

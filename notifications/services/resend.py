@@ -15,6 +15,7 @@ from notifications.errors import ClientInactive, DeliveryNotFound, Superseded
 from notifications.models import Delivery, Endpoint, ListedSubject
 from notifications.services.deliveries import DELIVERIES, SUPERSEDING
 from notifications.services.events import NewEvent, record_event
+from notifications.subjects import delivery_subject
 
 KIND = "delivery"
 STEP = 100
@@ -147,7 +148,7 @@ def _tell(delivery: Delivery, actor: str) -> None:
         actor=actor,
     )
     payload = {"endpoint": delivery.endpoint_id, "about": delivery.subject, "type": delivery.type, "by": actor}
-    subject = f"{KIND}/{delivery.pk}"
+    subject = delivery_subject(delivery.pk)
     record_event(NewEvent("delivery.resent", subject, timezone.now(), payload, delivery.correlation_id))
 
 

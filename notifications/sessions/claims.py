@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from config.common.database import sql
 from config.common.database.leases import claim, lease_clock
 from notifications.models import RepeatSession, Theme
-from notifications.sessions.records import read_records
+from notifications.sessions.storage import read_records
 
 LEASE = timedelta(seconds=30)
 """How long a dead worker's sessions stay away; the lease of a handler that runs is renewed."""

@@ -18,15 +18,18 @@ from config.common.errors import Invalid
 from config.common.times import format_time
 from notifications.errors import RepeatLimitReached, SessionNotFound, StaleChange
 from notifications.models import RepeatSession, SessionRecord, SessionStep, Theme
-from notifications.sessions.exhaustion import close_exhausted_alerts
-from notifications.sessions.order import (
+from notifications.sessions.storage import (
+    check_length,
     database_time_in,
+    encode_records,
+    insert_records,
+    length_of,
     next_save_number,
     wake_scheduler,
     wake_scheduler_at,
+    write_step,
 )
-from notifications.sessions.records import check_length, encode_records, insert_records, length_of
-from notifications.sessions.timeline import write_step
+from notifications.sessions.theme_health import close_exhausted_alerts
 
 Status = RepeatSession.Status
 What = SessionStep.What

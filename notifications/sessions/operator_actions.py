@@ -1,21 +1,29 @@
-"""What operators do with sessions: repeat one now, move many, revive an exhausted one. Each is told in the timeline."""
+"""What operators do with sessions: repeat them now, shift their time, revive exhausted ones, delete, edit records.
 
-from collections.abc import Collection
+Many sessions go batch by batch, each a transaction of its own. A call that dies between two batches has done a part and
+is safe to send again: what has been done is left out then, because its state has changed or because its form is known.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import Any
+from uuid import UUID, uuid5
 
 from django.db import transaction
 from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
+from config.audit.changes import record_change
 from config.common.database.sql import in_number_array
-from notifications.errors import WrongStatus
+from config.records.form_claims import SentTwice, claim_form
+from config.records.models import ChangeRecord
+from notifications.errors import SessionNotFound, WrongStatus
 from notifications.models import RepeatSession, SessionStep
-from notifications.sessions.exhaustion import close_exhausted_alerts
-from notifications.sessions.lifecycle import saved_columns
-from notifications.sessions.order import wake_scheduler
+from notifications.sessions.lifecycle import delete_session, rewrite_records, saved_columns
 from notifications.sessions.presentation import get_session
-from notifications.sessions.timeline import write_steps
+from notifications.sessions.storage import wake_scheduler, write_steps
+from notifications.sessions.theme_health import close_exhausted_alerts
 
 Status = RepeatSession.Status
 What = SessionStep.What
@@ -78,3 +86,96 @@ def _hold(session_ids: Collection[int], status: RepeatSession.Status, **among: A
 
 def _note(sessions: Collection[RepeatSession], what: SessionStep.What, detail: str) -> None:
     write_steps([SessionStep(session=row, what=what, detail=detail) for row in sessions])
+
+
+KIND = "session"
+BATCH = 500
+MOST_AT_ONCE = 10_000
+MOST_DELETED_AT_ONCE = 1_000
+"""Each is deleted by itself: with its theme locked for the alert, two batches would wait for each other in a circle."""
+
+
+def repeat_many(*, session_ids: Sequence[int], actor: str) -> int:
+    """Let saved sessions be due at once; return how many there were."""
+    return sum(repeat_now(session_ids=batch, actor=actor) for batch in _batches(session_ids))
+
+
+def shift_many(*, session_ids: Sequence[int], seconds: float, form_id: UUID, actor: str) -> int:
+    """Move the repeat times of saved sessions, once for a form though it be sent twice; return how many there were.
+
+    A form that moved nothing because it is known is refused as sent twice.
+    """
+    moved, known = 0, 0
+    for number, batch in enumerate(_batches(session_ids)):
+        try:
+            with transaction.atomic():
+                claim_form(uuid5(form_id, str(number)), purpose="session-shift")
+                moved += shift_sessions(session_ids=batch, seconds=seconds, actor=actor)
+        except SentTwice:
+            known += 1
+    if known and not moved:
+        raise SentTwice
+    return moved
+
+
+def revive_many(*, session_ids: Sequence[int], actor: str) -> int:
+    """Let exhausted sessions begin anew; return how many there were."""
+    return sum(revive_sessions(session_ids=batch, actor=actor) for batch in _batches(session_ids))
+
+
+def delete_many(*, session_ids: Sequence[int], actor: str) -> int:
+    """Delete sessions, whatever their state; return how many were still there."""
+    done = 0
+    for session_id in session_ids:
+        try:
+            delete_by_staff(session_id=session_id, actor=actor)
+        except SessionNotFound:
+            continue  # repeated with success meanwhile, or deleted by someone else
+        done += 1
+    return done
+
+
+def delete_by_staff(*, session_id: int, actor: str) -> None:
+    """Delete a session; its timeline goes with it, so the change log tells who did it."""
+    with transaction.atomic():
+        session = get_session(session_id)
+        delete_session(session_id=session_id)
+        _tell(session, ChangeRecord.Action.DELETED, _outline(session), None, actor)
+
+
+def edit_records(*, session_id: int, change: int, records: Sequence[Any], actor: str) -> None:
+    """Replace the records of a session, of which the caller knows the newest state."""
+    with transaction.atomic():
+        before = get_session(session_id)
+        rewrite_records(session_id=session_id, change=change, records=records)
+        after = get_session(session_id)
+        _tell(before, ChangeRecord.Action.CHANGED, _outline(before), _outline(after), actor)
+
+
+def _batches(session_ids: Sequence[int]) -> Iterator[list[int]]:
+    rest = iter(session_ids)
+    while batch := list(islice(rest, BATCH)):
+        yield batch
+
+
+def _outline(session: RepeatSession) -> dict[str, Any]:
+    """What the log keeps of a session: not its records, which are its caller's."""
+    return {
+        "theme": session.theme_id,
+        "status": str(session.status),
+        "change": session.change,
+        "repeats": session.repeats,
+        "records": session.record_count,
+        "length": session.length,
+        "correlation_id": session.correlation_id,
+    }
+
+
+def _tell(
+    session: RepeatSession,
+    action: ChangeRecord.Action,
+    before: dict[str, Any] | None,
+    after: dict[str, Any] | None,
+    actor: str,
+) -> None:
+    record_change(kind=KIND, object_id=str(session.pk), action=action, before=before, after=after, actor=actor)

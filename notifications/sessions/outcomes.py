@@ -19,13 +19,11 @@ from prometheus_client import Counter
 from config.common.database.leases import LeaseLost, finish
 from config.common.database.sql import bulk_fetch, in_number_array
 from notifications.models import RepeatSession, SessionRecord, SessionStep
-from notifications.sessions.breaker import find_changed_themes, update_breakers
 from notifications.sessions.claims import Claim, claim_lapsed
-from notifications.sessions.exhaustion import lock_theme, record_exhausted
 from notifications.sessions.lifecycle import saved_columns
 from notifications.sessions.operations import Verdict
-from notifications.sessions.order import database_time_in, wake_scheduler
-from notifications.sessions.timeline import write_steps
+from notifications.sessions.storage import database_time_in, wake_scheduler, write_steps
+from notifications.sessions.theme_health import find_changed_themes, lock_theme, record_exhausted, update_breakers
 
 REPEATS = Counter("postern_session_repeats", "Repeats of sessions, by what became of them", ["outcome"])
 MOST_VERDICTS = 100

@@ -11,8 +11,7 @@ from config.common.database.sql import in_number_array
 from config.common.times import format_time
 from notifications.errors import SessionNotFound
 from notifications.models import RepeatSession, SessionStep
-from notifications.sessions.records import read_records
-from notifications.sessions.timeline import LONGEST_TIMELINE
+from notifications.sessions.storage import LONGEST_TIMELINE, read_records
 
 CREATED = "created"
 PART_BYTES = 1_048_576

@@ -34,7 +34,7 @@ from notifications.sessions.operations import (
 )
 from notifications.sessions.outcomes import Outcome, Result, record_outcomes
 from notifications.sessions.presentation import describe
-from notifications.sessions.records import decode_record, encode_records
+from notifications.sessions.storage import decode_record, encode_records
 
 MOST_OPERATIONS = 1000
 

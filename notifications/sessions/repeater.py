@@ -24,7 +24,6 @@ from config.common.correlation import correlated
 from config.common.database.batches import DatabaseUnavailable, write_or_bisect, write_with_retries
 from config.common.database.leases import LeaseLost
 from config.common.text import clean_error
-from notifications.sessions.breaker import close_idle_breaker
 from notifications.sessions.claims import (
     LEASE,
     Claim,
@@ -33,11 +32,17 @@ from notifications.sessions.claims import (
     find_nearest_by_theme,
     find_nearest_times,
 )
-from notifications.sessions.connections import close_connections, release_connections
-from notifications.sessions.in_hand import EndedRepeat, RunningRepeat
-from notifications.sessions.order import LOOK_SECONDS
 from notifications.sessions.outcomes import Outcome, Result, record_outcomes, settle_lapsed_once
-from notifications.sessions.slots import SLOW_SECONDS, ThemeSlots
+from notifications.sessions.storage import LOOK_SECONDS
+from notifications.sessions.theme_health import close_idle_breaker
+from notifications.sessions.workers import (
+    SLOW_SECONDS,
+    EndedRepeat,
+    RunningRepeat,
+    ThemeSlots,
+    close_connections,
+    release_connections,
+)
 
 AHEAD_SECONDS = 0.05
 """Claim ahead what the workers do in this time."""

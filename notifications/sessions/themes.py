@@ -18,8 +18,9 @@ from notifications.models.session import OWN_THEMES_FROM
 from notifications.sending.secret_rotation import OVERLAP, rotate_secret_of
 from notifications.sending.signing import make_secret
 from notifications.sending.webhook_url import is_webhook_url
-from notifications.sessions.breaker import reset_theme_breaker
+from notifications.sessions.enqueue import enqueue_session
 from notifications.sessions.handlers import is_registered
+from notifications.sessions.theme_health import reset_theme_breaker
 
 KIND = "theme"
 LONGEST_TIMEOUT = 86_400.0
@@ -157,3 +158,15 @@ def _tell(number: int, before: ThemeValues | None, after: ThemeValues | None, *,
         after=None if after is None else asdict(after),
         actor=actor,
     )
+
+
+INCIDENTS = OWN_THEMES_FROM + 1
+INCIDENT_HANDLER = "incidents"
+# Twelve times within two and a half hours; an operator may be quicker, and may go on after that.
+_VALUES = {"timeout": 60, "repeat_limit": 12, "delay": 600, "jitter": 120, "length_limit": 1000}
+
+
+def enqueue_incident_retry(incident_id: int) -> None:
+    """Let an incident be retried later, in the transaction that sets its event aside."""
+    Theme.objects.get_or_create(number=INCIDENTS, defaults={"handler": INCIDENT_HANDLER, **_VALUES})
+    enqueue_session(theme=INCIDENTS, records=[{"incident": incident_id}])

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from django.utils.formats import date_format
 from django.utils.translation import gettext, pgettext
 
+from config.common.times import from_milliseconds, to_milliseconds
 from sensors.history.errors import HistoryAway
 from sensors.history.intervals import Interval, read_intervals
-from sensors.ingest.signals import from_milliseconds, to_milliseconds
 
 PERIODS = {"24h": timedelta(hours=24), "7d": timedelta(days=7), "30d": timedelta(days=30)}
 WIDTH = 1000.0

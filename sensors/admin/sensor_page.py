@@ -9,6 +9,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from config.admin_base.pages import recent_changes
+from config.common.times import from_milliseconds, to_milliseconds
 from config.records.models import ChangeRecord
 from notifications.models import Delivery, Event
 from notifications.selectors import newest_about
@@ -18,10 +19,9 @@ from sensors.heartbeat.ingest_liveness import is_outage
 from sensors.history.errors import HistoryAway
 from sensors.history.queries import read_attempts
 from sensors.history.values import PastAttempt, Period
-from sensors.ingest.signals import from_milliseconds, to_milliseconds
 from sensors.models import Sensor, SensorState
 from sensors.selectors import connection_of
-from sensors.services.publish import subject_of
+from sensors.subjects import subject_of
 
 ROWS = 10
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from config.common.database.sql import in_number_array
 from notifications.names import Named, Names, register_names
 from sensors.models import Client
 from sensors.models.registry import SENSOR_ID
-from sensors.services.publish import subject_of
+from sensors.subjects import subject_of
 
 PREFIX = subject_of("")
 MOST_FOUND = 50

@@ -35,7 +35,7 @@ from sensors.api.history import CLIENTS_TOO, READ, check_client
 from sensors.api.history_shapes import DeliveryListSerializer, DeliverySerializer
 from sensors.api.registry import owner_of_sensors
 from sensors.selectors import check_sensor
-from sensors.services.publish import subject_of
+from sensors.subjects import subject_of
 
 COLUMNS = (
     "id",

@@ -16,6 +16,7 @@ from config.access.scopes import Scope
 from config.api.base_view import ApiView
 from config.api.openapi import PAGE_PARAMETERS
 from config.common.errors import Invalid
+from config.common.times import to_milliseconds
 from config.common.web.pagination import next_page_url, read_cursor, read_limit
 from config.common.web.serializers import PeriodQuery
 from config.records.models import AccessKey
@@ -34,7 +35,7 @@ from sensors.errors import ClientNotFound
 from sensors.history.csv_export import export_history, read_first_piece
 from sensors.history.queries import read_changes, read_events, read_signals
 from sensors.history.values import Period, format_milliseconds
-from sensors.ingest.signals import AHEAD, to_milliseconds
+from sensors.ingest.signals import AHEAD
 from sensors.models import SensorClient
 from sensors.selectors import check_sensor, get_client
 

@@ -11,9 +11,10 @@ from rest_framework.response import Response
 from config.access.scopes import Scope
 from config.api.base_view import ApiView
 from config.common.correlation import correlation_id
+from config.common.times import to_milliseconds
 from sensors.heartbeat.clock import clock
 from sensors.ingest.accept import accept_signals
-from sensors.ingest.signals import Origin, to_milliseconds
+from sensors.ingest.signals import Origin
 
 
 class SignalsView(ApiView):

@@ -17,7 +17,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from config.common.database import sql
-from sensors.ingest.signals import to_milliseconds
+from config.common.times import to_milliseconds
 from sensors.models import SteadyClock
 
 log = structlog.get_logger(__name__)

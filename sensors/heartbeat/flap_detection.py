@@ -10,7 +10,8 @@ from django.utils.translation import gettext_noop
 from notifications.models import Alert, Event
 from notifications.services.alerts import close_alert, raise_alert
 from notifications.services.events import NewEvent, record_events
-from sensors.services.publish import ConnectionLost, subject_of
+from sensors.events import ConnectionLost
+from sensors.subjects import subject_of
 
 LOSSES_AN_HOUR = 6
 HOUR = timedelta(hours=1)

@@ -19,8 +19,7 @@ from django.db import transaction
 from config.engines.publisher import NotPublished
 from sensors.heartbeat.clock import TOLERANCE, clock
 from sensors.heartbeat.watermark import proven_time
-from sensors.ingest.signal_queue import publish_probe
-from sensors.ingest.topology import find_disconnected
+from sensors.ingest.signal_queue import find_disconnected, publish_probe
 from sensors.models import ConsumerMark, DeafSpan, Hearing, Probe
 
 INTERVAL_SECONDS = 1.5

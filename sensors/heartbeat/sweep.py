@@ -6,13 +6,14 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from config.common.database import sql
+from config.common.times import from_milliseconds, to_milliseconds
+from sensors.events import ConnectionLost
 from sensors.heartbeat.clock import TOLERANCE, clock
 from sensors.heartbeat.deadline import loss_deadline
 from sensors.heartbeat.flap_detection import report_flapping
 from sensors.heartbeat.ingest_liveness import judged_until, outages_since
-from sensors.ingest.signals import from_milliseconds, to_milliseconds
 from sensors.models import SensorState
-from sensors.services.publish import ConnectionLost, publish_sensor_events
+from sensors.services.publish import publish_sensor_events
 
 BATCH = 5000
 

@@ -6,10 +6,11 @@ from django.utils import timezone
 
 from config.common.background.ring import ring
 from config.common.database.sql import in_array
-from sensors.ingest.signals import to_milliseconds
+from config.common.times import to_milliseconds
+from sensors.events import ConnectionLost
 from sensors.models import SensorClient
 from sensors.services.locks import lock_sensors
-from sensors.services.publish import ConnectionLost, enqueue_withheld_losses, write_withheld
+from sensors.services.publish import enqueue_withheld_losses, write_withheld
 
 UNMUTED = "heartbeat.unmuted"
 BATCH = 5000

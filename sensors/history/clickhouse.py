@@ -19,12 +19,13 @@ from clickhouse_driver import Client, errors
 from django.utils import timezone
 
 from config.common.database import sql
+from config.common.times import from_milliseconds, to_milliseconds
 from config.engines.circuit_breaker import CircuitBreaker, EngineUnavailable
 from config.engines.clickhouse import connect
 from sensors.history.errors import HistoryAway, HistoryRefused, HistorySilent
 from sensors.history.values import KINDS, STATE_CHANGED, EventKey, PastEvent, Period, SignalKey, signal_key
 from sensors.history.windows import read_newest
-from sensors.ingest.signals import Signal, from_milliseconds, to_milliseconds
+from sensors.ingest.signals import Signal
 
 LAST_SECOND = 2**32 - 1
 LAST_VERSION = 2**63

@@ -12,10 +12,11 @@ from django.utils import timezone
 
 from config.common.database import sql
 from config.common.database.sql import in_array
+from config.common.times import from_milliseconds, to_milliseconds
 from sensors.history.errors import HistoryAway, HistoryRefused
 from sensors.history.values import KINDS, STATE_CHANGED, EventKey, PastEvent, Period, SignalKey
 from sensors.history.windows import read_newest
-from sensors.ingest.signals import Signal, from_milliseconds, to_milliseconds
+from sensors.ingest.signals import Signal
 from sensors.models import StoredEvent, StoredSignal
 
 STEP = 5000

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
-from config.common.times import parse_time
+from config.common.times import parse_time, to_milliseconds
 from sensors.history.queries import iterate_events, read_events
 from sensors.history.values import (
     CONNECTION_LOST,
@@ -14,7 +14,6 @@ from sensors.history.values import (
     PastEvent,
     Period,
 )
-from sensors.ingest.signals import to_milliseconds
 
 MOST_EVENTS = 50_000
 """Of a sensor that changes more often the chart begins later; what is before is unknown."""

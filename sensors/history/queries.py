@@ -29,7 +29,7 @@ from sensors.history.values import (
     to_past_event,
 )
 from sensors.ingest.signals import Signal
-from sensors.services.publish import subject_of
+from sensors.subjects import subject_of
 
 STEP = 5000
 

@@ -1,4 +1,4 @@
-"""Carry the batches that were spooled in the database into history."""
+"""Signals that no queue carries: stored with the transaction that accepts them, spooled where ClickHouse is their goal."""
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
@@ -7,9 +7,10 @@ from django.conf import settings
 from django.db.models.functions import Now
 
 from config.common.database.leases import claim
+from sensors.history.database import insert_signals
 from sensors.history.errors import HistoryAway
 from sensors.history.overflow import close_backlog_alerts
-from sensors.history.queue import BadBatch, decode_batch, unpack_bodies, unreadable_batch
+from sensors.history.queue import BadBatch, decode_batch, encode_batch, unpack_bodies, unreadable_batch
 from sensors.history.store import get_store
 from sensors.history.write import write_signals
 from sensors.ingest.signals import Rejection, Signal
@@ -20,6 +21,19 @@ MOST_SIGNALS = 20_000
 """At once, so that the queue's batch beside it and this one stay small together."""
 LEASE = timedelta(minutes=5)
 PAUSE = timedelta(seconds=5)
+
+
+def store_in_transaction(signals: Sequence[Signal]) -> None:
+    """Make the signals history with the caller's commit: as rows, or as a batch on its way to ClickHouse.
+
+    Without ClickHouse this is the last word; with it, the scheduler or `run_history` carries the batch over.
+    """
+    if not signals:
+        return
+    if settings.CLICKHOUSE_URL:
+        HistorySpool.objects.create(batch=encode_batch(signals))
+    else:
+        insert_signals(signals)
 
 
 def drain_spool_once() -> bool:

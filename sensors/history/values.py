@@ -7,11 +7,11 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from config.common.times import format_time
+from config.common.times import format_time, from_milliseconds, to_milliseconds
 from notifications.models import Event
 from notifications.sending.outcomes import ATTEMPTED
-from sensors.ingest.signals import Signal, from_milliseconds, to_milliseconds
-from sensors.services.publish import subject_of
+from sensors.ingest.signals import Signal
+from sensors.subjects import subject_of
 
 STATE_CHANGED = "sensor.state_changed"
 CONNECTION_LOST = "sensor.connection_lost"

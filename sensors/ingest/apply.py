@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 from django.db import transaction
 from django.utils import timezone
 
+from config.common.times import to_milliseconds
+from sensors.events import SignalEvent
 from sensors.heartbeat.clock import clock
-from sensors.ingest.fold import Happening, State, fold
+from sensors.ingest.fold import State, fold
 from sensors.ingest.rejections import record_rejections
-from sensors.ingest.signals import Code, Rejection, Signal, to_milliseconds
+from sensors.ingest.signals import Code, Rejection, Signal
 from sensors.ingest.state_rows import lock_states, recall_pages, write_states
 from sensors.models import Sensor
 from sensors.services.publish import publish_sensor_events
@@ -64,8 +66,8 @@ def refuse_unregistered(signals: Sequence[Signal | Rejection]) -> Applied:
 
 def _fold_all(
     signals: Sequence[Signal | Rejection], states: dict[str, State], inactive: set[str], *, heard_at: int
-) -> tuple[Applied, list[Happening]]:
-    applied, happened = Applied(), list[Happening]()
+) -> tuple[Applied, list[SignalEvent]]:
+    applied, happened = Applied(), list[SignalEvent]()
     active = {sensor_id: sensor_id not in inactive for sensor_id in states}
     for index, signal in enumerate(signals):
         refusal = _refusal(index, signal, active)

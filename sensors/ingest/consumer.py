@@ -53,8 +53,8 @@ from sensors.history.queue import declare_history_queue, encode_batch
 from sensors.ingest.apply import Applied, apply_signals
 from sensors.ingest.prefetch import Prefetch
 from sensors.ingest.progress import Progress
+from sensors.ingest.signal_queue import QUEUE, declare_presence, declare_signal_queue, probe_sent_at
 from sensors.ingest.signals import Code, Origin, Rejection, Signal, read_signals
-from sensors.ingest.topology import QUEUE, declare_presence, declare_signal_queue, probe_sent_at
 
 HELD_BATCHES = 3
 STALL_SECONDS = 1.0

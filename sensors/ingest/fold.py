@@ -6,8 +6,8 @@ is new; only one that is not can be a repeat, and the sensor's memory knows it.
 """
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
+from sensors.events import ConnectionRestored, LossWithdrawn, SignalEvent, StateChanged
 from sensors.ingest.memory import Memory
 from sensors.ingest.signals import Signal
 
@@ -45,43 +45,12 @@ class State:
         return signal.id > self.last_id
 
 
-@dataclass(frozen=True, slots=True)
-class StateChanged:
-    sensor_id: str
-    at: int
-    signal_id: str
-    data: int
-    previous: int | None
-    correlation_id: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ConnectionRestored:
-    sensor_id: str
-    at: int
-    data: int
-    lost_at: int
-    downtime_seconds: int
-    correlation_id: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class LossWithdrawn:
-    sensor_id: str
-    at: int
-    lost_at: int
-    correlation_id: str = ""
-
-
-Happening: TypeAlias = StateChanged | ConnectionRestored | LossWithdrawn
-
-
-def fold(state: State, signal: Signal, heard_at: int) -> list[Happening]:
+def fold(state: State, signal: Signal, heard_at: int) -> list[SignalEvent]:
     """Take one signal, heard at that steady time, into the state and say what happened by it.
 
     A recognised repeat changes nothing.
     """
-    happened: list[Happening] = []
+    happened: list[SignalEvent] = []
     if state.is_behind(signal):
         if signal.data != state.value:
             happened.append(_change(state, signal))
@@ -108,7 +77,7 @@ def _change(state: State, signal: Signal) -> StateChanged:
     )
 
 
-def _end_of_loss(state: State, signal: Signal, lost_at: int) -> Happening:
+def _end_of_loss(state: State, signal: Signal, lost_at: int) -> SignalEvent:
     """A signal from before the deadline proves the loss wrong; any other restores the connection."""
     if lost_at - state.timeout * 1000 < signal.at <= lost_at:
         return LossWithdrawn(signal.sensor_id, signal.received_at, lost_at, signal.correlation_id)

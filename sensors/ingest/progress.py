@@ -12,7 +12,7 @@ from typing import Any
 
 from pika.adapters.blocking_connection import BlockingChannel
 
-from sensors.ingest.topology import QUEUE
+from sensors.ingest.signal_queue import QUEUE
 
 EVERY_SECONDS = 1.0
 

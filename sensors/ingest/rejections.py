@@ -1,15 +1,29 @@
 """Keep what was refused, folded by reason, sensor and minute, so that a storm of bad signals stays a few rows.
 
 Ids that nobody has registered cost their sender nothing, so a minute has a row for the first of them alone.
+
+A storm is found by looking at these rows. A counter that every batch had to raise would be one row for all consumers to
+queue at; the rows of a minute are bounded and found by their key, so a look costs the same whatever the table holds.
 """
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
+
+from django.db.models import Sum
+from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from config.common.database.sql import bulk_execute
 from config.common.text import clean_text
+from notifications.models import Alert
+from notifications.services.alerts import close_alert, raise_alert
 from sensors.ingest.signals import Rejection
+from sensors.models import RejectedSignal
 
+STORM = "signals.rejected"
+SUBJECT = "signals"
+A_MINUTE = 1000
+CALM = timedelta(minutes=10)
 MOST_SENSORS = 1000
 """So many sensors have a row of their own in a minute of one reason; those beyond are counted under the empty id.
 
@@ -31,3 +45,29 @@ def record_rejections(rejections: Iterable[Rejection], *, now: datetime) -> None
         for (code, sensor_id), (count, last) in sorted(folded.items())
     ]
     bulk_execute("sensors", "record_rejections", rows)
+
+
+def check_rejection_rate_once() -> bool:
+    """Raise the alert in a minute of many refusals, once a minute; close it after ten minutes of few."""
+    now = timezone.now()
+    minute = now.replace(second=0, microsecond=0)
+    alert = Alert.objects.exclude(status=Alert.Status.RESOLVED).filter(kind=STORM, subject=SUBJECT).first()
+    refused = _refused(since=minute - timedelta(minutes=1))
+    if refused > A_MINUTE and (alert is None or alert.last_at < minute):
+        title = gettext_noop("More than %(limit)s signals a minute are refused")
+        raise_alert(STORM, SUBJECT, title, {"limit": A_MINUTE, "refused": refused, "reason": _reason()})
+    elif refused <= A_MINUTE and alert is not None and alert.last_at < now - CALM:
+        close_alert(STORM, SUBJECT, gettext_noop("ten minutes without a storm"))
+    return False
+
+
+def _refused(*, since: datetime) -> int:
+    """Count the refusals of the worst minute."""
+    minutes = RejectedSignal.objects.filter(recorded_at__gte=since).order_by().values("recorded_at")
+    return max((row["total"] for row in minutes.annotate(total=Sum("count"))), default=0)
+
+
+def _reason() -> str:
+    """Give the words of the newest refusal."""
+    newest = RejectedSignal.objects.order_by("-id").first()
+    return "" if newest is None else newest.message

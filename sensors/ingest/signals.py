@@ -7,18 +7,18 @@ import itertools
 import os
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 import msgspec
 
 from config.common.text import clean_text
+from config.common.times import to_milliseconds
 
 MAX_BODY = 256 * 1024
 MAX_LIST = 1000
 TOO_LONG = f"a list holds at most {MAX_LIST} signals"
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 EARLIEST = int(datetime(2020, 1, 1, tzinfo=UTC).timestamp()) * 1000
 AHEAD = 5 * 60 * 1000
 SIGNAL_ID = re.compile(r"[A-Za-z0-9:._-]{1,64}")
@@ -98,15 +98,6 @@ def read_signals(body: bytes, origin: Origin) -> tuple[list[Signal | Rejection],
     if len(wires) > MAX_LIST:
         return [_refuse(0, Code.BAD_SHAPE, TOO_LONG, body)], True
     return [_make(index, wire, origin, is_list) for index, wire in enumerate(wires)], is_list
-
-
-def to_milliseconds(at: datetime) -> int:
-    """Cut a time to milliseconds."""
-    return (at - EPOCH) // timedelta(milliseconds=1)
-
-
-def from_milliseconds(at: int) -> datetime:
-    return EPOCH + timedelta(milliseconds=at)
 
 
 def _decode(body: bytes, is_list: bool) -> list[_Wire] | None:

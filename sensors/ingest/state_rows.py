@@ -8,9 +8,10 @@ from django.db import connection
 
 from config.common.database import sql
 from config.common.database.sql import in_array
+from config.common.times import from_milliseconds, to_milliseconds
 from sensors.ingest.fold import State
 from sensors.ingest.memory import Memory
-from sensors.ingest.signals import Signal, from_milliseconds, to_milliseconds
+from sensors.ingest.signals import Signal
 from sensors.models import SensorState, SignalPage
 
 

@@ -4,14 +4,17 @@ A message that the ingest writes at the same moment may be missed here; whether 
 every attempt.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from django.db.models import Q
 from django.utils.translation import gettext_noop
 
 from config.common.database.sql import in_array, in_number_array
+from notifications.sending.relevance import PendingDelivery
 from notifications.services.deliveries import cancel_deliveries, lock_pending_deliveries
-from sensors.services.publish import CLIENT_INACTIVE, subject_of
+from sensors.models import Sensor, SensorClient
+from sensors.services.publish import CLIENT_INACTIVE
+from sensors.subjects import find_sensor_id, subject_of
 
 UNLINKED = gettext_noop("unlinked")
 SENSOR_INACTIVE = gettext_noop("the sensor is inactive")
@@ -37,3 +40,30 @@ def cancel_link_deliveries(links: Collection[tuple[str, int]]) -> None:
         Q(subject__in=subjects, endpoint__in=in_number_array({endpoint_id for endpoint_id, _ in wanted}))
     )
     cancel_deliveries([pk for pk, endpoint_id, subject in found if (endpoint_id, subject) in wanted], UNLINKED)
+
+
+def find_cancel_reasons(questions: Sequence[PendingDelivery]) -> dict[int, str]:
+    """Return why messages are not wanted: the sensor is inactive, or no longer this client's. (An inactive client's
+    endpoint is not sent to at all.)"""
+    asked = [
+        (pk, endpoint_id, sensor_id)
+        for pk, endpoint_id, subject in questions
+        if (sensor_id := find_sensor_id(subject)) is not None
+    ]
+    if not asked:
+        return {}
+    sensors = {sensor_id for _, _, sensor_id in asked}
+    active = set(Sensor.objects.filter(pk__in=in_array(sensors), active=True).values_list("pk", flat=True))
+    linked = set(
+        SensorClient.objects.filter(
+            sensor__in=in_array(sensors),
+            client__endpoint__in=in_number_array({endpoint_id for _, endpoint_id, _ in asked}),
+        ).values_list("client__endpoint_id", "sensor_id")
+    )
+    reasons: dict[int, str] = {}
+    for pk, endpoint_id, sensor_id in asked:
+        if sensor_id not in active:
+            reasons[pk] = SENSOR_INACTIVE
+        elif (endpoint_id, sensor_id) not in linked:
+            reasons[pk] = UNLINKED
+    return reasons

@@ -7,37 +7,24 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any
 
 from django.utils.translation import gettext_noop
 
 from config.common.correlation import new_correlation_id
 from config.common.database.sql import bulk_execute, in_array, in_number_array
-from config.common.times import format_time
+from config.common.times import format_time, from_milliseconds
 from notifications.models import Delivery
 from notifications.services.deliveries import NewDelivery, enqueue_deliveries
 from notifications.services.events import NewEvent, record_events
-from sensors.ingest.fold import ConnectionRestored, Happening, LossWithdrawn, StateChanged
-from sensors.ingest.signals import from_milliseconds
+from sensors.events import ConnectionLost, ConnectionRestored, LossWithdrawn, SensorEvent, StateChanged
 from sensors.models import Client, Sensor, SensorClient
+from sensors.subjects import subject_of
 
 CLIENT_INACTIVE = gettext_noop("the client is inactive")
 LOSS_UNTOLD = gettext_noop("the client was not told of the loss")
 LIST_FROM = 5
 LONGEST_LIST = 200
-
-
-@dataclass(frozen=True, slots=True)
-class ConnectionLost:
-    """Silence past the deadline, found by the sweep."""
-
-    sensor_id: str
-    at: int
-    last_seen_at: int
-    correlation_id: str = ""
-
-
-SensorEvent: TypeAlias = Happening | ConnectionLost
 
 
 @dataclass(frozen=True)
@@ -65,10 +52,6 @@ class Subscriber:
 
     def is_muted(self, at: datetime) -> bool:
         return self.muted_until is not None and at < self.muted_until
-
-
-def subject_of(sensor_id: str) -> str:
-    return f"sensor/{sensor_id}"
 
 
 def publish_sensor_events(happened: Sequence[SensorEvent], *, now: datetime) -> None:

@@ -1,12 +1,14 @@
-"""Keep the list of rejected signals in its bounds."""
+"""What expires: rejected signals after `REJECTED_DAYS`, history after `HISTORY_RETENTION_MONTHS`."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
 from config.common.database.partitions import drop_days_before, ensure_partitions
+from config.common.times import to_milliseconds
+from sensors.history.store import get_store
 from sensors.models import RejectedSignal
 
 
@@ -19,3 +21,16 @@ def expire_rejected_signals() -> None:
         drop_days_before(RejectedSignal, day=oldest.date(), may_go=lambda partition: True)
     else:
         RejectedSignal.objects.filter(recorded_at__lt=oldest).delete()
+
+
+def expire_history() -> None:
+    """Drop the months that lie further back than the setting; 0 keeps everything."""
+    if settings.HISTORY_RETENTION_MONTHS:
+        first_kept = months_back(timezone.now(), settings.HISTORY_RETENTION_MONTHS)
+        get_store().drop_months_before(to_milliseconds(first_kept))
+
+
+def months_back(at: datetime, months: int) -> datetime:
+    """Return the beginning of the month that lies so many months before the one of `at`."""
+    years, month = divmod(at.year * 12 + at.month - 1 - months, 12)
+    return datetime(max(1, years), month + 1, 1, tzinfo=UTC)

@@ -8,7 +8,7 @@ from typing import Protocol, Self
 from pika.spec import BasicProperties
 
 from config.engines.amqp import connect
-from sensors.ingest.topology import EXCHANGE, declare_signal_queue
+from sensors.ingest.signal_queue import EXCHANGE, declare_signal_queue
 from sensors.simulation.fleet import Message
 
 

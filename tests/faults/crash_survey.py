@@ -1,4 +1,4 @@
-"""Crash after every step of some file lifecycles, keep every subset of what was not synced, recover, and judge the rest."""
+"""Crash after every step of some file lifecycles, keep every subset of what was unsynced, recover, judge the rest."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""A scenario of one exchange between a device and an ERP through the product, all in one process, with injected faults."""
+"""A scenario of one exchange between a device and an ERP, all in one process, which survives one injected fault."""
 
 import json
 from collections import Counter

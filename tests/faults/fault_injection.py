@@ -1,4 +1,4 @@
-"""Inject one fault at the n-th side effect of the product: each commit, fsync, rename, unlink, answer and task is one."""
+"""Inject one fault at the n-th side effect of the product: a commit, fsync, rename, link, unlink, answer or task."""
 
 import errno
 import os

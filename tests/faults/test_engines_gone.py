@@ -59,9 +59,9 @@ class TestEngineGone:
     def test_readyz_follows_and_nothing_exits_for_good(self, engine: str, installation: Installation) -> None:
         product, server = installation.product, installation.engines[engine]
         server.stop()
-        require_down(product, engine)
+        assert_down(product, engine)
         server.start()
-        require_all(product)
+        assert_all_ready(product)
         assert product.get("/admin/login/")[0] == 200
 
 
@@ -72,10 +72,10 @@ class TestBrokerGone:
         publisher = Publisher()
         assert is_published(publisher)
         broker.kill()
-        require_down(product, "amqp")
+        assert_down(product, "amqp")
         assert not is_published(publisher)
         broker.start()
-        require_all(product)
+        assert_all_ready(product)
         assert wait_until(lambda: is_published(publisher)), "the publisher has found the broker again"
         publisher.close()
         assert self.does_a_task(product, broker.url), "the worker has found the broker again"
@@ -95,13 +95,13 @@ def is_published(publisher: Publisher) -> bool:
     return True
 
 
-def require_down(product: Product, engine: str) -> None:
+def assert_down(product: Product, engine: str) -> None:
     told = {**ALL_OK, engine: "down", "status": 503 if engine == "database" else 200}
     assert wait_until(lambda: product.engines() == told), (product.engines(), product.read_log()[-4000:])
     assert product.get("/healthz") == (200, "ok")
 
 
-def require_all(product: Product) -> None:
+def assert_all_ready(product: Product) -> None:
     """A process may have ended for want of its engine; then it is back after a pause of some seconds at most."""
     assert wait_until(lambda: product.engines() == ALL_OK, 15), (product.engines(), product.read_log()[-4000:])
     assert wait_until(lambda: all(is_running(pid) for pid in product.children().values()), 15)

@@ -136,9 +136,9 @@ class TestEachStep:
         steps = count_steps(trial)
         for at, way in faults(steps, every=3):
             with _noted(f"step {at} of {steps}: {way}"):
-                self.run(trial, at, way)
+                self.assert_it_goes_on(trial, at, way)
 
-    def run(self, trial: Trial, at: int, way: Way) -> None:
+    def assert_it_goes_on(self, trial: Trial, at: int, way: Way) -> None:
         scene = Scene(f"s{at}-{WAYS.index(way)}")
         subject = trial.arrange(scene)
         with failing(way.error, at=at, times=way.times, modules=WRITERS) as disk:

@@ -184,7 +184,7 @@ def test_nothing_is_lost_and_nothing_twice(tmp_path: Path) -> None:
     empty = copy_database()
     for seed in range(SEEDS):
         try:
-            run(seed, tmp_path)
+            assert_restored_whole(seed, tmp_path)
         except BaseException as error:
             error.add_note(f"seed {seed}")
             raise
@@ -193,7 +193,8 @@ def test_nothing_is_lost_and_nothing_twice(tmp_path: Path) -> None:
     empty.close()
 
 
-def run(seed: int, folder: Path) -> None:
+def assert_restored_whole(seed: int, folder: Path) -> None:
+    """Restore a copy of the database from between two deaths, go on, and check that nothing is lost or done twice."""
     installation = Installation(seed, folder)
     installation.send()
     installation.live(installation.chance.randint(0, 8))

@@ -132,7 +132,7 @@ class Installation:
             for row in self.alerts()
         )
 
-    def require_all_alive(self, before: dict[str, int]) -> None:
+    def assert_all_alive(self, before: dict[str, int]) -> None:
         assert self.product.children() == before
         assert self.product.events("process.exited") == []
         assert {process.name for process in PROCESSES} <= set(before)
@@ -187,12 +187,12 @@ class TestDataFolder:
             told = {"errno": 28, "path": str(product.folder / "data")}
             assert wait_until(lambda: place.has_alert("open", "disk/", **told), 40), place.alerts()
             assert product.get("/healthz") == (200, "ok")
-            place.require_all_alive(before)
+            place.assert_all_alive(before)
             room.free()
             assert [place.send(f"c{number}") for number in range(3)] == [201] * 3
             self.exchange_everything(place)
             assert wait_until(lambda: place.has_alert("resolved", "disk/"), 40), place.alerts()
-            place.require_all_alive(before)
+            place.assert_all_alive(before)
 
     def exchange_everything(self, place: Installation) -> None:
         """What was accepted is offered, once, in its order; what was refused is not."""
@@ -231,9 +231,9 @@ class TestPostgresql:
             with migrated_database(server.url) as database:
                 product = Product(tmp_path, **{**variables_of(engines, database), **mail})
                 with running(product) as place:
-                    self.fill_and_free(place, room, inbox)
+                    self.assert_fills_and_frees(place, room, inbox)
 
-    def fill_and_free(self, place: Installation, room: Disk, inbox: MailServer) -> None:
+    def assert_fills_and_frees(self, place: Installation, room: Disk, inbox: MailServer) -> None:
         before = place.product.children()
         room.fill()
         statuses = self.write(place, 400)
@@ -243,14 +243,14 @@ class TestPostgresql:
         if SCALE >= 1:
             assert wait_until(lambda: bool(inbox.inbox), 90), place.product.read_log()[-3000:]
             assert "its disk cannot be written" in str(inbox.inbox[0][1]["Subject"])
-        place.require_all_alive(before)
+        place.assert_all_alive(before)
         room.free()
         assert wait_until(lambda: self.write(place, 1, "z") == [201], 40), place.product.read_log()[-3000:]
         names = {f"e-{number}" for number, status in enumerate(statuses) if status == 201}
         with psycopg.connect(place.product.environment["DATABASE_URL"]) as connection:
             kept = {row[0] for row in connection.execute("SELECT id FROM messaging_enterprise")}
         assert names == {name for name in kept if name.startswith("e-")}
-        place.require_all_alive(before)
+        place.assert_all_alive(before)
 
     def write(self, place: Installation, most: int, prefix: str = "e") -> list[int]:
         """Write until the disk is found full."""

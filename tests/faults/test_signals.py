@@ -14,7 +14,7 @@ from typing import Any
 import clickhouse_driver
 import pytest
 
-from sensors.ingest.signals import to_milliseconds
+from config.common.times import to_milliseconds
 from sensors.simulation.fleet import Fleet, Habits, Message
 from tests.faults.process_group import ProcessGroup
 from tests.faults.product import migrated_database

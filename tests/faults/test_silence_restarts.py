@@ -69,7 +69,7 @@ class Talk:
         before = self.heard
         return wait_until(lambda: self.heard > before + TURNS, 60)
 
-    def require_steady(self) -> None:
+    def assert_steady(self) -> None:
         """A machine that stands still for so long silences the sensors themselves."""
         if self._longest_pause > TIMEOUT:
             pytest.skip(f"the sensors themselves have paused for {self._longest_pause:.1f} s")
@@ -95,14 +95,14 @@ def told(group: ProcessGroup) -> list[tuple[str, str, timedelta]]:
     )
 
 
-def require_true_silence_alone(group: ProcessGroup, talk: Talk, silent: str) -> None:
+def assert_only_true_silence_is_told(group: ProcessGroup, talk: Talk, silent: str) -> None:
     """Let one more fall silent; once it is told of, so is every false loss that came before."""
     talk.names.remove(silent)
     lost = [(f"sensor/{name}", "sensor.connection_lost") for name in SILENT[: SILENT.index(silent) + 1]]
     assert wait_until(lambda: lost[-1][0] in [subject for subject, _, _ in told(group)], 60), group.logs()
     found = told(group)
     if [(subject, kind) for subject, kind, _ in found] != lost:
-        talk.require_steady()
+        talk.assert_steady()
     assert [(subject, kind) for subject, kind, _ in found] == lost
     assert found[-1][2] < TOLD_WITHIN
 
@@ -143,7 +143,7 @@ class TestServer:
             for be_away in self.choose_outages(chance):
                 be_away(group, chance.uniform(SHORTEST, LONGEST) * TIMEOUT)
                 assert talk.is_heard(), group.logs()
-            require_true_silence_alone(group, talk, silent)
+            assert_only_true_silence_is_told(group, talk, silent)
 
     def choose_outages(self, chance: random.Random) -> list[Callable[[ProcessGroup, float], None]]:
         return [self.die, self.freeze] if IS_SMALL else chance.sample([self.die, self.stop, self.freeze], 2)
@@ -200,4 +200,4 @@ class TestBroker:
             with engines["amqp"].frozen():
                 time.sleep(chance.uniform(SHORTEST, LONGEST) * TIMEOUT if IS_SMALL else chance.uniform(1, 13))
             assert talk.is_heard(), group.logs()
-            require_true_silence_alone(group, talk, silent)
+            assert_only_true_silence_is_told(group, talk, silent)

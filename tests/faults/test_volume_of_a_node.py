@@ -48,18 +48,18 @@ def without_volume(node: Product, command: str) -> Iterator[Path]:
 @pytest.mark.parametrize("command", ["run_web", "run_worker"])
 def test_a_node_that_alone_loses_its_mount_raises_the_alert(node: Product, command: str) -> None:
     with without_volume(node, command) as messages:
-        require(node, "open")
+        assert_alert(node, "open")
         ((_, subject, path),) = alerts(node)
         assert (subject.startswith("volume/"), path) == (True, str(messages))
 
 
 def test_and_closes_it_when_it_sees_the_volume_again(node: Product) -> None:
     with without_volume(node, "run_web") as messages:
-        require(node, "open")
+        assert_alert(node, "open")
         messages.rmdir()
         messages.with_name("away").rename(messages)
-        require(node, "resolved")
+        assert_alert(node, "resolved")
 
 
-def require(node: Product, status: str) -> None:
+def assert_alert(node: Product, status: str) -> None:
     assert wait_until(lambda: [row[0] for row in alerts(node)] == [status], 30), (node.folder / "node.log").read_text()

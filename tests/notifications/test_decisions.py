@@ -6,7 +6,7 @@ from notifications.models import Alert, Delivery, Follower, Incident, RepeatSess
 from notifications.sending.presentation import mail_text, sms_text
 from notifications.services.alerts import raise_alert, resolve_alert
 from notifications.services.incidents import dismiss_incident
-from notifications.sessions.exhaustion import record_exhausted
+from notifications.sessions.theme_health import record_exhausted
 from tests.notifications.alerts import escalate, two_rungs
 from tests.notifications.sessions.themes import theme
 from tests.sensors.api.callers import service

@@ -14,8 +14,8 @@ from pika.spec import BasicProperties
 from sensors.history.queue import QUEUE as HISTORY
 from sensors.history.queue import declare_history_queue, decode_batch
 from sensors.ingest.consumer import Consumer
+from sensors.ingest.signal_queue import EXCHANGE, QUEUE, declare_signal_queue
 from sensors.ingest.signals import Signal
-from sensors.ingest.topology import EXCHANGE, QUEUE, declare_signal_queue
 
 
 class Broker:

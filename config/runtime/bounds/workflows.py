@@ -4,11 +4,12 @@ from config.common.web.pagination import PAGE_BYTES
 from config.runtime.bounds.bound import Bound, count, size
 from processes.workflows.engine import problems
 from processes.workflows.engine.bpmn import file, forms, outline, xml
-from processes.workflows.engine.cmmn import case_file, sentries
-from processes.workflows.engine.cmmn import outline as plan
+from processes.workflows.engine.cmmn import outline as case_outline
+from processes.workflows.engine.cmmn import sentries
 from processes.workflows.engine.execution import limits as engine
 from processes.workflows.engine.expressions import limits as expressions
-from processes.workflows.services import event_starts, incoming, planning
+from processes.workflows.services import planning
+from processes.workflows.services.events import amqp, starts
 
 REFUSED = "400 `not_executable`"
 INCIDENT = "an incident, the command is not carried out"
@@ -28,11 +29,11 @@ def definition_bounds() -> list[Bound]:
         Bound("file.names", "ids and names", count(file.MAX_NAME, characters), "element", REFUSED),
         Bound("file.fields", "fields of a form", count(forms.MAX_FIELDS), "task", REFUSED),
         Bound("file.choices", "choices of a field", count(forms.MAX_CHOICES), "field", REFUSED),
-        Bound("file.items", "plan items", count(plan.MAX_ITEMS), "case", REFUSED),
-        Bound("file.stages", "nesting of stages", count(plan.MAX_STAGES_DEEP, "levels"), "case", REFUSED),
+        Bound("file.items", "plan items", count(case_outline.MAX_ITEMS), "case", REFUSED),
+        Bound("file.stages", "nesting of stages", count(case_outline.MAX_STAGES_DEEP, "levels"), "case", REFUSED),
         Bound("file.on_parts", "on-parts of a sentry", count(sentries.MAX_ON_PARTS), "sentry", REFUSED),
         Bound("file.awaited", "criteria, with all they wait for", count(sentries.MAX_AWAITED), "case", REFUSED),
-        Bound("file.case_file", "items of the case file", count(case_file.MAX_FILE_ITEMS), "case", REFUSED),
+        Bound("file.case_file", "items of the case file", count(case_outline.MAX_FILE_ITEMS), "case", REFUSED),
         Bound("file.expressions", "expressions", count(file.MAX_EXPRESSIONS), "definition", REFUSED),
         Bound(
             "file.expression_text",
@@ -99,8 +100,8 @@ def instance_bounds() -> list[Bound]:
         ),
         Bound(
             "chain.starts",
-            f"instances that chains of {event_starts.LONG_CHAIN} or more begin in a minute",
-            count(event_starts.MOST_STARTS),
+            f"instances that chains of {starts.LONG_CHAIN} or more begin in a minute",
+            count(starts.MOST_STARTS),
             "definition",
             "kept with an incident; past as many again in the log alone",
         ),
@@ -121,6 +122,6 @@ def instance_bounds() -> list[Bound]:
             "event",
             INCIDENT,
         ),
-        Bound("event.message", "event over AMQP", size(incoming.LARGEST), "message", "rejected, and in the log"),
+        Bound("event.message", "event over AMQP", size(amqp.LARGEST), "message", "rejected, and in the log"),
         Bound("external.bytes", task_bytes, size(PAGE_BYTES), "fetch", "fewer tasks, at least one"),
     ]

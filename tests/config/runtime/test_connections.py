@@ -217,6 +217,7 @@ class TestTime:
         line.write(asked)
         await _until(lambda: bool(served.state.connections))
         await _until(lambda: not served.state.connections)
+        assert not served.state.connections
         line.writer.close()
 
 

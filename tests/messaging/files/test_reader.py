@@ -7,9 +7,8 @@ import pytest
 
 from config.common.errors import DiskFailed
 from messaging.files.envelope import content_of
-from messaging.files.joining import join_files
 from messaging.files.paths import ensure_folders, path_of
-from messaging.files.reader import CHUNK, OutOfResources, Unreadable, check_file, read_chunks
+from messaging.files.reader import CHUNK, OutOfResources, Unreadable, check_file, join_files, read_chunks
 from messaging.models import Message
 from tests.messaging.disk import failing
 from tests.messaging.files.rows import row

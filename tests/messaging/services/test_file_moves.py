@@ -75,4 +75,6 @@ class TestMoveMessage:
         assert disk.steps == 0
 
     def test_unknown_row_is_nothing_to_do(self, scene: Scene) -> None:
-        move_message(1)
+        with failing() as disk:
+            move_message(1)
+        assert disk.steps == 0

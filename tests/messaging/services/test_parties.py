@@ -13,7 +13,7 @@ from config.common.errors import ApplicationError, Invalid
 from config.records.models import AccessKey, ChangeRecord
 from messaging.errors import SubsystemInUse
 from messaging.models import Device, Enterprise, ExchangeDatabase, Subsystem
-from messaging.parties import find_database, find_device
+from messaging.selectors import find_database, find_device
 from messaging.services.databases import create_database, rotate_database_key, update_database
 from messaging.services.devices import create_device, deactivate_device, rotate_device_key, update_device
 from messaging.services.enterprises import create_enterprise, deactivate_enterprise, update_enterprise

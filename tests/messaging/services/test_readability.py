@@ -75,5 +75,6 @@ class TestSendFiles:
     def test_reader_that_stops_is_no_failure(self, scene: Scene) -> None:
         messages = waiting(scene, "m1", payload="x" * 200_000)
         chunks = stream_files(b"[", messages, b"]", release=pytest.fail)
-        next(chunks)
+        assert next(chunks).startswith(b"[")
         chunks.close()  # type: ignore[attr-defined]
+        assert scene.receipt("m1")["status"] == "waiting"

@@ -9,7 +9,7 @@ from notifications.sessions.claims import claim_due
 from notifications.sessions.enqueue import enqueue_session
 from notifications.sessions.lifecycle import append_records, create_session, delete_session
 from notifications.sessions.presentation import present_with_timelines
-from notifications.sessions.records import read_records
+from notifications.sessions.storage import read_records
 from tests.notifications.sessions.themes import theme
 from tests.staff import signed_in
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from config.records.models import ChangeRecord
 from notifications.models import Alert, RepeatSession
-from notifications.sessions import staff
+from notifications.sessions import operator_actions
 from notifications.sessions.claims import claim_due
 from notifications.sessions.enqueue import enqueue_session, enqueue_sessions
 from notifications.sessions.lifecycle import create_session, save_session
@@ -175,7 +175,7 @@ class TestLoad:
         assert 'aria-label="Nothing is due in the next hours."' in operator.get(LIST).content.decode()
 
     def test_a_count_ends_where_it_would_become_dear(self, operator: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-        for module in ("sessions.load", "admin.session_chart"):
+        for module in ("sessions.backlog", "admin.session_chart"):
             monkeypatch.setattr(f"notifications.{module}.MOST_COUNTED", 3)
         theme()
         enqueue_sessions(theme=7, sessions=[[1]] * 5, delay=60)
@@ -265,11 +265,11 @@ class TestShiftMany:
         self, operator: Client, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         theme()
-        monkeypatch.setattr(staff, "BATCH", 2)
+        monkeypatch.setattr(operator_actions, "BATCH", 2)
         ids = enqueue_sessions(theme=7, sessions=[[1]] * 5, delay=HOUR)
         sent = confirmed("shift_chosen", ids, **self.answers())
         with monkeypatch.context() as patch:
-            patch.setattr(staff, "shift_sessions", _dying_after(1))
+            patch.setattr(operator_actions, "shift_sessions", _dying_after(1))
             with pytest.raises(InterruptedError):
                 operator.post(LIST, sent)
         assert [due_in(pk) for pk in ids] == [90, 90, 60, 60, 60]

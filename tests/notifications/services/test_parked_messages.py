@@ -10,12 +10,9 @@ from notifications.decisions import awaits_decision
 from notifications.errors import NotSentAgain, ParkedMessageDecided
 from notifications.models import Alert, MessageFailure, ParkedMessage
 from notifications.services import parked_messages as parked_module
-from notifications.services.parked_messages import (
-    discard_parked_message,
-    expire_parked_messages,
-    resend_parked_message,
-)
+from notifications.services.parked_messages import discard_parked_message, resend_parked_message
 from notifications.services.poison import raise_parked_alert
+from notifications.services.retention import expire_parked_messages
 from tests.conftest import ServerAddresses
 
 pytestmark = [pytest.mark.django_db, pytest.mark.embedded]

@@ -24,8 +24,8 @@ from notifications.sessions.lifecycle import (
 from notifications.sessions.operations import Append, Delete, Finish, Operation, Rewrite
 from notifications.sessions.operator_actions import revive_sessions
 from notifications.sessions.outcomes import settle_lapsed_once
-from notifications.sessions.records import read_records
 from notifications.sessions.repeat import Repeat, settle_now
+from notifications.sessions.storage import read_records
 from tests.notifications.sessions.model import Model, ModelSession, ThemeRules
 from tests.notifications.sessions.themes import Scripted, pass_time
 

@@ -15,7 +15,7 @@ from notifications.sessions import enqueue
 from notifications.sessions.claims import claim_due, find_nearest_times
 from notifications.sessions.enqueue import enqueue_session, enqueue_sessions
 from notifications.sessions.lifecycle import create_session
-from notifications.sessions.records import read_records
+from notifications.sessions.storage import read_records
 from tests.notifications.sessions.themes import pass_time, theme
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]

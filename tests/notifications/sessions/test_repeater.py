@@ -18,9 +18,9 @@ from notifications.sessions.enqueue import enqueue_session, enqueue_sessions
 from notifications.sessions.handlers import SessionView
 from notifications.sessions.lifecycle import create_session, delete_session
 from notifications.sessions.operations import Append, Delete, Operation
-from notifications.sessions.order import SESSIONS
 from notifications.sessions.outcomes import record_outcomes
 from notifications.sessions.repeater import Repeater
+from notifications.sessions.storage import SESSIONS
 from tests.faults.wait import wait_until
 from tests.notifications.sessions.themes import Scripted, pass_time, theme
 

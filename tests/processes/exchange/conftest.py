@@ -4,7 +4,7 @@ from collections.abc import Iterator
 import pytest
 from django.conf import settings
 
-from messaging.services.accepting import check_addressee
+from messaging.services.send import check_addressee
 from tests.processes.exchange.scene import Scene
 
 

@@ -2,9 +2,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from config.common.times import to_milliseconds
 from sensors.admin.chart import NARROWEST, make_chart
 from sensors.history.intervals import Interval
-from sensors.ingest.signals import to_milliseconds
 
 NOON = to_milliseconds(datetime(2026, 5, 1, 12, tzinfo=UTC))
 HOUR = 3_600_000

@@ -3,8 +3,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from config.common.times import to_milliseconds
 from sensors.ingest.apply import apply_signals
-from sensors.ingest.signals import Code, Rejection, Signal, to_milliseconds
+from sensors.ingest.signals import Code, Rejection, Signal
 from sensors.models import RejectedSignal
 from tests.sensors.registry import make_sensor
 from tests.staff import signed_in

@@ -10,6 +10,7 @@ from django.test import Client as Browser
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from config.common.times import to_milliseconds
 from config.records.models import ChangeRecord
 from notifications.models import Event
 from sensors.admin import bulk
@@ -17,7 +18,7 @@ from sensors.history.database import DatabaseStore
 from sensors.history.errors import HistoryAway
 from sensors.history.store import get_store
 from sensors.ingest.apply import apply_signals
-from sensors.ingest.signals import Signal, to_milliseconds
+from sensors.ingest.signals import Signal
 from sensors.models import Client, Sensor, SensorState
 from tests.sensors.history.past import DAY, attempt
 from tests.sensors.registry import hear, link, make_client, make_delivery, make_sensor

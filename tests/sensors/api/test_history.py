@@ -13,12 +13,12 @@ from django.test import Client as Browser
 from django.utils import timezone
 
 from config.access.keys import create_key
-from config.common.times import format_time
+from config.common.times import format_time, to_milliseconds
 from notifications.models import Delivery
 from sensors.history import csv_export
-from sensors.history.keeping import store_in_transaction
+from sensors.history.spool import store_in_transaction
 from sensors.ingest.apply import apply_signals
-from sensors.ingest.signals import Signal, to_milliseconds
+from sensors.ingest.signals import Signal
 from sensors.models import Client
 from tests.sensors.registry import link, make_client, make_sensor
 from tests.staff import signed_in

@@ -4,8 +4,9 @@ import pytest
 from django.utils import timezone
 
 from config.access.keys import create_key
+from config.common.times import to_milliseconds
 from sensors.ingest.accept import accept_signals
-from sensors.ingest.signals import Origin, to_milliseconds
+from sensors.ingest.signals import Origin
 from tests.sensors.api.test_history import get
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]

@@ -2,6 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from config.common.times import to_milliseconds
 from notifications.models import Event
 from sensors.api import signals
 from sensors.heartbeat import clock as clocks
@@ -11,7 +12,7 @@ from sensors.heartbeat.ingest_liveness import LivenessCheck
 from sensors.heartbeat.sweep import sweep_once
 from sensors.ingest import apply
 from sensors.ingest.apply import apply_signals
-from sensors.ingest.signals import Signal, to_milliseconds
+from sensors.ingest.signals import Signal
 from sensors.models import DeafSpan, Hearing, SensorState, SteadyClock
 from tests.sensors.api.callers import service
 from tests.sensors.registry import make_sensor

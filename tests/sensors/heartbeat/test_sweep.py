@@ -5,13 +5,14 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from config.common.times import to_milliseconds
 from notifications.models import Alert, Delivery, Event
 from sensors.heartbeat.clock import clock
 from sensors.heartbeat.flap_detection import close_calm_alerts_once
 from sensors.heartbeat.ingest_liveness import is_outage, record_liveness, watermark
 from sensors.heartbeat.sweep import sweep_once
 from sensors.ingest.apply import apply_signals
-from sensors.ingest.signals import Signal, to_milliseconds
+from sensors.ingest.signals import Signal
 from sensors.models import DeafSpan, Hearing, Sensor, SensorState
 from tests.sensors.registry import hear, link, make_client, make_sensor
 

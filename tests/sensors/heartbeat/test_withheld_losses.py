@@ -3,13 +3,13 @@ from datetime import datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from config.common.times import format_time, truncate_to_milliseconds
+from config.common.times import format_time, to_milliseconds, truncate_to_milliseconds
 from notifications.models import Delivery, Endpoint
 from notifications.services.endpoints import requeue_missed_once
 from sensors.heartbeat.sweep import sweep_once
 from sensors.heartbeat.withheld_losses import publish_unmuted_losses_once
 from sensors.ingest.apply import apply_signals
-from sensors.ingest.signals import Signal, to_milliseconds
+from sensors.ingest.signals import Signal
 from sensors.models import Client, Sensor, SensorClient, SensorState
 from sensors.services import links
 from sensors.services.clients import update_client

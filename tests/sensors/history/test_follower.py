@@ -8,8 +8,8 @@ from notifications.errors import FollowerWaits
 from notifications.followers import followings
 from notifications.models import Delivery, Event, Follower, Incident
 from notifications.services.events import NewEvent, record_events
-from notifications.services.partitions import expire_events
 from notifications.services.relay import relay_once
+from notifications.services.retention import expire_events
 from notifications.services.sequencer import stamp_once
 from sensors.history import follower
 from sensors.history.clickhouse import ClickHouseStore

@@ -2,11 +2,10 @@ from typing import Any
 
 import pytest
 
-from config.common.times import format_time
+from config.common.times import format_time, from_milliseconds
 from sensors.history.database import DatabaseStore
 from sensors.history.intervals import Interval, make_intervals, read_intervals
 from sensors.history.values import CONNECTION_LOST, CONNECTION_RESTORED, LOSS_WITHDRAWN, STATE_CHANGED, PastEvent
-from sensors.ingest.signals import from_milliseconds
 from tests.sensors.history.past import NOON, event
 
 

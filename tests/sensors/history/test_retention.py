@@ -4,11 +4,11 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from config.common.times import to_milliseconds
 from config.schedule import get_upkeep
-from sensors.history.retention import months_back
 from sensors.history.store import HistoryStore
 from sensors.history.values import Period
-from sensors.ingest.signals import to_milliseconds
+from sensors.services.retention import months_back
 from tests.sensors.history.past import event, signal
 
 

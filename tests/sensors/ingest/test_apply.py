@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from config.common.times import to_milliseconds
 from notifications.models import Delivery, Event
 from sensors.ingest.apply import apply_signals
-from sensors.ingest.signals import Code, Rejection, Signal, to_milliseconds
+from sensors.ingest.signals import Code, Rejection, Signal
 from sensors.models import RejectedSignal, SensorState
 from tests.sensors.registry import link, make_client, make_sensor
 

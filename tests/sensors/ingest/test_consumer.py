@@ -18,9 +18,8 @@ from sensors.history.queue import QUEUE as HISTORY
 from sensors.ingest import apply, consumer
 from sensors.ingest.apply import Applied
 from sensors.ingest.consumer import Batch, Consumer, apply_or_halve
-from sensors.ingest.signal_queue import publish_probe
+from sensors.ingest.signal_queue import declare_presence, publish_probe
 from sensors.ingest.signals import Rejection, Signal
-from sensors.ingest.topology import declare_presence
 from sensors.models import ConsumerMark, Hearing, Probe, RejectedSignal, SensorState
 from tests.faults.wait import wait_until
 from tests.sensors.amqp import Broker, broker, consume

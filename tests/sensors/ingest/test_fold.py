@@ -4,7 +4,8 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sensors.ingest.fold import ConnectionRestored, Happening, LossWithdrawn, State, StateChanged
+from sensors.events import ConnectionRestored, LossWithdrawn, SignalEvent, StateChanged
+from sensors.ingest.fold import State
 from sensors.ingest.fold import fold as fold_heard
 from sensors.ingest.signals import Signal
 
@@ -16,12 +17,12 @@ def signal(at: int, id: str = "a", data: int = 1, received: int | None = None) -
     return Signal("s", at, id, data, at if received is None else received)
 
 
-def fold(state: State, signal: Signal) -> list[Happening]:
+def fold(state: State, signal: Signal) -> list[SignalEvent]:
     """Fold a signal that is heard when it is received."""
     return fold_heard(state, signal, signal.received_at)
 
 
-def fold_all(state: State, signals: list[Signal]) -> list[Happening]:
+def fold_all(state: State, signals: list[Signal]) -> list[SignalEvent]:
     return list(itertools.chain.from_iterable(fold(state, each) for each in signals))
 
 

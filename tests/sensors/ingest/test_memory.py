@@ -3,11 +3,11 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from config.common.times import truncate_to_milliseconds
+from config.common.times import to_milliseconds, truncate_to_milliseconds
 from notifications.models import Event
 from sensors.ingest.apply import apply_signals
 from sensors.ingest.memory import PAGE, PAGES, Memory
-from sensors.ingest.signals import Signal, to_milliseconds
+from sensors.ingest.signals import Signal
 from sensors.models import SensorState, SignalPage
 from tests.sensors.registry import make_sensor
 

@@ -3,16 +3,8 @@ from typing import Any
 
 import pytest
 
-from sensors.ingest.signals import (
-    AHEAD,
-    MAX_BODY,
-    Code,
-    Origin,
-    Rejection,
-    Signal,
-    from_milliseconds,
-    read_signals,
-)
+from config.common.times import from_milliseconds
+from sensors.ingest.signals import AHEAD, MAX_BODY, Code, Origin, Rejection, Signal, read_signals
 
 NOW = 1_800_000_000_123
 AT = "2027-01-15T08:00:00.123Z"

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from django.db import connection, connections, transaction
 
-from sensors.ingest.signals import to_milliseconds
+from config.common.times import to_milliseconds
 from sensors.ingest.state_rows import lock_states, write_states
 from sensors.models import Sensor, SensorState
 from tests.sensors.registry import make_sensor

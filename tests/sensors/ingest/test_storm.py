@@ -6,10 +6,9 @@ from django.db.models import F
 from django.utils import timezone
 
 from notifications.models import Alert
-from sensors.ingest import storm
-from sensors.ingest.rejections import record_rejections
+from sensors.ingest import rejections
+from sensors.ingest.rejections import check_rejection_rate_once, record_rejections
 from sensors.ingest.signals import Code, Rejection
-from sensors.ingest.storm import check_rejection_rate_once
 from sensors.models import RejectedSignal
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
@@ -17,7 +16,7 @@ pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
 @pytest.fixture(autouse=True)
 def _few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storm, "A_MINUTE", 10)
+    monkeypatch.setattr(rejections, "A_MINUTE", 10)
 
 
 def refuse(times: int, *, sensors: int = 1) -> None:
@@ -40,7 +39,7 @@ class TestWatchRejectedOnce:
 
     def test_those_that_share_the_row_of_the_rest_are_counted(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("sensors.ingest.rejections.MOST_SENSORS", 3)
-        monkeypatch.setattr(storm, "A_MINUTE", 4)
+        monkeypatch.setattr(rejections, "A_MINUTE", 4)
         refuse(50, sensors=50)
         for code in (Code.BAD_DATA, Code.BAD_TIME, Code.BAD_SHAPE):
             record_rejections([Rejection(n, code, "no", f"t{n}") for n in range(9)], now=timezone.now())

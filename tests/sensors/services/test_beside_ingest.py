@@ -6,10 +6,11 @@ from collections.abc import Callable
 import pytest
 from django.utils import timezone
 
+from config.common.times import to_milliseconds
 from notifications.models import Delivery
 from notifications.services.resend import resend_dead_letters
 from sensors.ingest.apply import apply_signals
-from sensors.ingest.signals import Signal, to_milliseconds
+from sensors.ingest.signals import Signal
 from sensors.models import Sensor, SensorState
 from sensors.services.clients import deactivate_client, update_client
 from sensors.services.imports import import_sensors

@@ -6,11 +6,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from config.common.times import format_time
+from config.common.times import format_time, to_milliseconds
 from notifications.models import Delivery
-from sensors.ingest.fold import ConnectionRestored, LossWithdrawn, StateChanged
-from sensors.ingest.signals import to_milliseconds
-from sensors.services.publish import ConnectionLost, SensorEvent, publish_sensor_events
+from sensors.events import ConnectionLost, ConnectionRestored, LossWithdrawn, SensorEvent, StateChanged
+from sensors.services.publish import publish_sensor_events
 from tests.sensors.registry import link, make_client, make_sensor
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]

@@ -1,9 +1,9 @@
 """Whether a definition can be run: what the parts of it say about each other. All problems at once."""
 
-from processes.workflows.engine.bpmn.event_rules import check_event
-from processes.workflows.engine.bpmn.flow_rules import check_flows
-from processes.workflows.engine.bpmn.nodes import EVENTS
-from processes.workflows.engine.definition import Definition, Node, NodeKind, ScopeDefinition, Trigger
+from collections.abc import Callable
+
+from processes.workflows.engine.bpmn.nodes import ACTIVITIES, EVENTS
+from processes.workflows.engine.definition import BpmnEvent, Definition, Flow, Node, NodeKind, ScopeDefinition, Trigger
 from processes.workflows.engine.problems import Problems
 
 
@@ -34,3 +34,144 @@ def _check_starts_of_process(scope: ScopeDefinition, starts: list[Node], problem
     plain = [start for start in starts if start.event is not None and start.event.trigger is Trigger.NONE]
     for start in plain[1:]:
         problems.add(start.id, start.line, "The process has a start event of no type already.")
+
+
+def check_event(definition: Definition, node: Node, problems: Problems) -> None:
+    if node.event is None:
+        return
+    place, allowed = _place(definition, node)
+    if node.event.trigger not in allowed:
+        message = f"{place} cannot be of the type {node.event.trigger}: only {', '.join(allowed)}."
+        problems.add(node.id, node.line, message)
+    _check_error(node, node.event, problems)
+    _check_compensation(definition, node, node.event, problems)
+    if node.kind is NodeKind.BOUNDARY:
+        _check_boundary(definition, node, problems)
+
+
+_WAITING = (Trigger.MESSAGE, Trigger.SIGNAL, Trigger.TIMER, Trigger.CONDITION)
+_PLACES: dict[NodeKind, tuple[str, tuple[Trigger, ...]]] = {
+    NodeKind.END: (
+        "An end event",
+        (
+            Trigger.NONE,
+            Trigger.ERROR,
+            Trigger.SIGNAL,
+            Trigger.MESSAGE,
+            Trigger.TERMINATE,
+            Trigger.COMPENSATION,
+        ),
+    ),
+    NodeKind.CATCH: ("An intermediate catch event", _WAITING),
+    NodeKind.THROW: (
+        "An intermediate throw event",
+        (Trigger.NONE, Trigger.MESSAGE, Trigger.SIGNAL, Trigger.COMPENSATION),
+    ),
+    NodeKind.BOUNDARY: ("A boundary event", (*_WAITING, Trigger.ERROR, Trigger.COMPENSATION)),
+}
+_STARTS: dict[NodeKind | None, tuple[str, tuple[Trigger, ...]]] = {
+    None: ("The start event of a process", (Trigger.NONE, *_WAITING)),
+    NodeKind.SUB_PROCESS: ("The start event of a sub-process", (Trigger.NONE,)),
+    NodeKind.EVENT_SUB_PROCESS: ("The start event of an event sub-process", (*_WAITING, Trigger.ERROR)),
+}
+
+
+def _place(definition: Definition, node: Node) -> tuple[str, tuple[Trigger, ...]]:
+    if node.kind is not NodeKind.START:
+        return _PLACES[node.kind]
+    holder = definition.nodes.get(node.scope)
+    return _STARTS[holder.kind if holder is not None else None]
+
+
+def _check_error(node: Node, event: BpmnEvent, problems: Problems) -> None:
+    if event.trigger is not Trigger.ERROR:
+        return
+    if node.kind is NodeKind.END and not event.name:
+        problems.add(node.id, node.line, "An error end event needs an error with a code.")
+    if not node.is_interrupting:
+        problems.add(node.id, node.line, "An error always interrupts: the event cannot be non-interrupting.")
+
+
+def _check_compensation(definition: Definition, node: Node, event: BpmnEvent, problems: Problems) -> None:
+    if event.trigger is not Trigger.COMPENSATION or node.kind is NodeKind.BOUNDARY or not event.name:
+        return
+    activity = definition.nodes.get(event.name)
+    if activity is None or activity.kind not in ACTIVITIES:
+        problems.add(node.id, node.line, "activityRef is no activity of the process.")
+
+
+def _check_boundary(definition: Definition, node: Node, problems: Problems) -> None:
+    host = definition.nodes.get(node.attached_to or "")
+    if host is None or host.kind not in ACTIVITIES:
+        problems.add(node.id, node.line, "A boundary event is attached to an activity.")
+    elif host.scope != node.scope:
+        problems.add(node.id, node.line, "A boundary event lies in the same scope as its activity.")
+
+
+def check_flows(definition: Definition, node: Node, problems: Problems) -> None:
+    if node.incoming and (reason := _no_incoming(node)):
+        problems.add(node.id, node.line, f"{reason} has no incoming sequence flow.")
+    if node.outgoing and (reason := _no_outgoing(node)):
+        problems.add(node.id, node.line, f"{reason} has no outgoing sequence flow.")
+    check = _CHECKS.get(node.kind)
+    if check is not None:
+        check(definition, node, problems)
+
+
+def _no_incoming(node: Node) -> str:
+    if node.is_for_compensation:
+        return "An activity for compensation"
+    return _WITHOUT_INCOMING.get(node.kind, "")
+
+
+def _no_outgoing(node: Node) -> str:
+    if node.is_for_compensation:
+        return "An activity for compensation"
+    if node.kind is NodeKind.BOUNDARY and node.event is not None and node.event.trigger is Trigger.COMPENSATION:
+        return "A compensation boundary event"
+    return _WITHOUT_OUTGOING.get(node.kind, "")
+
+
+_WITHOUT_INCOMING = {
+    NodeKind.START: "A start event",
+    NodeKind.BOUNDARY: "A boundary event",
+    NodeKind.EVENT_SUB_PROCESS: "An event sub-process",
+}
+_WITHOUT_OUTGOING = {NodeKind.END: "An end event", NodeKind.EVENT_SUB_PROCESS: "An event sub-process"}
+
+
+def _check_exclusive(definition: Definition, node: Node, problems: Problems) -> None:
+    """Of several flows each but the default one needs a condition: without one it is open which is taken."""
+    if len(node.outgoing) < 2:
+        return
+    for flow in _leaving(definition, node):
+        if flow.condition is None and flow.id != node.default and not problems.tells_of(flow.id):
+            problems.add(flow.id, flow.line, "It leaves an exclusive gateway: it needs a condition, or is the default.")
+
+
+def _check_parallel(definition: Definition, node: Node, problems: Problems) -> None:
+    for flow in _leaving(definition, node):
+        if flow.condition is not None:
+            problems.add(flow.id, flow.line, f"A flow that leaves {_WHOLE[node.kind]} has no condition.")
+
+
+def _check_event_based(definition: Definition, node: Node, problems: Problems) -> None:
+    _check_parallel(definition, node, problems)
+    if not node.outgoing:
+        problems.add(node.id, node.line, "An event-based gateway needs an outgoing sequence flow.")
+    for flow in _leaving(definition, node):
+        if definition.nodes[flow.target].kind not in (NodeKind.CATCH, NodeKind.RECEIVE_TASK):
+            message = "After an event-based gateway come intermediate catch events and receive tasks alone."
+            problems.add(flow.target, definition.nodes[flow.target].line, message)
+
+
+_WHOLE = {NodeKind.PARALLEL: "a parallel gateway", NodeKind.EVENT_BASED: "an event-based gateway"}
+_CHECKS: dict[NodeKind, Callable[[Definition, Node, Problems], None]] = {
+    NodeKind.EXCLUSIVE: _check_exclusive,
+    NodeKind.PARALLEL: _check_parallel,
+    NodeKind.EVENT_BASED: _check_event_based,
+}
+
+
+def _leaving(definition: Definition, node: Node) -> list[Flow]:
+    return [definition.flows[flow] for flow in node.outgoing]

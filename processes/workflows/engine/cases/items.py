@@ -1,21 +1,21 @@
 """How items begin, end and come again."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from processes.workflows.engine.case_plan import CriterionRole, ItemRule, PlanItem
-from processes.workflows.engine.cases.calling import call
 from processes.workflows.engine.cases.lifecycle import ItemState, Transition, leaves_with_parent
-from processes.workflows.engine.cases.moving import is_live, may, move, node_of
-from processes.workflows.engine.cases.pausing import is_still
 from processes.workflows.engine.cases.sentries import case_of, plan_of, tell
+from processes.workflows.engine.cases.transitions import is_live, is_still, may, move, node_of
 from processes.workflows.engine.definition import LISTENERS, Node, NodeKind
+from processes.workflows.engine.execution.calls import open_called
 from processes.workflows.engine.execution.errors import CommandFailed
 from processes.workflows.engine.execution.limits import MAX_ITEMS
 from processes.workflows.engine.execution.records import ItemRecord, TaskRecord, TimerRecord
 from processes.workflows.engine.execution.scopes import open_scope
-from processes.workflows.engine.execution.timers import next_of_cycle, start_timer
+from processes.workflows.engine.execution.triggers import next_of_cycle, start_timer
 from processes.workflows.engine.execution.unit_of_work import UnitOfWork
-from processes.workflows.engine.execution.variables import holds
+from processes.workflows.engine.execution.variables import evaluate, holds
 
 
 def create(work: UnitOfWork, scope: str, element: str, *, held: Sequence[int] = ()) -> str:
@@ -209,3 +209,16 @@ def _forget_if_replaced(work: UnitOfWork, key: str) -> None:
         other != key and work.items[other]["scope"] == record["scope"] for other in work.items_of(record["element"])
     ):
         work.drop_item(key)
+
+
+_KINDS: Mapping[NodeKind, str] = {NodeKind.PROCESS_TASK: "bpmn", NodeKind.CASE_TASK: "cmmn"}
+
+
+def call(work: UnitOfWork, key: str, node: Node, item: PlanItem) -> None:
+    called: Any = node.called
+    scope = work.items[key]["scope"]
+    if item.called_by is not None:
+        called = evaluate(work, item.called_by, scope, node.id)
+    if not isinstance(called, str) or not called:
+        raise CommandFailed(node.id, "The expression does not give the key of a definition.")
+    open_called(work, scope, key, node.id, called, kinds=(_KINDS[node.kind],))

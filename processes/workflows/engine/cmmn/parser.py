@@ -4,11 +4,9 @@ from processes.workflows.engine.bpmn.file import Subject, is_key, quote
 from processes.workflows.engine.bpmn.nodes import read_name
 from processes.workflows.engine.bpmn.xml import XmlElement, parse_xml
 from processes.workflows.engine.case_plan import CasePlan, PlanItem
-from processes.workflows.engine.cmmn.case_file import read_case_file
 from processes.workflows.engine.cmmn.file import CMMN, read_file
-from processes.workflows.engine.cmmn.items import read_items
-from processes.workflows.engine.cmmn.listening import find_listening
-from processes.workflows.engine.cmmn.outline import CaseOutline, outline_case
+from processes.workflows.engine.cmmn.outline import CaseOutline, outline_case, read_case_file
+from processes.workflows.engine.cmmn.plan_items import find_listening, read_items
 from processes.workflows.engine.cmmn.sentries import Sentries
 from processes.workflows.engine.cmmn.validation import validate
 from processes.workflows.engine.definition import Definition

@@ -1,14 +1,14 @@
 """Sentries: what must have happened, and which condition must hold. Each is read once, when somebody refers to it."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from processes.workflows.engine.bpmn.file import Subject, quote
 from processes.workflows.engine.bpmn.xml import XmlElement
-from processes.workflows.engine.case_plan import OnPart, Sentry
+from processes.workflows.engine.case_plan import Criterion, CriterionRole, OnPart, Sentry
 from processes.workflows.engine.cmmn.file import CMMN, compile_within
-from processes.workflows.engine.cmmn.outline import CaseOutline
-from processes.workflows.engine.cmmn.transitions import OF_FILES, transitions_of
-from processes.workflows.engine.definition import NodeKind
+from processes.workflows.engine.cmmn.outline import CaseOutline, OutlinedItem
+from processes.workflows.engine.definition import CASE_ACTIVITIES, NodeKind
 from processes.workflows.engine.expressions import Expression
 
 MAX_ON_PARTS = 100
@@ -93,3 +93,57 @@ def _read_condition(subject: Subject) -> Expression | None:
     if len(parts) > 1:
         subject.refuse("A sentry has at most one if-part.", parts[1])
     return compile_within(subject, parts[0], "condition") if parts else None
+
+
+def read_criteria(placed: OutlinedItem, sentries: Sentries) -> tuple[Criterion, ...]:
+    """Read the criteria of entry, then those of exit; a stage may have some of these in its definition element."""
+    subject = Subject(placed.element, sentries.outline.file)
+    holders = [placed.element]
+    if placed.kind is NodeKind.STAGE:
+        holders.append(placed.described_by)
+    if any(holder.name != "planItem" and next(_references(holder, CriterionRole.ENTRY), None) for holder in holders):
+        subject.refuse("Entry criteria stand in a plan item; a case plan model has none.")
+    return tuple(
+        Criterion(key or reference, sentry, role)
+        for role in (CriterionRole.ENTRY, CriterionRole.EXIT)
+        for holder in holders
+        for key, reference, at in _references(holder, role)
+        if (sentry := sentries.find(subject, reference, at)) is not None
+    )
+
+
+def _references(holder: XmlElement, role: CriterionRole) -> Iterator[tuple[str, str, XmlElement]]:
+    """Give the id of each criterion, if it has one, what it refers to and where it stands."""
+    for element in holder.all(f"{role.value}Criterion"):
+        yield element.id, element.get("sentryRef"), element
+    for reference in holder.get(f"{role.value}CriteriaRefs").split():
+        yield "", reference, holder
+
+
+_OF_ACTIVITIES = frozenset(
+    {
+        "create",
+        "enable",
+        "disable",
+        "reenable",
+        "start",
+        "manualStart",
+        "suspend",
+        "resume",
+        "parentSuspend",
+        "parentResume",
+        "complete",
+        "terminate",
+        "fault",
+        "exit",
+    }
+)
+_OF_MOMENTS = frozenset(
+    {"create", "occur", "suspend", "resume", "terminate", "parentSuspend", "parentResume", "parentTerminate"}
+)
+
+OF_FILES = frozenset({"create", "update", "replace", "delete", "addChild", "removeChild"})
+
+
+def transitions_of(kind: NodeKind) -> frozenset[str]:
+    return _OF_ACTIVITIES if kind in CASE_ACTIVITIES else _OF_MOMENTS

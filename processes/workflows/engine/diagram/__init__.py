@@ -5,8 +5,7 @@ sheet and no reference, only shapes with presentation attributes. What stands in
 number within limits.
 """
 
-from processes.workflows.engine.diagram.drawing import draw_diagram
-from processes.workflows.engine.diagram.item_states import STATES, find_shown_state
-from processes.workflows.engine.diagram.marks import MarkLabels, Marks
+from processes.workflows.engine.diagram.draw import draw_diagram
+from processes.workflows.engine.diagram.marks import STATES, MarkLabels, Marks, find_shown_state
 
 __all__ = ["STATES", "MarkLabels", "Marks", "draw_diagram", "find_shown_state"]

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from lxml import etree
 
-from processes.workflows.engine.diagram.canvas import add, add_group, polyline
 from processes.workflows.engine.diagram.colours import PAPER
+from processes.workflows.engine.diagram.svg import add, add_group, polyline
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def _dial(radius: float) -> str:
 _ENVELOPE = Icon("M-8.5 -6H8.5V6H-8.5Z", "M-8.5 -6L0 1L8.5 -6")
 _PENTAGON = polyline(*_ring(5, 9), closed=True)
 
-EVENTS = {
+EVENT_ICONS = {
     "message": _ENVELOPE,
     "timer": Icon(disc(9), _dial(9)),
     "signal": Icon("M0 -8.5L8.4 6H-8.4Z"),
@@ -76,7 +76,7 @@ EVENTS = {
     "parallel_multiple": Icon("M-2.4 -8.6H2.4V-2.4H8.6V2.4H2.4V8.6H-2.4V2.4H-8.6V-2.4H-2.4Z"),
 }
 
-TASKS = {
+TASK_ICONS = {
     "userTask": Icon("M-8.4 8.6C-8.4 2.6 -5.6 1 0 1S8.4 2.6 8.4 8.6Z" + disc(4.3, 0, -4.4)),
     "manualTask": Icon(
         "M-9 -1.6L-3.4 -7.4C-2.2 -8.6 -0.6 -7 -1.6 -5.8L-3.2 -3.8H7.4C9.6 -3.8 9.6 -1 7.4 -1H8.2C10 -1 10 1.9 8.2 1.9"
@@ -93,20 +93,49 @@ TASKS = {
     "businessRuleTask": Icon("M-9 -7H9V7H-9Z", "M-9 -2.6H9M-9 2.2H9M-3.4 -2.6V7"),
 }
 
-MARKERS = {
+MARKER_ICONS = {
     "collapsed": Icon("M-8 -8H8V8H-8Z", "M0 -5V5M-5 0H5"),
     "loop": Icon("M-3.4 7.4A8 8 0 1 1 3.6 7.2M-3.4 7.4L-3 2.6M-3.4 7.4H-8.2", is_open=True),
     "parallel": Icon("M-6 -7V7M0 -7V7M6 -7V7", is_open=True),
     "sequential": Icon("M-7 -6H7M-7 0H7M-7 6H7", is_open=True),
-    "compensation": EVENTS["compensation"],
+    "compensation": EVENT_ICONS["compensation"],
     "ad_hoc": Icon("M-8 2.4C-5 -5.6 -2 -3.2 0 0S5 5.6 8 -2.4", is_open=True),
 }
 
-GATEWAYS = {
+GATEWAY_ICONS = {
     "exclusiveGateway": Icon("M-5.6 -7.4L5.6 7.4M5.6 -7.4L-5.6 7.4", is_open=True),
     "parallelGateway": Icon("M0 -9V9M-9 0H9", is_open=True),
     "inclusiveGateway": Icon(disc(8), is_open=True),
     "complexGateway": Icon("M0 -9V9M-9 0H9M-6.4 -6.4L6.4 6.4M6.4 -6.4L-6.4 6.4", is_open=True),
 }
 PENTAGON = Icon(polyline(*_ring(5, 7), closed=True))
-PLUS = EVENTS["parallel_multiple"]
+PLUS = EVENT_ICONS["parallel_multiple"]
+
+
+ITEM_ICONS = {
+    "humanTask": TASK_ICONS["userTask"],
+    "processTask": Icon("M-9 -6H3.4L9 0L3.4 6H-9L-3.8 0Z"),
+    "caseTask": Icon("M-9 7V-7H-2.4L-0.4 -4H9V7Z", "M-9 -4H-0.4"),
+    "decisionTask": TASK_ICONS["businessRuleTask"],
+}
+
+LISTENER_ICONS = {"timerEventListener": EVENT_ICONS["timer"], "userEventListener": TASK_ICONS["userTask"]}
+
+DECORATOR_ICONS = {
+    "auto_complete": Icon("M-6.5 -6.5H6.5V6.5H-6.5Z", is_solid=True),
+    "manual": Icon("M-5.5 -7.5L8 0L-5.5 7.5Z"),
+    "required": Icon("M-1.4 -7.6H1.4L0.7 2H-0.7Z" + disc(1.2, 0, 6.4), is_solid=True),
+    "repetition": Icon("M-2 -8L-3.6 8M3.6 -8L2 8M-7.6 -3H7.6M-7.6 3H7.6", is_open=True),
+}
+
+STATE_ICONS = {
+    "available": Icon(disc(5.5), is_open=True),
+    "enabled": Icon("M-4 -6L6.5 0L-4 6Z", is_open=True),
+    "active": Icon("M-4 -6L6.5 0L-4 6Z", is_solid=True),
+    "suspended": Icon("M-3.2 -5.5V5.5M3.2 -5.5V5.5", is_open=True),
+    "disabled": Icon(disc(5.8) + "M-4.1 4.1L4.1 -4.1", is_open=True),
+    "failed": Icon("M-1 -6.6H1L0.5 1.6H-0.5Z" + disc(0.9, 0, 5.6), is_solid=True),
+    "completed": Icon("M-6 0.5L-2 4.8L6 -4.6", is_open=True),
+    "closed": Icon("M-4.6 -4.6H4.6V4.6H-4.6Z", is_solid=True),
+    "terminated": Icon("M-4.6 -4.6L4.6 4.6M4.6 -4.6L-4.6 4.6", is_open=True),
+}

@@ -1,12 +1,38 @@
 """Diagram interchange: where the elements of a file are drawn. The notations differ in names, not in what is said."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import islice
+
+from lxml import etree
 
 from processes.workflows.engine.bpmn import xml
-from processes.workflows.engine.diagram.model import Index, Model, children, find_referred
-from processes.workflows.engine.diagram.numbers import find_number, find_size
+from processes.workflows.engine.bpmn.xml import XmlElement, parse_tree
 from processes.workflows.engine.diagram.picture import Bounds, DrawnElement, Edge, Picture, Point, Shape
+
+LONGEST_NAME = 200
+
+Index = Mapping[str, xml.XmlElement]
+"""The elements of the model by their ids."""
+
+
+@dataclass(slots=True)
+class Model:
+    """The elements of the file by their ids, and the id of what each lies in. Of two with one id the first counts."""
+
+    elements: dict[str, xml.XmlElement] = field(default_factory=dict)
+    parents: dict[str, str] = field(default_factory=dict)
+
+    def lineage(self, key: str) -> Iterator[str]:
+        """Name an element and what it lies in; no further than elements can be nested: what is told may go round."""
+        return islice(self._climb(key), xml.MAX_DEPTH)
+
+    def _climb(self, key: str) -> Iterator[str]:
+        while key:
+            yield key
+            key = self.parents[key]
+
 
 MOST_SHAPES = 5_000
 MOST_EDGES = 10_000
@@ -139,3 +165,84 @@ def _find_bounds(drawn: xml.XmlElement, dialect: Dialect) -> Bounds | None:
     if x is None or y is None or width is None or height is None:
         return None
     return Bounds(x, y, width, height)
+
+
+def gather(root: xml.XmlElement) -> Model:
+    """Note what lies in what, in the namespace of the root."""
+    model = Model()
+    _gather(model, root, "", root.space)
+    return model
+
+
+def find_referred(reference: str, index: Index) -> xml.XmlElement | None:
+    """Find what a qualified name refers to: with its prefix or without it."""
+    found = index.get(reference.strip())
+    return index.get(reference.strip().rpartition(":")[2]) if found is None else found
+
+
+def children(node: xml.XmlElement, space: str, name: str) -> Iterator[xml.XmlElement]:
+    return (child for child in node.children if child.name == name and child.space == space)
+
+
+def is_true(node: xml.XmlElement, attribute: str, *, otherwise: bool = False) -> bool:
+    value = node.get(attribute)
+    return value in ("true", "1") if value else otherwise
+
+
+def shorten(text: str) -> str:
+    """Trim each line and cut what is longer than a label may be."""
+    # Only so much is looked at: a name may be as long as the file.
+    lines = [" ".join(line.split()) for line in text[: LONGEST_NAME * 4].splitlines()]
+    clean = "\n".join(line for line in lines if line)
+    return clean if len(clean) <= LONGEST_NAME else clean[: LONGEST_NAME - 1] + "…"
+
+
+def _gather(model: Model, node: xml.XmlElement, parent: str, space: str) -> None:
+    # The reader has limited how deep this goes.
+    for child in node.children:
+        if child.space != space:
+            continue
+        is_new = child.id != "" and child.id not in model.elements
+        if is_new:
+            model.elements[child.id] = child
+            model.parents[child.id] = parent
+        _gather(model, child, child.id if is_new else parent, space)
+
+
+def read_whole(source: bytes) -> XmlElement:
+    """Give the root element, or raise NotExecutable as for the engine."""
+    return _convert(parse_tree(source))
+
+
+def _convert(node: etree._Element) -> XmlElement:
+    # A name without a namespace has no brace: all of it is then the name.
+    space, _, name = str(node.tag).rpartition("}")
+    return XmlElement(
+        space=space.removeprefix("{"),
+        name=name,
+        attributes={str(key): str(value) for key, value in node.attrib.items()},
+        text=node.text or "",
+        # The tag of a comment is no text.
+        children=tuple(_convert(child) for child in node if isinstance(child.tag, str)),
+        line=node.sourceline or 0,
+    )
+
+
+FARTHEST = 100_000.0
+
+
+def find_number(text: str) -> float | None:
+    """Read a coordinate; None when it is missing, no finite number, or too far out to be meant."""
+    if not 0 < len(text) <= 40:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) and abs(value) <= FARTHEST else None
+
+
+def find_size(text: str) -> float | None:
+    """Read a width or a height; None when there is nothing of that size to draw."""
+    value = find_number(text)
+    return value if value is not None and value >= 1 else None

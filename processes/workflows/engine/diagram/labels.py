@@ -1,16 +1,36 @@
 """Text on a drawing: inside shapes, and beside events, gateways and flows."""
 
 import math
+import unicodedata
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from lxml import etree
 
-from processes.workflows.engine.diagram.canvas import add, add_text
 from processes.workflows.engine.diagram.colours import PAPER, TEXT
-from processes.workflows.engine.diagram.numbers import write_number
 from processes.workflows.engine.diagram.picture import Bounds, Edge, Point, Shape
-from processes.workflows.engine.diagram.wording import LINE_HEIGHT, Block, fit
+from processes.workflows.engine.diagram.svg import add, add_text, write_number
+
+LINE_HEIGHT = 1.22
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Lines that were laid out, and the size of their letters."""
+
+    lines: tuple[str, ...]
+    size: float
+
+    @property
+    def width(self) -> float:
+        return max((measure(line, self.size) for line in self.lines), default=0)
+
+    @property
+    def height(self) -> float:
+        return len(self.lines) * self.size * LINE_HEIGHT
+
 
 _WIDTH = 100.0
 """A label beside something may become this wide, even when the box in the file is tighter: fonts differ."""
@@ -87,3 +107,78 @@ def _find_middle(points: Sequence[Point]) -> tuple[Point, bool]:
 def _segments(points: Sequence[Point]) -> Iterator[tuple[Point, Point, float]]:
     for start, end in pairwise(points):
         yield start, end, math.dist((start.x, start.y), (end.x, end.y))
+
+
+_NARROW = frozenset("iljtfrI.,:;'|!()[] ")
+_WIDE = frozenset("mwMW@%ЖШЩЮжшщюЫФ—…")
+
+
+def fit(text: str, width: float, height: float, sizes: tuple[float, ...] = (12, 11, 10)) -> Block:
+    """Lay text out in a box by the largest letters it fits with; with the smallest the rest is left out."""
+    block = Block((), sizes[-1])
+    for size in sizes:
+        lines = wrap(text, width, size)
+        room = max(1, int(height / (size * LINE_HEIGHT)))
+        block = Block(lines[:room], size)
+        if len(lines) <= room:
+            return block
+    return Block((*block.lines[:-1], _cut(block.lines[-1], width, block.size)), block.size)
+
+
+def wrap(text: str, width: float, size: float) -> tuple[str, ...]:
+    return tuple(line for paragraph in text.splitlines() for line in _wrap_paragraph(paragraph, width, size))
+
+
+def measure(text: str, size: float) -> float:
+    return sum(_measure_letter(letter) for letter in text) * size
+
+
+def _wrap_paragraph(text: str, width: float, size: float) -> Iterator[str]:
+    line, taken, space = "", 0.0, measure(" ", size)
+    for word in text.split():
+        wide = measure(word, size)
+        # Widths are added up, not measured anew: a name has many words and a file many names.
+        if line and taken + space + wide <= width:
+            line, taken = f"{line} {word}", taken + space + wide
+            continue
+        if line:
+            yield line
+        *full, line = _break(word, width, size)
+        yield from full
+        taken = measure(line, size)
+    if line:
+        yield line
+
+
+def _break(word: str, width: float, size: float) -> list[str]:
+    """Break a word that is wider than the box; a piece is never empty."""
+    pieces, taken = [""], 0.0
+    for letter in word:
+        wide = measure(letter, size)
+        if pieces[-1] and taken + wide > width:
+            pieces.append("")
+            taken = 0
+        pieces[-1] += letter
+        taken += wide
+    return pieces
+
+
+def _cut(line: str, width: float, size: float) -> str:
+    kept, taken = 0, measure("…", size)
+    while kept < len(line) and taken + measure(line[kept], size) <= width:
+        taken += measure(line[kept], size)
+        kept += 1
+    return line[:kept].rstrip() + "…"
+
+
+@lru_cache(maxsize=2_000)
+def _measure_letter(letter: str) -> float:
+    if unicodedata.combining(letter):
+        return 0
+    if letter in _NARROW:
+        return 0.36
+    if letter in _WIDE:
+        return 0.94
+    if unicodedata.east_asian_width(letter) in "WF":
+        return 1
+    return 0.7 if letter.isupper() else 0.6

@@ -1,7 +1,29 @@
 """What an instance adds to the drawing of its definition."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from lxml import etree
+
+from processes.workflows.engine.diagram.colours import (
+    ACCENT,
+    ACTIVE,
+    ALARM,
+    BROKEN,
+    FINISHED,
+    GONE,
+    OFFERED,
+    PAPER,
+    PAUSED,
+    PLAIN,
+    ShapeStyle,
+)
+from processes.workflows.engine.diagram.icons import STATE_ICONS as STATE_ICONS
+from processes.workflows.engine.diagram.icons import draw_icon
+from processes.workflows.engine.diagram.picture import Bounds
+from processes.workflows.engine.diagram.svg import add, add_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +51,150 @@ class MarkLabels:
 
     def say_state(self, state: str) -> str:
         return self.states.get(state, state)
+
+
+LOOKS: Mapping[str, ShapeStyle] = MappingProxyType(
+    {
+        "active": ACTIVE,
+        "enabled": OFFERED,
+        "suspended": PAUSED,
+        "available": PLAIN,
+        "disabled": GONE,
+        "failed": BROKEN,
+        "completed": FINISHED,
+        "terminated": GONE,
+        "closed": GONE,
+    }
+)
+STATES = tuple(LOOKS)
+"""The most alive first: of an item that repeats, that one is shown."""
+
+
+def find_shown_state(counts: Mapping[str, int]) -> tuple[str, int] | None:
+    """Choose the state that is shown of an item's instances, and how many are in it; None when there are none."""
+    return next(((state, counts[state]) for state in STATES if counts.get(state, 0) > 0), None)
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeMarks:
+    """What the marks say of the shapes, those of undrawn elements counted where they are shown."""
+
+    tokens: Mapping[str, int]
+    incidents: frozenset[str]
+    done: frozenset[str]
+    items: Mapping[str, Mapping[str, int]]
+    """Of plan items that are drawn: how many are in which state."""
+    failed: frozenset[str]
+    """Where something has failed that the shown state does not tell: an undrawn item, or an earlier one of several."""
+
+    def get_look(self, key: str) -> ShapeStyle:
+        if key in self.incidents:
+            return BROKEN
+        state = self.find_state(key)
+        if state is not None:
+            return LOOKS[state[0]]
+        if key in self.tokens:
+            return ACTIVE
+        return FINISHED if key in self.done else PLAIN
+
+    def find_state(self, key: str) -> tuple[str, int] | None:
+        """Find the state that is shown of a plan item, and how many are in it."""
+        return find_shown_state(self.items.get(key, {}))
+
+    def has_badges(self, key: str) -> bool:
+        is_marked = key in self.tokens or key in self.incidents or key in self.failed
+        return is_marked or self.find_state(key) is not None
+
+    def describe(self, key: str, words: MarkLabels) -> str:
+        """Say in words what the badges of a shape show; nothing when there are none."""
+        parts = [words.incident] if key in self.incidents else []
+        counts = self.items.get(key, {})
+        parts += [say_count(words.say_state(state), counts[state]) for state in STATES if counts.get(state, 0) > 0]
+        if key in self.failed and not counts.get("failed"):
+            parts.append(words.say_state("failed"))
+        if key in self.tokens:
+            parts.append(f"{words.tokens}: {self.tokens[key]}")
+        if not parts and key in self.done:
+            parts.append(words.done)
+        return ", ".join(parts)
+
+
+def assign_marks(marks: Marks, shown_by: Mapping[str, str]) -> ShapeMarks:
+    tokens: Counter[str] = Counter()
+    for key, count in marks.active.items():
+        if key in shown_by and count > 0:
+            tokens[shown_by[key]] += count
+    items = {key: counts for key, counts in marks.items.items() if shown_by.get(key) == key}
+    return ShapeMarks(
+        tokens=dict(tokens),
+        incidents=frozenset(shown_by[key] for key in marks.incidents if key in shown_by),
+        # A part that is done does not make the whole done: only what is drawn itself.
+        done=frozenset(key for key in marks.done if shown_by.get(key) == key),
+        items=items,
+        failed=frozenset(_find_failed(marks.items, shown_by)),
+    )
+
+
+def say_count(word: str, count: int) -> str:
+    return word if count == 1 else f"{word}: {count}"
+
+
+def _find_failed(items: Mapping[str, Mapping[str, int]], shown_by: Mapping[str, str]) -> Iterator[str]:
+    for key, counts in items.items():
+        state = find_shown_state(counts)
+        is_told = shown_by.get(key) == key and state is not None and state[0] == "failed"
+        if key in shown_by and counts.get("failed", 0) > 0 and not is_told:
+            yield shown_by[key]
+
+
+_RADIUS = 10.0
+_MOST = 999
+_REACH = 22.0
+"""How far a badge may lie outside of its shape: within the margin of the drawing."""
+
+
+def draw_badges(parent: etree._Element, bounds: Bounds, key: str, standing: ShapeMarks, words: MarkLabels) -> None:
+    state, tokens = standing.find_state(key), standing.tokens.get(key, 0)
+    if state is not None:
+        _draw_state(parent, *state, bounds.x, bounds.y, words)
+    if tokens:
+        _draw_badge(parent, _write_count(tokens), bounds.x, bounds.y, ACCENT)
+    if key in standing.incidents or key in standing.failed:
+        _draw_badge(parent, "!", bounds.right, bounds.y, ALARM)
+
+
+def _draw_state(parent: etree._Element, state: str, count: int, x: float, y: float, words: MarkLabels) -> None:
+    """Draw the sign of a state, before the number of several."""
+    badge = add(parent, "g", data_state=state)
+    add_text(badge, "title", say_count(words.say_state(state), count))
+    text = _write_count(count) if count > 1 else ""
+    wide = 8.0 * len(text)
+    width = 2 * _RADIUS + (wide + 2 if text else 0)
+    # To the left as far as there is room: on the right it would cover the icon of a task.
+    left = x - min(width - _RADIUS, _REACH)
+    _draw_disc(badge, left, y, width, LOOKS[state].stroke)
+    draw_icon(badge, STATE_ICONS[state], left + _RADIUS, y, scale=0.85, ink=PAPER)
+    if text:
+        _write(badge, text, left + 2 * _RADIUS - 1 + wide / 2, y)
+
+
+def _draw_badge(parent: etree._Element, text: str, x: float, y: float, colour: str) -> None:
+    """Draw a disc, for more than one digit a longer one."""
+    width = max(2 * _RADIUS, 8 + 8 * len(text))
+    _draw_disc(parent, x - width / 2, y, width, colour)
+    _write(parent, text, x, y)
+
+
+def _draw_disc(parent: etree._Element, left: float, y: float, width: float, colour: str) -> None:
+    badge = add(parent, "rect", x=left, y=y - _RADIUS, width=width, height=2 * _RADIUS, rx=_RADIUS)
+    for name, value in {"fill": colour, "stroke": PAPER, "stroke-width": "2"}.items():
+        badge.set(name, value)
+
+
+def _write(parent: etree._Element, text: str, x: float, y: float) -> None:
+    label = add_text(parent, "text", text, x=x, y=y + 4, font_size=11.5, fill=PAPER, text_anchor="middle")
+    label.set("font-weight", "700")
+
+
+def _write_count(count: int) -> str:
+    return str(count) if count <= _MOST else f"{_MOST}+"

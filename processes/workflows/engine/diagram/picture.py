@@ -1,7 +1,13 @@
 """A picture, as it was read from a file and before it is drawn: what is where."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from enum import IntEnum
+
+from lxml import etree
+
+from processes.workflows.engine.bpmn import xml
+from processes.workflows.engine.diagram.colours import ShapeStyle
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +90,46 @@ class Picture:
     edges: tuple[Edge, ...]
     shown_by: Mapping[str, str]
     """By element, the shape that stands for it: itself, or the collapsed one it lies in."""
+
+
+_MARGIN = 24.0
+"""Enough for the badges on the corners."""
+
+
+def find_extent(picture: Picture, labels: Iterable[Bounds]) -> Bounds:
+    boxes = [*_shapes(picture), *_points(picture), *labels]
+    left, top = min(box.x for box in boxes) - _MARGIN, min(box.y for box in boxes) - _MARGIN
+    right, bottom = max(box.right for box in boxes) + _MARGIN, max(box.bottom for box in boxes) + _MARGIN
+    return Bounds(left, top, right - left, bottom - top)
+
+
+def _shapes(picture: Picture) -> Iterator[Bounds]:
+    for shape in picture.shapes:
+        box, above = shape.bounds, shape.overhang
+        yield Bounds(box.x, box.y - above, box.width, box.height + above)
+
+
+def _points(picture: Picture) -> Iterator[Bounds]:
+    for edge in picture.edges:
+        for point in edge.points:
+            yield Bounds(point.x, point.y, 0, 0)
+
+
+Draw = Callable[[etree._Element, Shape, ShapeStyle], None]
+"""Draw a shape in a group whose origin is the upper left corner of its bounds."""
+
+
+class Layer(IntEnum):
+    BEHIND = 0
+    """What surrounds others, below the lines."""
+    NODE = 1
+    BORDER = 2
+    """What sits on the border of a node."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notation:
+    find_picture: Callable[[xml.XmlElement], Picture | None]
+    find_draw: Callable[[Shape], Draw]
+    find_layer: Callable[[Shape], Layer]
+    is_labelled_beside: Callable[[Shape], bool]

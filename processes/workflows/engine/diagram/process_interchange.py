@@ -1,13 +1,112 @@
-"""The picture of a process: the diagram interchange of BPMN."""
+"""What the BPMN model says of an element, as far as it is seen in a drawing."""
 
 from collections.abc import Iterator
 
 from processes.workflows.engine.bpmn import xml
 from processes.workflows.engine.diagram import interchange
-from processes.workflows.engine.diagram.interchange import Dialect, Drawn
-from processes.workflows.engine.diagram.model import children, gather, shorten
+from processes.workflows.engine.diagram.interchange import (
+    Dialect,
+    Drawn,
+    Index,
+    children,
+    find_referred,
+    gather,
+    is_true,
+    shorten,
+)
 from processes.workflows.engine.diagram.picture import Bounds, DrawnElement, Picture, Shape
-from processes.workflows.engine.diagram.process_elements import MODEL, SUB_PROCESSES, describe
+
+MODEL = "http://www.omg.org/spec/BPMN/20100524/MODEL"
+SUB_PROCESSES = frozenset({"subProcess", "transaction", "adHocSubProcess"})
+
+_DEFINITION = "EventDefinition"
+_TRIGGERS = {"conditional": "condition", "compensate": "compensation"}
+_GATEWAYS = frozenset(
+    {"exclusiveGateway", "parallelGateway", "inclusiveGateway", "eventBasedGateway", "complexGateway"}
+)
+
+
+def describe(node: xml.XmlElement, index: Index) -> DrawnElement:
+    return DrawnElement(
+        id=node.id,
+        kind=node.name,
+        name=_find_name(node, index),
+        trigger=_find_trigger(node, index),
+        is_interrupting=is_true(node, "cancelActivity", otherwise=True)
+        and is_true(node, "isInterrupting", otherwise=True),
+        is_event_triggered=is_true(node, "triggeredByEvent"),
+        markers=tuple(_find_markers(node)),
+        variant=_find_variant(node),
+        is_default=_is_default(node, index),
+        is_conditional=_is_conditional(node, index),
+    )
+
+
+def _find_name(node: xml.XmlElement, index: Index) -> str:
+    if node.name == "textAnnotation":
+        text = node.find("text")
+        return "" if text is None else shorten(text.text)
+    if node.name == "group":
+        value = find_referred(node.get("categoryValueRef"), index)
+        return "" if value is None else shorten(value.get("value"))
+    return shorten(node.get("name"))
+
+
+def _find_trigger(node: xml.XmlElement, index: Index) -> str:
+    triggers = list(_each_trigger(node, index))
+    if len(triggers) > 1:
+        return "parallel_multiple" if is_true(node, "parallelMultiple") else "multiple"
+    return triggers[0] if triggers else ""
+
+
+def _each_trigger(node: xml.XmlElement, index: Index) -> Iterator[str]:
+    for child in _children(node):
+        name = child.name
+        if name == "eventDefinitionRef":
+            referred = find_referred(child.text, index)
+            name = "" if referred is None else referred.name
+        if name.endswith(_DEFINITION):
+            plain = name.removesuffix(_DEFINITION)
+            yield _TRIGGERS.get(plain, plain)
+
+
+def _find_markers(node: xml.XmlElement) -> Iterator[str]:
+    for child in _children(node):
+        if child.name == "standardLoopCharacteristics":
+            yield "loop"
+        elif child.name == "multiInstanceLoopCharacteristics":
+            yield "sequential" if is_true(child, "isSequential") else "parallel"
+        elif child.name == "participantMultiplicity":
+            yield "parallel"
+    if is_true(node, "isForCompensation"):
+        yield "compensation"
+    if node.name == "adHocSubProcess":
+        yield "ad_hoc"
+
+
+def _find_variant(node: xml.XmlElement) -> str:
+    if node.name == "eventBasedGateway" and is_true(node, "instantiate"):
+        return (node.get("eventGatewayType") or "exclusive").lower()
+    if node.name == "association":
+        return node.get("associationDirection").lower()
+    return ""
+
+
+def _is_default(node: xml.XmlElement, index: Index) -> bool:
+    source = find_referred(node.get("sourceRef"), index) if node.name == "sequenceFlow" else None
+    return source is not None and find_referred(source.get("default"), index) is node
+
+
+def _is_conditional(node: xml.XmlElement, index: Index) -> bool:
+    if node.name != "sequenceFlow" or node.find("conditionExpression") is None:
+        return False
+    source = find_referred(node.get("sourceRef"), index)
+    return source is not None and source.name not in _GATEWAYS
+
+
+def _children(node: xml.XmlElement) -> Iterator[xml.XmlElement]:
+    return (child for child in node.children if child.space == MODEL)
+
 
 _BPMNDI = "http://www.omg.org/spec/BPMN/20100524/DI"
 

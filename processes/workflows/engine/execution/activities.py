@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 
 from processes.workflows.engine.definition import Node, NodeKind, Trigger
-from processes.workflows.engine.execution.arming import arm, arm_boundaries
 from processes.workflows.engine.execution.calls import open_called
 from processes.workflows.engine.execution.compensation import remember
 from processes.workflows.engine.execution.flows import leave
-from processes.workflows.engine.execution.handlers import EXTERNAL, IMMEDIATE, inputs_of
 from processes.workflows.engine.execution.records import (
     CompensationEntry,
     ScopeRecord,
@@ -15,9 +13,13 @@ from processes.workflows.engine.execution.records import (
     Variables,
 )
 from processes.workflows.engine.execution.scopes import begin_scope, open_scope
+from processes.workflows.engine.execution.triggers import arm, arm_boundaries
 from processes.workflows.engine.execution.unit_of_work import UnitOfWork
-from processes.workflows.engine.execution.variables import evaluate, write
+from processes.workflows.engine.execution.variables import evaluate, inputs_of, write
 
+IMMEDIATE = frozenset({"event", "webhook", "alert", "message"})
+"""Handlers that are given their effect and not waited for."""
+EXTERNAL = "external"
 _WAITING = {NodeKind.USER_TASK: "user", NodeKind.MANUAL_TASK: "manual", NodeKind.RECEIVE_TASK: "receive"}
 
 

@@ -13,14 +13,13 @@ from processes.workflows.engine.cases.commands import (
     suspend_case,
     terminate_case,
 )
-from processes.workflows.engine.cases.pausing import is_deaf, is_still
+from processes.workflows.engine.cases.transitions import is_deaf, is_still
 from processes.workflows.engine.definition import Definition, Node, NodeKind, Trigger
 from processes.workflows.engine.execution.activities import finish
 from processes.workflows.engine.execution.completion import end_instance
 from processes.workflows.engine.execution.errors import CommandFailed, CommandRejected
-from processes.workflows.engine.execution.firing import fire
+from processes.workflows.engine.execution.events import fire, raise_error
 from processes.workflows.engine.execution.limits import MAX_VARIABLES, is_json, is_name, weigh
-from processes.workflows.engine.execution.raising import raise_error
 from processes.workflows.engine.execution.records import InstanceState, Library, TaskRecord, Variables
 from processes.workflows.engine.execution.scopes import begin_scope, first_elements, open_scope
 from processes.workflows.engine.execution.unit_of_work import UnitOfWork

@@ -7,13 +7,13 @@ of its own in it.
 from typing import Any
 
 from processes.workflows.engine.definition import Loop, Node
-from processes.workflows.engine.execution.arming import arm_boundaries
 from processes.workflows.engine.execution.compensation import remember_rounds
 from processes.workflows.engine.execution.errors import CommandFailed
 from processes.workflows.engine.execution.flows import leave
 from processes.workflows.engine.execution.limits import MAX_ROUNDS
 from processes.workflows.engine.execution.records import LoopRecord, Variables
 from processes.workflows.engine.execution.scopes import open_scope
+from processes.workflows.engine.execution.triggers import arm_boundaries
 from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 from processes.workflows.engine.execution.variables import evaluate, holds, visible, write
 

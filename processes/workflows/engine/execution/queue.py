@@ -3,13 +3,12 @@
 from collections.abc import Callable
 
 from processes.workflows.engine.cases import items, sentries
-from processes.workflows.engine.cases.beginning import begin_case, end_case
-from processes.workflows.engine.cases.completing import complete_one
+from processes.workflows.engine.cases.stages import begin_case, complete_one, end_case
 from processes.workflows.engine.definition import Node, NodeKind
 from processes.workflows.engine.execution import events, gateways
 from processes.workflows.engine.execution.activities import begin
 from processes.workflows.engine.execution.completion import complete_scope, terminate_scope
-from processes.workflows.engine.execution.firing import check_conditions
+from processes.workflows.engine.execution.events import check_conditions
 from processes.workflows.engine.execution.loops import begin_loop
 from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 

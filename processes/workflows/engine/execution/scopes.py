@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from processes.workflows.engine.definition import Definition, Node, NodeKind, Trigger
-from processes.workflows.engine.execution.arming import arm_event_sub_processes
 from processes.workflows.engine.execution.errors import CommandFailed
 from processes.workflows.engine.execution.limits import MAX_SCOPES_DEEP
 from processes.workflows.engine.execution.records import ScopeRecord
+from processes.workflows.engine.execution.triggers import arm_event_sub_processes
 from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 
 

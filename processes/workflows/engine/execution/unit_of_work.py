@@ -7,10 +7,8 @@ from typing import Any, cast
 
 from processes.workflows.engine.cases.lifecycle import ENDED
 from processes.workflows.engine.definition import Definition, Node
-from processes.workflows.engine.execution.allowance import Allowance
 from processes.workflows.engine.execution.errors import CommandFailed
-from processes.workflows.engine.execution.limits import MAX_HOPS, MAX_TOKENS
-from processes.workflows.engine.execution.log import CompensationLog
+from processes.workflows.engine.execution.limits import MAX_HOPS, MAX_TOKENS, Allowance
 from processes.workflows.engine.execution.records import (
     EVENTS,
     SECTIONS,
@@ -30,7 +28,7 @@ from processes.workflows.engine.execution.records import (
     Variables,
     sequence_number,
 )
-from processes.workflows.engine.execution.sections import Record, Section
+from processes.workflows.engine.execution.sections import CompensationLog, Record, Section
 
 
 def _scope_of(record: TokenRecord | ItemRecord) -> str:

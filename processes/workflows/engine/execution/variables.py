@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
+from processes.workflows.engine.definition import Node
 from processes.workflows.engine.execution.errors import CommandFailed
+from processes.workflows.engine.execution.limits import MAX_VARIABLES
 from processes.workflows.engine.execution.records import Variables
 from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 from processes.workflows.engine.expressions import Expression, ExpressionFailed, Meter
@@ -113,3 +115,14 @@ def _weight_before(work: UnitOfWork, scope: str, variables: Variables, name: str
         return -len(name) - 4
     known = work.weights.get((scope, name))
     return known if known is not None else work.allowance.weigh_value(variables[name], element)
+
+
+def inputs_of(work: UnitOfWork, token: str, node: Node) -> Variables:
+    """Give what the handler is given; nothing said: every variable that can be seen."""
+    scope = work.tokens[token]["scope"]
+    if not node.inputs:
+        return dict(visible(work, scope))
+    inputs = {given.name: evaluate(work, given.expression, scope, node.id) for given in node.inputs}
+    if work.allowance.weigh(inputs, node.id) > MAX_VARIABLES:
+        raise CommandFailed(node.id, f"The inputs would take more than {MAX_VARIABLES} bytes.")
+    return inputs

@@ -19,7 +19,7 @@ from processes.coordination.writer.registry import (
     fill_payloads_once,
     read_log_changes,
 )
-from sensors.services import changes as writing
+from sensors.services import changes as sensor_changes
 from sensors.services.clients import create_client, update_client
 from sensors.services.imports import import_sensors
 from sensors.services.links import link, unlink
@@ -83,7 +83,7 @@ class TestNoteChanges:
         assert not AppEvent.objects.exists()
 
     def test_an_import_is_one_event_per_batch_of_writes(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(writing, "BATCH", 4)
+        monkeypatch.setattr(sensor_changes, "BATCH", 4)
         sheet = "id,address\n" + "".join(f"0x{n:X},street {n}\n" for n in range(10, 20))
         import_sensors(content=sheet.encode(), actor="test")
         fill()

@@ -25,10 +25,10 @@ class TestRun:
     @pytest.mark.parametrize("key", sorted({script.key for script in SCRIPTS} - set(ENDLESS)))
     def test_keeps_a_case_whole(self, key: str) -> None:
         for walk in range(WALKS):
-            _wander(key, Random(f"{key} {walk}"))
+            assert_whole_on_a_walk(key, Random(f"{key} {walk}"))
 
 
-def _wander(key: str, random: Random) -> None:
+def assert_whole_on_a_walk(key: str, random: Random) -> None:
     """Go on with what came of each command, or with a return to it, which must lead to the same."""
     state: InstanceState | None = None
     at = BEGIN

@@ -17,19 +17,19 @@ class TestRun:
     def test_does_what_the_scripts_say(self, key: str) -> None:
         for script in SCRIPTS:
             if script.key == key:
-                _play(script)
+                assert_plays(script)
 
 
-def _play(script: Script) -> None:
+def assert_plays(script: Script) -> None:
     player = Player(script.key)
     for step in script.steps:
-        _play_step(player, step)
+        _assert_step(player, step)
 
 
-def _play_step(player: Player, step: Step) -> None:
+def _assert_step(player: Player, step: Step) -> None:
     expected = step.expected
     if expected.failure:
-        _play_in_vain(player, step)
+        _assert_failure(player, step)
         return
     happened = player.play(step.command)
     assert happened.left == list(expected.left), step.line
@@ -40,7 +40,7 @@ def _play_step(player: Player, step: Step) -> None:
     _compare_effects(happened, expected, step.line)
 
 
-def _play_in_vain(player: Player, step: Step) -> None:
+def _assert_failure(player: Player, step: Step) -> None:
     before = json.dumps(player.state)
     with pytest.raises((CommandFailed, CommandRejected)) as raised:
         player.play(step.command)

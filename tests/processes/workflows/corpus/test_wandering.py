@@ -22,10 +22,10 @@ class TestRun:
     @pytest.mark.parametrize("key", [key for key in read_keys() if key != "too-many-steps"])  # which takes its time
     def test_keeps_an_instance_whole(self, key: str) -> None:
         for walk in range(WALKS):
-            _wander(key, Random(f"{key} {walk}"))
+            assert_whole_on_a_walk(key, Random(f"{key} {walk}"))
 
 
-def _wander(key: str, random: Random) -> None:
+def assert_whole_on_a_walk(key: str, random: Random) -> None:
     state: dict[str, Any] | None = None
     at = BEGIN
     for _ in range(STEPS):

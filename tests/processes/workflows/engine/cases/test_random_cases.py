@@ -13,18 +13,10 @@ from hypothesis import strategies as st
 
 from processes.workflows.engine.branch import branch_state
 from processes.workflows.engine.definition import NodeKind
-from processes.workflows.engine.execution import allowance
+from processes.workflows.engine.execution import limits
 from processes.workflows.engine.execution.records import SECTIONS, sequence_number
 from processes.workflows.engine.runner import InstanceState, run_command
-from tests.processes.workflows.cases_files import (
-    case,
-    human,
-    listener,
-    milestone,
-    process_task,
-    stage,
-    timer,
-)
+from tests.processes.workflows.case_files import case, human, listener, milestone, process_task, stage, timer
 from tests.processes.workflows.engine.cases.case_driver import START, CaseDriver
 from tests.processes.workflows.engine.cases.cases_by_state import PROCESS
 from tests.processes.workflows.engine.cases.random_plans import ROOT
@@ -49,7 +41,7 @@ SEEDS = st.integers(0, 2**32)
 def few_steps() -> Iterator[None]:
     """Plans that would go on for ever are refused after a while: make it a short one."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(allowance, "MAX_STEPS", 300)
+        patch.setattr(limits, "MAX_STEPS", 300)
         yield
 
 

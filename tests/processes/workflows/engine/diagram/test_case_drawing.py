@@ -3,9 +3,8 @@
 import pytest
 
 from processes.workflows.engine.diagram import draw_diagram
-from processes.workflows.engine.diagram.case_icons import DECORATORS, ITEMS, LISTENERS
 from processes.workflows.engine.diagram.colours import INK, PAPER
-from processes.workflows.engine.diagram.icons import MARKERS
+from processes.workflows.engine.diagram.icons import DECORATOR_ICONS, ITEM_ICONS, LISTENER_ICONS, MARKER_ICONS
 from tests.processes.workflows.engine.diagram.drawn_cases import (
     case_shape,
     connector,
@@ -64,14 +63,14 @@ class TestCasePlan:
 
 
 class TestItems:
-    @pytest.mark.parametrize("kind", sorted(ITEMS))
+    @pytest.mark.parametrize("kind", sorted(ITEM_ICONS))
     def test_each_type_of_task_has_its_icon(self, kind: str) -> None:
-        assert ITEMS[kind].body in Drawn(make_case(item("t", kind), case_shape("t"))).paths("t")
+        assert ITEM_ICONS[kind].body in Drawn(make_case(item("t", kind), case_shape("t"))).paths("t")
 
-    @pytest.mark.parametrize("kind", sorted(LISTENERS))
+    @pytest.mark.parametrize("kind", sorted(LISTENER_ICONS))
     def test_a_listener_has_two_rings_around_its_icon(self, kind: str) -> None:
         drawn = Drawn(make_case(item("l", kind), case_shape("l", width="36", height="36")))
-        assert LISTENERS[kind].body in drawn.paths("l")
+        assert LISTENER_ICONS[kind].body in drawn.paths("l")
         assert drawn.count("l", "circle") == 2
 
     def test_a_stage_has_clipped_corners_and_a_milestone_round_ends(self, claim: Drawn) -> None:
@@ -108,7 +107,7 @@ class TestDecorators:
         ],
     )
     def test_the_rules_of_an_item_are_shown(self, claim: Drawn, key: str, markers: list[str]) -> None:
-        shown = [name for name, icon in DECORATORS.items() if icon.body in claim.paths(key)]
+        shown = [name for name, icon in DECORATOR_ICONS.items() if icon.body in claim.paths(key)]
         assert shown == markers
 
     def test_the_rules_of_the_item_count_before_those_of_its_definition(self) -> None:
@@ -117,15 +116,15 @@ class TestDecorators:
             '<humanTask id="d"><defaultControl><repetitionRule/></defaultControl></humanTask>'
         )
         paths = Drawn(make_case(model, case_shape("t"))).paths("t")
-        assert DECORATORS["required"].body in paths
-        assert DECORATORS["repetition"].body not in paths
+        assert DECORATOR_ICONS["required"].body in paths
+        assert DECORATOR_ICONS["repetition"].body not in paths
 
     def test_an_empty_item_control_hides_the_rules_of_the_definition(self) -> None:
         model = (
             '<planItem id="t" definitionRef="d"><itemControl/></planItem>'
             '<humanTask id="d"><defaultControl><repetitionRule/></defaultControl></humanTask>'
         )
-        assert DECORATORS["repetition"].body not in Drawn(make_case(model, case_shape("t"))).paths("t")
+        assert DECORATOR_ICONS["repetition"].body not in Drawn(make_case(model, case_shape("t"))).paths("t")
 
 
 class TestCollapsed:
@@ -134,7 +133,7 @@ class TestCollapsed:
     def test_its_marker_is_shown_and_what_lies_in_it_is_not(self) -> None:
         inside = case_shape("t") + case_shape("u") + case_shape("v")
         drawn = Drawn(make_case(self.MODEL, case_shape("s", more='isCollapsed="true"') + inside))
-        assert MARKERS["collapsed"].body in drawn.paths("s")
+        assert MARKER_ICONS["collapsed"].body in drawn.paths("s")
         assert [drawn.find(key) is None for key in "tuv"] == [True, True, True]
 
     def test_connectors_in_it_are_not_drawn(self) -> None:

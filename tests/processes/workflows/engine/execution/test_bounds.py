@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from processes.workflows.engine.execution import allowance, calls, loops
+from processes.workflows.engine.execution import calls, limits, loops
 from processes.workflows.engine.runner import CommandFailed
 from tests.processes.workflows.engine.execution.test_depth import ONCE, Instance
-from tests.processes.workflows.store.files import flow, process
+from tests.processes.workflows.process_files import flow, process
 
 FEW = 8
 
@@ -31,8 +31,8 @@ def rounds(count: int) -> bytes:
 
 
 BOUNDS: dict[str, tuple[Any, str, Any]] = {
-    "elements of a command": (allowance, "MAX_STEPS", steps),
-    "steps of expressions": (allowance, "MAX_LOOKS", steps),
+    "elements of a command": (limits, "MAX_STEPS", steps),
+    "steps of expressions": (limits, "MAX_LOOKS", steps),
     "rounds": (loops, "MAX_ROUNDS", rounds),
 }
 

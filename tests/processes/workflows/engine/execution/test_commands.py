@@ -7,7 +7,7 @@ import pytest
 from processes.workflows.engine.cases import items
 from processes.workflows.engine.cmmn.parser import parse_cmmn
 from processes.workflows.engine.definition import NodeKind
-from processes.workflows.engine.execution import allowance, calls, limits, unit_of_work
+from processes.workflows.engine.execution import calls, limits, unit_of_work
 from processes.workflows.engine.runner import CommandFailed, CommandRejected, run_command
 from tests.processes.workflows.engine.builder import (
     boundary,
@@ -148,7 +148,7 @@ class TestLimits:
             )
 
     def test_effects_of_one_command_are_bounded(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(allowance, "MAX_EFFECTS", 1000)
+        monkeypatch.setattr(limits, "MAX_EFFECTS", 1000)
         with pytest.raises(CommandFailed, match="effects of one command"):
             ProcessDriver(process(service("s", "event", loop=each(cardinality="20")), "start > s > end"), x="y" * 90)
 

@@ -1,0 +1,119 @@
+"""How a session is stored: its records, its place in the order of saving, its timeline."""
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+from django.db import connection
+from django.db.models import BigIntegerField, Func
+from django.db.models.functions import Now
+from django.utils import timezone
+from django.utils.translation import gettext
+
+from config.common.background.ring import ring
+from config.common.database.sql import in_number_array
+from config.common.errors import Invalid
+from config.common.text import clean_text, clean_values
+from notifications.errors import SessionTooLong
+from notifications.models import RepeatSession, SessionRecord, SessionStep, Theme
+
+
+def encode_records(records: Sequence[Any]) -> list[str]:
+    """Return each record as compact JSON; what JSON cannot hold is invalid."""
+    if isinstance(records, str | bytes | dict):
+        raise Invalid({"records": [gettext("Must be a list.")]})
+    try:
+        return [msgspec.json.encode(record).decode() for record in records]
+    except (TypeError, ValueError, RecursionError) as error:
+        raise Invalid({"records": [gettext("Must be JSON: %(error)s") % {"error": error}]}) from error
+
+
+def decode_record(body: str) -> Any:
+    return msgspec.json.decode(body)
+
+
+def length_of(bodies: Sequence[str], *, after: int = 2) -> int:
+    """Return the bytes of the compact JSON list of these records; `after` is the length of those before them."""
+    separators = len(bodies) if after > 2 else max(len(bodies) - 1, 0)
+    return after + separators + sum(len(body.encode()) for body in bodies)
+
+
+def check_length(theme: Theme, length: int) -> None:
+    if length > theme.length_limit:
+        raise SessionTooLong(length=length, limit=theme.length_limit)
+
+
+def insert_records(session_id: int, bodies: Sequence[str], *, first: int = 0) -> None:
+    SessionRecord.objects.bulk_create(
+        SessionRecord(session_id=session_id, position=first + place, body=body) for place, body in enumerate(bodies)
+    )
+
+
+def read_records(session_ids: Collection[int]) -> dict[int, list[Any]]:
+    """Return the records of many sessions, each in order, by one query."""
+    found: defaultdict[int, list[Any]] = defaultdict(list)
+    rows = SessionRecord.objects.filter(session__in=in_number_array(session_ids)).order_by("session_id", "position")
+    for session_id, body in rows.values_list("session_id", "body"):
+        found[session_id].append(decode_record(body))
+    return found
+
+
+SESSIONS = "sessions"
+LOOK_SECONDS = 60.0
+"""The scheduler looks at least so often: what is due later than that need not be announced."""
+
+
+class _NextSave(Func):
+    template = "nextval('notifications_save_number')"
+    output_field = BigIntegerField()
+
+
+def next_save_number() -> Any:
+    """Return the next place in the order of saving: an expression, or a number that the write lock guards."""
+    if connection.vendor == "postgresql":
+        return _NextSave()
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE notifications_save_number SET last = last + 1 RETURNING last")
+        return cursor.fetchone()[0]
+
+
+def database_time_in(seconds: float) -> Any:
+    """Return the database's time after so many seconds."""
+    return Now() + timedelta(seconds=seconds)
+
+
+def wake_scheduler(*, seconds: float) -> None:
+    """Wake the scheduler for a session that is due in so many seconds, unless it will look before that anyway."""
+    if seconds <= LOOK_SECONDS:
+        ring(SESSIONS)
+
+
+def wake_scheduler_at(moment: datetime) -> None:
+    wake_scheduler(seconds=(moment - timezone.now()).total_seconds())
+
+
+LONGEST_TIMELINE = 100
+DETAIL = 300
+
+
+def write_step(session: RepeatSession, what: SessionStep.What, detail: str = "") -> None:
+    write_steps([SessionStep(session=session, what=what, detail=detail)])
+
+
+def write_steps(steps: Collection[SessionStep]) -> None:
+    """Write lines, and now and then forget the oldest of a session: a theme may allow a million repeats."""
+    for step in steps:
+        step.detail, step.verdicts = clean_text(step.detail, DETAIL), clean_values(step.verdicts)
+    SessionStep.objects.bulk_create(steps)
+    # A repeat that fails raises the change by two, so that one of any two neighbours comes up.
+    for session_id in {step.session_id for step in steps if step.session.change % 50 < 2}:
+        _forget_oldest(session_id)
+
+
+def _forget_oldest(session_id: int) -> None:
+    kept = SessionStep.objects.filter(session=session_id).order_by("-pk").values_list("pk", flat=True)
+    last = kept[LONGEST_TIMELINE - 1 : LONGEST_TIMELINE].first()
+    if last is not None:
+        SessionStep.objects.filter(session=session_id, pk__lt=last).delete()

@@ -1,0 +1,154 @@
+"""What the element that defines plan items says about each of them. Read once, however many refer to it."""
+
+from dataclasses import dataclass
+
+from processes.workflows.engine.bpmn.extensions import read_extensions
+from processes.workflows.engine.bpmn.file import Subject, is_key, is_true, quote
+from processes.workflows.engine.bpmn.forms import read_form
+from processes.workflows.engine.bpmn.nodes import read_name
+from processes.workflows.engine.bpmn.timers import is_literal, read_timer_text
+from processes.workflows.engine.bpmn.xml import XmlElement
+from processes.workflows.engine.case_plan import Criterion, CriterionRole, ItemRule, Sentry
+from processes.workflows.engine.cmmn.file import compile_within, text_of
+from processes.workflows.engine.cmmn.sentries import Sentries
+from processes.workflows.engine.definition import BpmnEvent, FormField, NodeKind, TimerKind, Trigger
+from processes.workflows.engine.expressions import Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    manual_activation: ItemRule | None = None
+    repetition: ItemRule | None = None
+    required: ItemRule | None = None
+
+    def or_else(self, other: "Control") -> "Control":
+        """Take from the other what this one does not say."""
+        return Control(
+            manual_activation=self.manual_activation or other.manual_activation,
+            repetition=self.repetition or other.repetition,
+            required=self.required or other.required,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    name: str
+    form: tuple[FormField, ...]
+    event: BpmnEvent | None
+    triggers: tuple[Criterion, ...]
+    called: str
+    called_by: Expression | None
+    control: Control
+    is_blocking: bool
+    auto_completes: bool
+
+
+def read_described(element: XmlElement, kind: NodeKind, sentries: Sentries) -> Described:
+    subject = Subject(element, sentries.outline.file)
+    called, called_by = read_called(subject, kind)
+    is_timer = kind is NodeKind.TIMER_LISTENER
+    return Described(
+        name=read_name(subject),
+        form=read_own_form(subject, kind),
+        event=read_timer_event(subject) if is_timer else None,
+        triggers=read_start_trigger(subject, sentries) if is_timer else (),
+        called=called,
+        called_by=called_by,
+        control=read_control(subject, "defaultControl"),
+        is_blocking=kind is not NodeKind.HUMAN_TASK or is_true(element.get("isBlocking"), default=True),
+        auto_completes=is_true(element.get("autoComplete")),
+    )
+
+
+def read_own_form(subject: Subject, kind: NodeKind) -> tuple[FormField, ...]:
+    """Read the form that stands in this very element, which only human tasks and their plan items have."""
+    known = frozenset({"form"}) if kind is NodeKind.HUMAN_TASK else frozenset[str]()
+    return read_form(subject, read_extensions(subject, known=known))
+
+
+def read_control(subject: Subject, name: str) -> Control:
+    """Read the rules in the child of that name: `itemControl` or `defaultControl`."""
+    control = subject.element.find(name)
+    if control is None:
+        return Control()
+    return Control(
+        manual_activation=_read_rule(subject, control, "manualActivationRule"),
+        repetition=_read_rule(subject, control, "repetitionRule"),
+        required=_read_rule(subject, control, "requiredRule"),
+    )
+
+
+def _read_rule(subject: Subject, control: XmlElement, name: str) -> ItemRule | None:
+    rule = control.find(name)
+    return ItemRule(compile_within(subject, rule, "condition")) if rule is not None else None
+
+
+def read_called(subject: Subject, kind: NodeKind) -> tuple[str, Expression | None]:
+    """Give the key of what is run, or the expression that gives it."""
+    what = _CALLED.get(kind)
+    if what is None:
+        return "", None
+    _check(subject)
+    reference = subject.element.get(f"{what}Ref")
+    expression = subject.element.find(f"{what}RefExpression")
+    if expression is None or not text_of(expression):
+        return _read_key(subject, what, reference), None
+    if reference:
+        subject.refuse(f"It names its {what} twice: by {what}Ref and by {what}RefExpression.")
+    return "", subject.compile(text_of(expression), expression)
+
+
+_CALLED = {NodeKind.PROCESS_TASK: "process", NodeKind.CASE_TASK: "case"}
+
+
+def _check(subject: Subject) -> None:
+    """Refuse what would be lost: there is nobody whom a task that nobody waits for would belong to."""
+    if not is_true(subject.element.get("isBlocking"), default=True):
+        subject.refuse("Process and case tasks that are not blocking are not supported.")
+    mapping = subject.element.find("parameterMapping")
+    if mapping is not None:
+        subject.refuse("Parameter mappings are not supported: what is run is given all variables.", mapping)
+
+
+def _read_key(subject: Subject, what: str, reference: str) -> str:
+    if not reference:
+        subject.refuse(f"It names no {what}: {what}Ref or {what}RefExpression.")
+        return ""
+    element = subject.file.find("process", reference) if what == "process" else None
+    named = (element.get("externalRef") or element.get("name")) if element is not None else ""
+    key = (named or reference).rpartition(":")[2]
+    if not is_key(key):
+        subject.refuse(f"{quote(key)} cannot be the key of a definition.")
+    return key
+
+
+def read_timer_event(subject: Subject) -> BpmnEvent:
+    expression = subject.element.find("timerExpression")
+    text = text_of(expression) if expression is not None else ""
+    if expression is None or not text:
+        subject.refuse("A timer event listener has a timerExpression.")
+        return BpmnEvent(Trigger.TIMER)
+    return BpmnEvent(Trigger.TIMER, timer=read_timer_text(subject, _kind_of(text), text, expression))
+
+
+def read_start_trigger(subject: Subject, sentries: Sentries) -> tuple[Criterion, ...]:
+    """Read what starts the timer; nothing: it runs from the beginning."""
+    element = subject.element
+    found = [child for child in element.children if child.space == element.space and child.name in _TRIGGERS]
+    if not found:
+        return ()
+    if len(found) > 1:
+        subject.refuse("A timer event listener has at most one start trigger.", found[1])
+    part = sentries.read_on_part(subject, found[0], is_file=found[0].name == "caseFileItemStartTrigger")
+    key = found[0].id or element.id
+    return (Criterion(key, Sentry(key, (part,), line=found[0].line), CriterionRole.TIMER),) if part is not None else ()
+
+
+_TRIGGERS = ("planItemStartTrigger", "caseFileItemStartTrigger")
+
+
+def _kind_of(text: str) -> TimerKind:
+    """Tell the kind by the form; an expression gives a duration, since only one kind can be told before it is run."""
+    if not is_literal(text) or text.lstrip("+-").startswith("P"):
+        return TimerKind.DURATION
+    return TimerKind.CYCLE if text.startswith("R") else TimerKind.DATE

@@ -1,0 +1,162 @@
+"""What waits for something outside: timers, subscriptions and conditions."""
+
+from datetime import datetime, timedelta
+
+from processes.workflows.engine.definition import Node, TimerDefinition, TimerKind, Trigger
+from processes.workflows.engine.execution.errors import CommandFailed
+from processes.workflows.engine.execution.limits import LEAST_WAIT, LONG_WAIT
+from processes.workflows.engine.execution.records import ConditionRecord, SubscriptionRecord, TimerRecord
+from processes.workflows.engine.execution.unit_of_work import UnitOfWork
+from processes.workflows.engine.execution.variables import evaluate
+from processes.workflows.engine.iso import (
+    Cycle,
+    Duration,
+    NotIso,
+    parse_cycle,
+    parse_datetime,
+    parse_duration,
+)
+
+
+def arm(work: UnitOfWork, node: Node, scope: str, token: str | None, *, is_persistent: bool = False) -> None:
+    """Let an event wait for what triggers it. Errors and compensation find their handlers by themselves."""
+    event = node.event
+    if event is None:
+        return
+    if event.trigger is Trigger.TIMER and event.timer is not None:
+        start_timer(work, node, event.timer, scope, token)
+    elif event.trigger in (Trigger.MESSAGE, Trigger.SIGNAL):
+        subscription: SubscriptionRecord = {
+            "element": node.id,
+            "token": token,
+            "scope": scope,
+            "kind": event.trigger.value,
+            "name": event.name,
+            "is_persistent": is_persistent,
+        }
+        work.add(work.subscriptions, subscription)
+    elif event.trigger is Trigger.CONDITION:
+        condition: ConditionRecord = {
+            "element": node.id,
+            "token": token,
+            "scope": scope,
+            "is_persistent": is_persistent,
+            "held": False,
+        }
+        work.add(work.conditions, condition)
+        work.is_changed = True
+
+
+def arm_boundaries(work: UnitOfWork, node: Node, scope: str, token: str) -> None:
+    definition = work.definition(scope)
+    for boundary in definition.boundaries.get(node.id, ()):
+        event = definition.nodes[boundary]
+        arm(work, event, scope, token, is_persistent=not event.is_interrupting)
+
+
+def arm_event_sub_processes(work: UnitOfWork, element: str, scope: str) -> None:
+    definition = work.definition(scope)
+    for sub_process in definition.event_sub_processes.get(element, ()):
+        for start in definition.starts.get(sub_process, ()):
+            event = definition.nodes[start]
+            arm(work, event, scope, None, is_persistent=not event.is_interrupting)
+
+
+def rearm(work: UnitOfWork, key: str) -> None:
+    """Let an event that fired without interrupting wait for its next time, if there is one."""
+    if key in work.timers:
+        repeat_timer(work, key)
+    elif key in work.conditions:
+        work.conditions.put(key, {**work.conditions[key], "held": True})
+
+
+def start_timer(work: UnitOfWork, node: Node, timer: TimerDefinition, scope: str, token: str | None) -> None:
+    value = timer.literal
+    if timer.expression is not None:
+        value = evaluate(work, timer.expression, scope, node.id)
+    try:
+        due, cycle = _due(timer.kind, value, work.at)
+    except NotIso as error:
+        raise CommandFailed(node.id, str(error)) from error
+    record: TimerRecord = {
+        "element": node.id,
+        "token": token,
+        "scope": scope,
+        "kind": timer.kind.value,
+        "due": due.isoformat(),
+        "since": work.now,
+    }
+    hops = _hops(work, node.id, (due - work.at).total_seconds())
+    if hops:
+        record["hops"] = hops
+    if cycle is not None:
+        record["interval"] = cycle.text
+        if cycle.count is not None:
+            record["left"] = cycle.count - 1
+    work.add(work.timers, record)
+
+
+def repeat_timer(work: UnitOfWork, timer: str) -> None:
+    """Put the next firing of a cycle in the place of the one that fired; without one, the timer is gone.
+
+    Moments that passed while nobody could fire it are left out: it goes on at the next one of its own rhythm.
+    """
+    following = next_of_cycle(work, work.drop(work.timers, timer))
+    if following is not None:
+        work.add(work.timers, following)
+
+
+def next_of_cycle(work: UnitOfWork, record: TimerRecord) -> TimerRecord | None:
+    left = record.get("left")
+    if "interval" not in record or left == 0:
+        return None
+    try:
+        due = _next(datetime.fromisoformat(record["due"]), parse_duration(record["interval"]), work.at)
+    except NotIso:  # beyond the year 9999: never
+        return None
+    following: TimerRecord = {**record, "due": due.isoformat(), "since": work.now}
+    if left is not None:
+        following["left"] = left - 1
+    return following
+
+
+def _hops(work: UnitOfWork, element: str, wait: float) -> int:
+    """Return how long the chain is after a timer: one that hardly waits is a hop, one that waits long ends it."""
+    if wait < LEAST_WAIT:
+        return work.hop(element)
+    return work.hops if wait < LONG_WAIT else 0
+
+
+def _due(kind: TimerKind, value: object, now: datetime) -> tuple[datetime, Cycle | None]:
+    if kind is TimerKind.DATE:
+        return parse_datetime(_text(value)), None
+    if kind is TimerKind.CYCLE:
+        cycle = parse_cycle(_text(value))
+        return cycle.first(now), cycle
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return _seconds(value).after(now), None
+    return parse_duration(_text(value)).after(now), None
+
+
+def _seconds(value: float) -> Duration:
+    try:
+        return Duration(rest=timedelta(seconds=max(value, 0)))
+    except OverflowError as error:
+        raise NotIso("The duration leads beyond the year 9999.") from error
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise NotIso("The timer's expression does not give a text of ISO 8601.")
+    return value
+
+
+def _next(due: datetime, interval: Duration, now: datetime) -> datetime:
+    """Give the first moment of the rhythm after now."""
+    following = interval.after(due)
+    if following > now or interval.months:
+        while following <= now:
+            following = interval.after(following)
+        return following
+    missed = (now - following) // interval.rest + 1
+    return Duration(rest=interval.rest * missed).after(following)

@@ -1,0 +1,62 @@
+"""What is suspended stands still: nothing reaches it, and nothing begins in it."""
+
+import pytest
+
+from processes.workflows.engine.runner import CommandRejected
+from tests.processes.workflows.case_files import case, human, listener, process_task, stage
+from tests.processes.workflows.engine.cases.case_driver import CaseDriver
+from tests.processes.workflows.engine.cases.cases_by_state import PROCESS
+
+WAITS = """
+<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" targetNamespace="urn:test">
+  <signal id="bell" name="bell" />
+  <process id="waits" isExecutable="true">
+    <startEvent id="begin" />
+    <intermediateCatchEvent id="hear"><signalEventDefinition signalRef="bell" /></intermediateCatchEvent>
+    <endEvent id="heard" />
+    <sequenceFlow id="one" sourceRef="begin" targetRef="hear" />
+    <sequenceFlow id="two" sourceRef="hear" targetRef="heard" />
+  </process>
+</definitions>
+"""
+RINGS = """
+<definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" targetNamespace="urn:test">
+  <signal id="bell" name="bell" />
+  <process id="rings" isExecutable="true">
+    <startEvent id="begin" />
+    <intermediateThrowEvent id="ring"><signalEventDefinition signalRef="bell" /></intermediateThrowEvent>
+    <endEvent id="rung" />
+    <sequenceFlow id="one" sourceRef="begin" targetRef="ring" />
+    <sequenceFlow id="two" sourceRef="ring" targetRef="rung" />
+  </process>
+</definitions>
+"""
+
+
+def two_waiting() -> CaseDriver:
+    """Begin a case with two tasks that wait for a signal, the first suspended, and one that will send it."""
+    parts = (process_task("W", "waits"), process_task("V", "waits"), process_task("R", "rings", manual=True))
+    return CaseDriver(case(*parts), WAITS, RINGS).item("suspend_item", "W")
+
+
+class TestSuspend:
+    def test_a_signal_that_is_thrown_meanwhile_does_not_reach_what_is_suspended(self) -> None:
+        course = two_waiting().item("start", "R")
+        assert course.states("W", "V", "R") == ["suspended", "completed", "completed"]
+        course.item("resume_item", "W").do("event", subscription=min(course.state["subscriptions"]), payload={})
+        assert course.status == "completed"
+
+    def test_an_event_from_outside_is_refused_until_it_goes_on(self) -> None:
+        course = two_waiting()
+        waiting = min(course.state["subscriptions"])
+        with pytest.raises(CommandRejected, match="suspended"):
+            course.do("event", subscription=waiting, payload={})
+        course.item("resume_item", "W").do("event", subscription=waiting, payload={})
+        assert course.states("W") == ["completed"]
+
+    def test_what_has_failed_in_a_stage_does_not_leave_it_nor_come_again_while_the_stage_is_suspended(self) -> None:
+        inside = process_task("P", "work", exit="Stop occur", repeats=True)
+        course = CaseDriver(case(stage("S", inside, human("Keep")), listener("Stop")), PROCESS)
+        course.complete("carry", ok=False).item("suspend_item", "S").item("occur", "Stop")
+        assert course.states("S", "P") == ["suspended", "failed"]
+        assert course.item("resume_item", "S").states("S", "P") == ["active", "failed"]
