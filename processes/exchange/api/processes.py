@@ -29,21 +29,22 @@ from messaging.services.readability import stream_files
 from processes.exchange.api import shapes
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.selectors import get_process, present_processes
-from processes.exchange.services.accepting import Accept, accept_messages
-from processes.exchange.services.deciding import (
+from processes.exchange.services.decisions import (
     Abandon,
+    Accept,
     Interrupt,
     Resolve,
     RollBack,
     abandon_process,
+    accept_messages,
     commit_process,
     end_undelivered,
     interrupt_process,
     resolve_process,
     roll_back_process,
 )
-from processes.exchange.services.preparing import Prepare, prepare_process
-from processes.exchange.services.starting import Busy, Start, Started, start_process
+from processes.exchange.services.prepare import Prepare, prepare_process
+from processes.exchange.services.start import Busy, Start, Started, start_process
 
 DATABASE = {AccessKey.Kind.DATABASE}
 BodyT = TypeVar("BodyT", bound=Body)

@@ -19,7 +19,7 @@ Status, Result = ExchangeProcess.Status, ProcessMessage.Result
 SETTLED = (Message.Status.PROCESSED, Message.Status.INCORRECT)
 
 
-def take_back_lost_replies() -> None:
+def delete_lost_replies() -> None:
     """Delete the rows of replies that were taken back after the copy was made: their files are nowhere."""
     unsettled = [Message.Status.IN_PROCESS, Message.Status.IN_DOUBT]
     for reply in Message.objects.filter(direction=Message.Direction.REPLY, status__in=unsettled).iterator():
@@ -27,7 +27,7 @@ def take_back_lost_replies() -> None:
             reply.delete()
 
 
-def settle_restored(*, committed: set[str], at: datetime) -> None:
+def settle_restored_processes(*, committed: set[str], at: datetime) -> None:
     """End the processes that the copy shows as under way.
 
     Where a reply lies as only a commit puts it, the ERP has committed; where all replies are gone, it has not. One that

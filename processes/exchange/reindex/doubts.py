@@ -18,7 +18,7 @@ Direction, Folder, Status = Message.Direction, Message.Folder, Message.Status
 NOTHING_PREPARED = bytes(32)
 
 
-class Doubts:
+class DoubtfulProcesses:
     """Processes that hold what was found, one for each request: what is true of one need not be true of another."""
 
     def __init__(self, at: datetime) -> None:
