@@ -24,7 +24,7 @@ from notifications.sessions import webhook as session_webhook
 from notifications.sessions import workers as session_workers
 from processes.coordination.bus import amqp
 from processes.coordination.gateway import requests, wait
-from processes.exchange.services import preparing
+from processes.exchange.services import prepare
 from sensors.api import history
 from sensors.history import store
 from sensors.ingest import rejections, signals
@@ -115,7 +115,7 @@ def message_bounds() -> list[Bound]:
         Bound(
             "exchange.bytes", "files of messages", megabytes(DEFAULTS.exchange_max_mb), answer, run, "EXCHANGE_MAX_MB"
         ),
-        Bound("exchange.replies", "replies (API_3)", count(preparing.MOST_REPLIES), "process", INVALID),
+        Bound("exchange.replies", "replies (API_3)", count(prepare.MOST_REPLIES), "process", INVALID),
         Bound("exchange.error", "`error_text`", count(protocol.ERROR_LENGTH, "characters"), "message", INVALID),
         Bound(
             "exchange.started",
