@@ -97,7 +97,7 @@ class CasePlan:
     items: dict[str, PlanItem]
     files: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Case file items by id: the name of the variable, then the names of the parts that lead to the item."""
-    listening: dict[tuple[str, str], tuple[OnPartReference, ...]] = field(default_factory=dict)
+    on_parts: dict[tuple[str, str], tuple[OnPartReference, ...]] = field(default_factory=dict)
     """By source and event, in the order of the file."""
-    conditioned: frozenset[str] = frozenset()
+    items_with_conditions: frozenset[str] = frozenset()
     """The plan items that have a criterion with a condition."""

@@ -38,12 +38,12 @@ class Problems:
         if len(self.found) >= MOST_PROBLEMS:
             self.raise_if_any()
 
-    def stop(self, element: str, line: int, message: str) -> NoReturn:
+    def abort(self, element: str, line: int, message: str) -> NoReturn:
         """End the reading here: whatever follows would take too long."""
         self.found = [*self.found[: MOST_PROBLEMS - 1], Problem(element[:200], line, message)]
         raise InvalidDefinition(self.in_order())
 
-    def tells_of(self, element: str) -> bool:
+    def has_problem_with(self, element: str) -> bool:
         """Tell whether something is known to be wrong with an element already."""
         return any(problem.element == element for problem in self.found)
 

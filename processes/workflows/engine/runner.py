@@ -46,4 +46,4 @@ def run_command(library: Library, state: InstanceState | None, command: Command,
         apply_command(work, command)
     if work.status == "active":
         run_queue(work)
-    return CommandOutcome(work.result(), tuple(work.effects), tuple(work.trace))
+    return CommandOutcome(work.build_state(), tuple(work.effects), tuple(work.trace))

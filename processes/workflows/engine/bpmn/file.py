@@ -82,7 +82,7 @@ class Subject:
         spent.text += min(len(text), MAX_TEXT)
         if spent.expressions > MAX_EXPRESSIONS or spent.text > MAX_EXPRESSION_TEXT:
             message = f"The file has over {MAX_EXPRESSIONS} expressions, or {MAX_EXPRESSION_TEXT} characters of them."
-            self.file.problems.stop(self.element.id, self.element.line, message)
+            self.file.problems.abort(self.element.id, self.element.line, message)
 
 
 def read_file(root: XmlElement) -> SourceFile:

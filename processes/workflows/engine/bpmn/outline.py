@@ -106,7 +106,7 @@ def _register_id(found: ProcessOutline, element: XmlElement) -> bool:
     is_flow = element.name == "sequenceFlow"
     if (len(found.flows) >= MAX_FLOWS) if is_flow else (len(found.nodes) >= MAX_NODES):
         message = f"A process has at most {MAX_NODES} elements and {MAX_FLOWS} sequence flows."
-        found.file.problems.stop(element.id, element.line, message)
+        found.file.problems.abort(element.id, element.line, message)
     return True
 
 
@@ -138,7 +138,7 @@ def _outline_node(found: ProcessOutline, element: XmlElement, scope: str, depth:
     if kind in _SCOPES:
         if depth >= MAX_NESTED:
             message = f"Sub-processes are nested more than {MAX_NESTED} deep."
-            found.file.problems.stop(element.id, element.line, message)
+            found.file.problems.abort(element.id, element.line, message)
         _outline_scope(found, element, parent=scope, depth=depth + 1)
 
 

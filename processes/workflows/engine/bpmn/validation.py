@@ -145,7 +145,7 @@ def _check_exclusive(definition: Definition, node: Node, problems: Problems) -> 
     if len(node.outgoing) < 2:
         return
     for flow in _list_outgoing(definition, node):
-        if flow.condition is None and flow.id != node.default and not problems.tells_of(flow.id):
+        if flow.condition is None and flow.id != node.default and not problems.has_problem_with(flow.id):
             problems.add(flow.id, flow.line, "It leaves an exclusive gateway: it needs a condition, or is the default.")
 
 

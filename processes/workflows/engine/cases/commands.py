@@ -61,7 +61,7 @@ def close_case(work: UnitOfWork) -> None:
 
 
 def is_case(work: UnitOfWork) -> bool:
-    return work.given["kind"] == "cmmn"
+    return work.initial_state["kind"] == "cmmn"
 
 
 def _get_plan_item(work: UnitOfWork) -> str:
@@ -128,7 +128,7 @@ def list_allowed_commands(library: Library, state: InstanceState) -> dict[str, t
     work = UnitOfWork(library, state, _NO_TIME)  # nothing happens, so nothing has a time
     found = {
         key: tuple(name for name in TRANSITIONS if find_refusal(work, key, name) is None)
-        for key in work.items.in_order()
+        for key in work.items.keys_in_order()
     }
     return {key: names for key, names in found.items() if names}
 

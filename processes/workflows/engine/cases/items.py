@@ -100,7 +100,7 @@ def end_item(work: UnitOfWork, key: str, transition: Transition, criterion: str 
     make_transition(work, key, transition, criterion)
     end_contents(work, key, node)
     if node.kind is NodeKind.CASE_PLAN:
-        work.at_once("case_ended", get_case_scope(work, record["scope"]), work.items[key]["state"])
+        work.enqueue_first("case_ended", get_case_scope(work, record["scope"]), work.items[key]["state"])
     elif _comes_again(work, item, record["scope"], node):
         create_item(work, record["scope"], node.id, held=record.get("held", ()))
         return
@@ -119,10 +119,10 @@ def _add_item(work: UnitOfWork, scope: str, element: str, held: Sequence[int] = 
         record["held"] = list(held)
     _forget_ended(work, scope, element)
     key = work.add_item(record)
-    work.allowance.step(element)
+    work.budget.count_step(element)
     work.trace.append((Transition.CREATE.value, element))
-    work.is_changed = work.is_changed or element in plan.conditioned
-    work.later("created", key)
+    work.conditions_due = work.conditions_due or element in plan.items_with_conditions
+    work.enqueue("created", key)
     return key
 
 
@@ -135,7 +135,7 @@ def _comes_again(work: UnitOfWork, item: PlanItem, scope: str, node: Node) -> bo
 def end_contents(work: UnitOfWork, key: str, node: Node) -> None:
     """End what is in an item that has ended; the items of a stage stay to be seen."""
     if node.kind not in (NodeKind.STAGE, NodeKind.CASE_PLAN):
-        work.clear(key)
+        work.cancel_owned(key)
         return
     for child in work.items_below(key):
         if is_live(work, child):
@@ -171,7 +171,7 @@ def get_plan_item(work: UnitOfWork, key: str) -> PlanItem:
 def fail_task(work: UnitOfWork, key: str) -> None:
     """Mark a task whose process ended with an error that nothing in it caught."""
     if is_live(work, key) and can_transition(work, key, Transition.FAULT):
-        work.clear(key)
+        work.cancel_owned(key)
         make_transition(work, key, Transition.FAULT)
 
 
@@ -203,18 +203,19 @@ def _does_rule_apply(work: UnitOfWork, rule: ItemRule | None, scope: str, elemen
 
 
 def _forget_ended(work: UnitOfWork, scope: str, element: str) -> None:
-    for key in work.items_of(element):
+    for key in work.items_of_element(element):
         if work.items[key]["scope"] == scope and not is_live(work, key):
-            work.drop_item(key)
+            work.remove_item(key)
 
 
 def _drop_if_replaced(work: UnitOfWork, key: str) -> None:
     """Keep one item that has ended of each kind, to be seen; none where a newer one is there."""
     record = work.items[key]
     if any(
-        other != key and work.items[other]["scope"] == record["scope"] for other in work.items_of(record["element"])
+        other != key and work.items[other]["scope"] == record["scope"]
+        for other in work.items_of_element(record["element"])
     ):
-        work.drop_item(key)
+        work.remove_item(key)
 
 
 _KINDS: Mapping[NodeKind, str] = {NodeKind.PROCESS_TASK: "bpmn", NodeKind.CASE_TASK: "cmmn"}

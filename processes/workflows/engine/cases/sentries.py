@@ -20,12 +20,12 @@ def notify_sentries(work: UnitOfWork, key: str, event: str, criterion: str = "")
     """Let those hear of a transition who wait for it in the same stage."""
     record = work.items[key]
     plan = get_plan(work.definition(record["scope"]))
-    for listening in plan.listening.get((record["element"], event), ()):
+    for listening in plan.on_parts.get((record["element"], event), ()):
         place = _find_stage_scope(work, record["scope"], listening.common)
         around = None
         if plan.items[listening.item].criteria[listening.criterion].role is CriterionRole.EXIT:
             around = _around(work, record["scope"], listening.item)
-        for other in work.items_of(listening.item):
+        for other in work.items_of_element(listening.item):
             if other == key or around not in (None, other):
                 continue
             if _find_stage_scope(work, work.items[other]["scope"], listening.common) == place:
@@ -45,14 +45,14 @@ def notify_variable_changes(work: UnitOfWork) -> None:
 
 def check_sentry_conditions(work: UnitOfWork) -> None:
     """Look again at the criteria that have a condition."""
-    if not work.has_conditions():
+    if not work.has_sentry_conditions():
         return
-    for key in work.items.in_order():
+    for key in work.items.keys_in_order():
         record = work.items.get(key)
         if record is None:
             continue
         plan = get_plan(work.definition(record["scope"]))
-        if record["element"] not in plan.conditioned:
+        if record["element"] not in plan.items_with_conditions:
             continue
         for place, criterion in enumerate(plan.items[record["element"]].criteria):
             if criterion.sentry.condition is not None and is_criterion_open(work.items[key], criterion.role):
@@ -83,7 +83,7 @@ def _record_on_part(work: UnitOfWork, key: str, listening: OnPartReference, by: 
     record = work.items[key]
     criterion = get_plan(work.definition(record["scope"])).items[record["element"]].criteria[listening.criterion]
     part = criterion.sentry.on[listening.part]
-    work.allowance.look(record["element"])
+    work.budget.count_checks(record["element"])
     if not is_criterion_open(record, criterion.role) or (part.criterion and part.criterion != by):
         return
     name = str(listening.criterion)
@@ -102,7 +102,7 @@ def _check_condition(work: UnitOfWork, key: str, place: int, criterion: Criterio
     does_hold = _is_condition_true(work, record, criterion)
     if does_hold and place not in held:
         work.items.put(key, {**record, "held": [*held, place]})
-        work.later("met", key, place)
+        work.enqueue("met", key, place)
     elif not does_hold and place in held:
         work.items.put(key, {**record, "held": [other for other in held if other != place]})
 
@@ -117,7 +117,7 @@ def _meet_if_satisfied(work: UnitOfWork, key: str, place: int, criterion: Criter
     if not left:
         del emptied["heard"]
     work.items.put(key, emptied)
-    work.later("met", key, place)
+    work.enqueue("met", key, place)
 
 
 def _is_condition_true(work: UnitOfWork, record: ItemRecord, criterion: Criterion) -> bool:
@@ -148,8 +148,8 @@ def _around(work: UnitOfWork, scope: str, element: str) -> str | None:
 
 
 def _notify_file_event(work: UnitOfWork, scope: str, plan: CasePlan, file: str, event: str) -> None:
-    for listening in plan.listening.get((file, event), ()):
-        for key in work.items_of(listening.item):
+    for listening in plan.on_parts.get((file, event), ()):
+        for key in work.items_of_element(listening.item):
             if get_case_scope(work, work.items[key]["scope"]) == scope:
                 _record_on_part(work, key, listening)
 

@@ -15,14 +15,14 @@ def begin_case(work: UnitOfWork, scope: str) -> None:
     """Open the case plan; what the case is started with counts as created as soon as its items are there."""
     if work.scopes.get(scope) is None:
         return
-    work.forget_conditions()
+    work.reset_conditions()
     root = get_plan(work.definition(scope)).root
     record: ItemRecord = {"element": root, "scope": scope, "state": ItemState.ACTIVE.value, "since": work.now}
     key = work.add_item(record)
     work.trace.append((Transition.CREATE.value, root))
     begin_item(work, key)
     work.file_changes += [(scope, name, None, value) for name, value in work.scopes[scope]["variables"].items()]
-    work.is_changed = True
+    work.conditions_due = True
 
 
 def end_case(work: UnitOfWork, scope: str, state: str) -> None:
@@ -59,7 +59,7 @@ def complete_innermost_stage(work: UnitOfWork) -> bool:
 def can_complete(work: UnitOfWork, key: str) -> bool:
     """Tell whether nothing is under way in a stage and everything required is done."""
     children = work.items_of_stage(key)
-    work.allowance.look(work.items[key]["element"], len(children))
+    work.budget.count_checks(work.items[key]["element"], len(children))
     for child in reversed(children):
         record = work.items[child]
         if record["state"] in _UNDER_WAY and get_item_node(work, child).kind not in LISTENERS:
@@ -72,7 +72,7 @@ def can_complete(work: UnitOfWork, key: str) -> bool:
 def _is_complete(work: UnitOfWork, key: str) -> bool:
     """Tell whether everything in a stage is done; listeners alone lead to nothing any more."""
     children = work.items_of_stage(key)
-    work.allowance.look(work.items[key]["element"], len(children))
+    work.budget.count_checks(work.items[key]["element"], len(children))
     for child in reversed(children):  # what is not done yet was made last, as a rule
         record = work.items[child]
         if record["state"] not in SETTLED and get_item_node(work, child).kind not in LISTENERS:

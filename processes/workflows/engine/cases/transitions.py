@@ -22,7 +22,7 @@ def can_transition(work: UnitOfWork, key: str, transition: Transition) -> bool:
 def make_transition(work: UnitOfWork, key: str, transition: Transition, criterion: str = "") -> None:
     """Make a transition that the life cycle allows."""
     record = work.items[key]
-    work.allowance.step(record["element"])
+    work.budget.count_step(record["element"])
     work.items.put(
         key,
         _make_moved_record(
@@ -68,7 +68,7 @@ def suspend_item(work: UnitOfWork, key: str, transition: Transition = Transition
 def resume_item(work: UnitOfWork, key: str, transition: Transition = Transition.RESUME) -> None:
     _restart_timers(work, key)
     make_transition(work, key, transition)
-    work.is_changed = True
+    work.conditions_due = True
     for child in work.items_below(key):
         if is_live(work, child) and "before" in work.items[child]:
             resume_item(work, child, Transition.PARENT_RESUME)
@@ -84,7 +84,7 @@ def is_subscription_suspended(work: UnitOfWork, record: SubscriptionRecord) -> b
 
 
 def _stop_timers(work: UnitOfWork, key: str) -> None:
-    paused = [work.drop(work.timers, timer) for timer in work.timers_below(key)]
+    paused = [work.remove(work.timers, timer) for timer in work.timers_below(key)]
     if paused:
         work.items.put(key, {**work.items[key], "paused": paused})
 

@@ -134,7 +134,7 @@ def _place_items(found: CaseOutline, stage: XmlElement, scope: str, *, parent: s
             found.refused.add(item.id)
             continue
         if len(found.items) > MAX_ITEMS:
-            found.file.problems.stop(item.id, item.line, f"A case has at most {MAX_ITEMS} plan items.")
+            found.file.problems.abort(item.id, item.line, f"A case has at most {MAX_ITEMS} plan items.")
         inside.append(item.id)
         found.items[item.id] = OutlinedItem(item, described_by, KINDS[described_by.name], scope)
         if described_by.name == "stage":
@@ -144,7 +144,7 @@ def _place_items(found: CaseOutline, stage: XmlElement, scope: str, *, parent: s
 
 def _place_stage(found: CaseOutline, item: XmlElement, stage: XmlElement, parent: str, depth: int) -> None:
     if depth >= MAX_STAGES_DEEP:
-        found.file.problems.stop(item.id, item.line, f"Stages are nested more than {MAX_STAGES_DEEP} deep.")
+        found.file.problems.abort(item.id, item.line, f"Stages are nested more than {MAX_STAGES_DEEP} deep.")
     found.planned.add(stage.id)
     _place_items(found, stage, item.id, parent=parent, depth=depth + 1)
 
@@ -197,7 +197,7 @@ def _read_file_items(
         if not register_id(outline, item):
             continue
         if len(found) >= MAX_FILE_ITEMS:
-            outline.file.problems.stop(item.id, item.line, f"A case file has at most {MAX_FILE_ITEMS} items.")
+            outline.file.problems.abort(item.id, item.line, f"A case file has at most {MAX_FILE_ITEMS} items.")
         name = item.get("name") or item.id
         if not is_variable(name):
             subject.refuse(f"{quote(name)} cannot be the name of a variable.")

@@ -63,8 +63,8 @@ def _read_case(case: XmlElement, model: XmlElement, found: CaseOutline) -> tuple
         root=model.id,
         items=items,
         files=files,
-        listening=index_on_parts(model.id, items, found.scopes),
-        conditioned=frozenset(key for key, item in items.items() if _has_condition(item)),
+        on_parts=index_on_parts(model.id, items, found.scopes),
+        items_with_conditions=frozenset(key for key, item in items.items() if _has_condition(item)),
     )
     definition = Definition(
         key=case.id,

@@ -61,7 +61,7 @@ class SentryReader:
         condition = _read_condition(subject)
         on = [self.read_on_part(subject, part, is_file=part.name == "caseFileItemOnPart") for part in parts]
         if not parts and condition is None:
-            if not self.outline.file.problems.tells_of(subject.element.id):
+            if not self.outline.file.problems.has_problem_with(subject.element.id):
                 subject.refuse("A sentry has an on-part, or an if-part with a condition.")
             return None
         known = tuple(part for part in on if part is not None)
@@ -79,7 +79,7 @@ class SentryReader:
         self.awaited += awaited
         if self.awaited > MAX_AWAITED:
             message = f"A case has at most {MAX_AWAITED} criteria, counted with all they wait for."
-            self.outline.file.problems.stop(subject.element.id, subject.element.line, message)
+            self.outline.file.problems.abort(subject.element.id, subject.element.line, message)
 
 
 _ON_PARTS = ("planItemOnPart", "caseFileItemOnPart")

@@ -6,7 +6,7 @@ from processes.workflows.engine.bpmn import xml
 from processes.workflows.engine.diagram import interchange
 from processes.workflows.engine.diagram.interchange import (
     ElementsById,
-    InterchangeFormat,
+    InterchangeDialect,
     InterchangeNode,
     ModelIndex,
     children,
@@ -122,7 +122,7 @@ def _describe_edge(drawn: InterchangeNode) -> DrawnElement:
     return describe_connector(drawn.element, drawn.index, shows_event=shows_event)
 
 
-_DIALECT = InterchangeFormat(
+_DIALECT = InterchangeDialect(
     prefix="CMMN",
     reference="cmmnElementRef",
     target="targetCMMNElementRef",

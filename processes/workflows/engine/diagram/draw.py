@@ -107,7 +107,7 @@ def _draw_shape(svg: etree._Element, shape: Shape, draw_it: DrawShape, standing:
     said = [element.name, standing.describe(element.id, words)]
     if any(said):
         add_text(group, "title", " – ".join(filter(None, said)))
-    draw_it(group, shape, standing.get_look(element.id))
+    draw_it(group, shape, standing.get_style(element.id))
 
 
 def _draw_marks(svg: etree._Element, picture: Picture, standing: ShapeMarks, words: MarkLabels) -> None:

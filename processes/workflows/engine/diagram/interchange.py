@@ -53,7 +53,7 @@ class InterchangeNode:
 
 
 @dataclass(frozen=True, slots=True)
-class InterchangeFormat:
+class InterchangeDialect:
     """How a notation writes its interchange."""
 
     prefix: str
@@ -74,7 +74,7 @@ class InterchangeFormat:
     describe_edge: Callable[[InterchangeNode], DrawnElement]
 
 
-def find_picture(root: xml.XmlElement, dialect: InterchangeFormat) -> Picture | None:
+def find_picture(root: xml.XmlElement, dialect: InterchangeDialect) -> Picture | None:
     """Read the first diagram that shows something; None when there is none, or more than can be drawn."""
     model = dialect.build_index(root)
     for plane in dialect.each_plane(root):
@@ -86,7 +86,7 @@ def find_picture(root: xml.XmlElement, dialect: InterchangeFormat) -> Picture | 
     return None
 
 
-def _read_shapes(plane: xml.XmlElement, model: ModelIndex, dialect: InterchangeFormat) -> dict[str, Shape]:
+def _read_shapes(plane: xml.XmlElement, model: ModelIndex, dialect: InterchangeDialect) -> dict[str, Shape]:
     """Read the shapes by the id of their element; of two for the same one the first counts."""
     found: dict[str, tuple[xml.XmlElement, Bounds]] = {}
     for node in children(plane, dialect.space, f"{dialect.prefix}Shape"):
@@ -102,7 +102,7 @@ def _read_shapes(plane: xml.XmlElement, model: ModelIndex, dialect: InterchangeF
 
 
 def _make_node(
-    node: xml.XmlElement, key: str, model: ModelIndex, dialect: InterchangeFormat, *, has_children: bool = False
+    node: xml.XmlElement, key: str, model: ModelIndex, dialect: InterchangeDialect, *, has_children: bool = False
 ) -> InterchangeNode:
     label = next(children(node, dialect.space, f"{dialect.prefix}Label"), None)
     place = None if label is None else _find_bounds(label, dialect)
@@ -110,7 +110,7 @@ def _make_node(
 
 
 def _compose_picture(
-    title: str, plane: xml.XmlElement, shapes: dict[str, Shape], model: ModelIndex, dialect: InterchangeFormat
+    title: str, plane: xml.XmlElement, shapes: dict[str, Shape], model: ModelIndex, dialect: InterchangeDialect
 ) -> Picture:
     collapsed = {
         key for key, shape in shapes.items() if shape.element.kind in dialect.can_collapse and not shape.is_expanded
@@ -136,7 +136,7 @@ def _find_shown_shape(key: str, shapes: Mapping[str, Shape], collapsed: set[str]
     return drawn[0] if drawn else None
 
 
-def _read_edges(plane: xml.XmlElement, model: ModelIndex, dialect: InterchangeFormat) -> Iterator[Edge]:
+def _read_edges(plane: xml.XmlElement, model: ModelIndex, dialect: InterchangeDialect) -> Iterator[Edge]:
     seen: set[tuple[str, str]] = set()
     for node in children(plane, dialect.space, f"{dialect.prefix}Edge"):
         element = find_reference(node.get(dialect.reference), model.elements)
@@ -148,7 +148,7 @@ def _read_edges(plane: xml.XmlElement, model: ModelIndex, dialect: InterchangeFo
         yield Edge(element=dialect.describe_edge(drawn), points=points, label=drawn.label)
 
 
-def _read_points(drawn: xml.XmlElement, dialect: InterchangeFormat) -> tuple[Point, ...]:
+def _read_points(drawn: xml.XmlElement, dialect: InterchangeDialect) -> tuple[Point, ...]:
     """Read the corners of an edge: none when one of them cannot be read, and no corner twice in a row."""
     points: list[Point] = []
     for node in children(drawn, dialect.lines, "waypoint"):
@@ -160,7 +160,7 @@ def _read_points(drawn: xml.XmlElement, dialect: InterchangeFormat) -> tuple[Poi
     return tuple(points if len(points) <= MOST_POINTS else points[: MOST_POINTS - 1] + points[-1:])
 
 
-def _find_bounds(drawn: xml.XmlElement, dialect: InterchangeFormat) -> Bounds | None:
+def _find_bounds(drawn: xml.XmlElement, dialect: InterchangeDialect) -> Bounds | None:
     node = next(children(drawn, dialect.boxes, "Bounds"), None)
     if node is None:
         return None

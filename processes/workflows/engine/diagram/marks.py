@@ -49,7 +49,7 @@ class MarkLabels:
     states: Mapping[str, str] = field(default_factory=dict)
     """The states of plan items; one that is not here is called by its own name."""
 
-    def say_state(self, state: str) -> str:
+    def label_state(self, state: str) -> str:
         return self.states.get(state, state)
 
 
@@ -87,7 +87,7 @@ class ShapeMarks:
     failed: frozenset[str]
     """Where something has failed that the shown state does not tell: an undrawn item, or an earlier one of several."""
 
-    def get_look(self, key: str) -> ShapeStyle:
+    def get_style(self, key: str) -> ShapeStyle:
         if key in self.incidents:
             return BROKEN
         state = self.find_state(key)
@@ -109,9 +109,9 @@ class ShapeMarks:
         """Say in words what the badges of a shape show; nothing when there are none."""
         parts = [words.incident] if key in self.incidents else []
         counts = self.items.get(key, {})
-        parts += [format_count(words.say_state(state), counts[state]) for state in STATES if counts.get(state, 0) > 0]
+        parts += [format_count(words.label_state(state), counts[state]) for state in STATES if counts.get(state, 0) > 0]
         if key in self.failed and not counts.get("failed"):
-            parts.append(words.say_state("failed"))
+            parts.append(words.label_state("failed"))
         if key in self.tokens:
             parts.append(f"{words.tokens}: {self.tokens[key]}")
         if not parts and key in self.done:
@@ -166,7 +166,7 @@ def draw_badges(parent: etree._Element, bounds: Bounds, key: str, standing: Shap
 def _draw_state(parent: etree._Element, state: str, count: int, x: float, y: float, words: MarkLabels) -> None:
     """Draw the sign of a state, before the number of several."""
     badge = add_element(parent, "g", data_state=state)
-    add_text(badge, "title", format_count(words.say_state(state), count))
+    add_text(badge, "title", format_count(words.label_state(state), count))
     text = _format_badge_count(count) if count > 1 else ""
     wide = 8.0 * len(text)
     width = 2 * _RADIUS + (wide + 2 if text else 0)

@@ -6,7 +6,7 @@ from processes.workflows.engine.bpmn import xml
 from processes.workflows.engine.diagram import interchange
 from processes.workflows.engine.diagram.interchange import (
     ElementsById,
-    InterchangeFormat,
+    InterchangeDialect,
     InterchangeNode,
     children,
     find_reference,
@@ -149,7 +149,7 @@ def _describe_edge(drawn: InterchangeNode) -> DrawnElement:
     return describe_element(drawn.element, drawn.index)
 
 
-_DIALECT = InterchangeFormat(
+_DIALECT = InterchangeDialect(
     prefix="BPMN",
     reference="bpmnElement",
     target="",

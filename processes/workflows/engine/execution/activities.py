@@ -44,9 +44,9 @@ def finish_activity(
 ) -> None:
     """Complete an activity: nothing of it waits any more, its token goes on; or a task of a case."""
     if token in work.items:
-        work.at_once("finish_task", token)
+        work.enqueue_first("finish_task", token)
         return
-    work.clear(token)
+    work.cancel_owned(token)
     record_completed(work, token, work.node(token), inner=inner, ended=ended)
     leave_element(work, token)
 
@@ -70,11 +70,11 @@ def _open_task(work: UnitOfWork, token: str, node: Node, kind: str, inputs: Vari
     }
     if kind == "job":
         task["handler"] = node.handler
-        task["hops"] = work.hop(node.id)
+        task["hops"] = work.count_hop(node.id)
     if kind == EXTERNAL:
         task["topic"] = node.topic
     if inputs is not None:
-        work.allowance.grow(work.allowance.weigh(inputs, node.id), node.id)
+        work.budget.add_size(work.budget.measure(inputs, node.id), node.id)
         task["inputs"] = inputs
     work.add(work.tasks, task)
     if node.kind is NodeKind.RECEIVE_TASK:
@@ -85,10 +85,10 @@ def _open_task(work: UnitOfWork, token: str, node: Node, kind: str, inputs: Vari
 def _run_handler(work: UnitOfWork, token: str, node: Node) -> None:
     handler = node.handler
     if not handler and node.event is not None and node.event.trigger is Trigger.MESSAGE:
-        work.give("throw", node.id, evaluate_inputs(work, token, node), node.event.name)
+        work.add_effect("throw", node.id, evaluate_inputs(work, token, node), node.event.name)
     elif handler in IMMEDIATE:
         name = node.topic or (node.event.name if node.event is not None else "")
-        work.give(handler, node.id, evaluate_inputs(work, token, node), name)
+        work.add_effect(handler, node.id, evaluate_inputs(work, token, node), name)
     elif handler:
         # Without inputs of its own the work is given the variables as they are when it is taken up.
         inputs = evaluate_inputs(work, token, node) if node.inputs else None

@@ -29,14 +29,14 @@ def call_definition(work: UnitOfWork, caller: str, owner: str, element: str, key
         },
     )
     if definition.plan is not None:
-        work.later("begin_case", scope)
+        work.enqueue("begin_case", scope)
     else:
         begin_scope(work, scope)
 
 
 def close_scope(work: UnitOfWork, scope: str, owner: str) -> None:
     """Put away a scope that has ended; a called one gives back what it has written."""
-    record = work.drop_scope(scope)
+    record = work.remove_scope(scope)
     if "written" in record:
         given_back = {name: record["variables"][name] for name in record["written"]}
         caller = work.owner(owner)
@@ -45,7 +45,7 @@ def close_scope(work: UnitOfWork, scope: str, owner: str) -> None:
 
 def _find_definition(work: UnitOfWork, element: str, key: str, kinds: Sequence[str]) -> tuple[Definition, int]:
     try:
-        definition, revision = work.newest(key)
+        definition, revision = work.newest_definition(key)
     except LookupError as error:
         raise CommandFailed(element, f"There is no definition {key}.") from error
     if definition.kind not in kinds:

@@ -48,7 +48,7 @@ def start_instance(library: Library, command: Command, at: datetime) -> UnitOfWo
         },
     )
     if definition.plan is not None:
-        work.later("begin_case", scope)
+        work.enqueue("begin_case", scope)
     else:
         begin_scope(work, scope, _choose_start(definition, command.get("start")))
     return work
@@ -150,7 +150,7 @@ def _get_task(work: UnitOfWork, command: Command, kinds: tuple[str, ...]) -> Tas
 
 def _send_message(work: UnitOfWork, command: Command) -> None:
     name = command.get("name")
-    for key in work.subscriptions.in_order():
+    for key in work.subscriptions.keys_in_order():
         record = work.subscriptions[key]
         if record["kind"] == "message" and record["name"] == name and not is_subscription_suspended(work, record):
             fire_event(work, key, record, read_variables(command))
@@ -203,7 +203,7 @@ def _resume(work: UnitOfWork, command: Command) -> None:
     if is_case(work):
         resume_case(work)
     work.status = "active"
-    work.is_changed = True  # variables may have been set in the meantime
+    work.conditions_due = True  # variables may have been set in the meantime
 
 
 def _terminate(work: UnitOfWork, command: Command) -> None:

@@ -35,7 +35,7 @@ def record_completed(
         variables = {**around["variables"], **variables}
     if variables:
         entry["variables"] = variables
-        work.allowance.grow(work.allowance.weigh(variables, node.id), node.id)
+        work.budget.add_size(work.budget.measure(variables, node.id), node.id)
     _append_entry(work, entry, around.get("loop"))
 
 
@@ -48,7 +48,7 @@ def record_completed_rounds(work: UnitOfWork, entries: list[CompensationEntry]) 
 def compensate(work: UnitOfWork, token: str, element: str) -> None:
     """Undo an activity, or everything in the scope, then let the token go on."""
     scope = _find_compensated_scope(work, work.tokens[token]["scope"], element)
-    entries = work.log.take(scope, element) if scope is not None else []
+    entries = work.compensations.take(scope, element) if scope is not None else []
     if not entries or scope is None:
         leave_element(work, token)
         return
@@ -57,7 +57,7 @@ def compensate(work: UnitOfWork, token: str, element: str) -> None:
 
 def finish_compensation(work: UnitOfWork, scope: str) -> None:
     """Go on when one thing is undone."""
-    record = work.drop_scope(scope)
+    record = work.remove_scope(scope)
     _compensate_next(work, record["undo"])
 
 
@@ -84,9 +84,9 @@ def _append_entry(work: UnitOfWork, entry: CompensationEntry, loop: str | None) 
 
 
 def _log_entries(work: UnitOfWork, entries: list[CompensationEntry]) -> None:
-    if len(work.log) + len(entries) > MAX_ENTRIES:
+    if len(work.compensations) + len(entries) > MAX_ENTRIES:
         raise CommandFailed(entries[0]["element"], f"More than {MAX_ENTRIES} activities could be undone.")
-    work.log.extend(entries)
+    work.compensations.extend(entries)
 
 
 def _find_compensated_scope(work: UnitOfWork, scope: str | None, element: str) -> str | None:
@@ -129,11 +129,11 @@ def _compensate_next(work: UnitOfWork, key: str) -> None:
     if record["entries"]:
         entry = record["entries"][-1]
         work.undoing.put(key, {**record, "entries": record["entries"][:-1]})
-        weight = work.allowance.weigh(entry.get("variables", {}), entry["element"])
-        work.allowance.grow(-weight, entry["element"])
+        weight = work.budget.measure(entry.get("variables", {}), entry["element"])
+        work.budget.add_size(-weight, entry["element"])
         _compensate_entry(work, key, record, entry)
         return
-    work.drop(work.undoing, key)
+    work.remove(work.undoing, key)
     if record["within"] is not None:
         finish_compensation(work, record["within"])
     else:
@@ -143,7 +143,7 @@ def _compensate_next(work: UnitOfWork, key: str) -> None:
 def _compensate_entry(work: UnitOfWork, key: str, record: UndoRecord, entry: CompensationEntry) -> None:
     if "handler" in entry:
         scope = open_scope(work, {**_make_scope_record(key, record, entry), "element": entry["handler"], "wraps": True})
-        work.later("enter", work.add_token(scope, entry["handler"]), None)
+        work.enqueue("enter", work.add_token(scope, entry["handler"]), None)
         return
     scope = _reopen_scope(work, key, record, entry)
     inner: list[CompensationEntry] = [{**part, "scope": scope} for part in entry.get("inner", [])]
@@ -151,7 +151,7 @@ def _compensate_entry(work: UnitOfWork, key: str, record: UndoRecord, entry: Com
     if start is None:
         _compensate_next(work, _start_compensating(work, record["token"], scope, inner, within=scope))
         return
-    work.log.extend(inner)
+    work.compensations.extend(inner)
     start_event_sub_process(work, scope, start)
 
 

@@ -20,7 +20,7 @@ def complete_scope(work: UnitOfWork, scope: str) -> None:
     elif record["token"] is None:
         end_instance(work, scope, "completed")
     else:
-        entries = work.log.take(scope)
+        entries = work.compensations.take(scope)
         close_scope(work, scope, record["token"])
         finish_activity(work, record["token"], inner=entries, ended=record)
 
@@ -39,13 +39,13 @@ def terminate_scope(work: UnitOfWork, scope: str) -> None:
         if record["token"] in work.items:
             finish_activity(work, record["token"])
             return
-        work.clear(record["token"])
+        work.cancel_owned(record["token"])
         leave_element(work, record["token"])
 
 
 def end_instance(work: UnitOfWork, scope: str, status: str) -> None:
     """End the instance: its variables are all that is left."""
-    work.clear(scope)
+    work.cancel_owned(scope)
     work.queue.clear()
-    work.allowance.grow(-work.weigh_entries(work.log.take(scope)), work.scopes[scope]["element"])
+    work.budget.add_size(-work.measure_entries(work.compensations.take(scope)), work.scopes[scope]["element"])
     work.status = status

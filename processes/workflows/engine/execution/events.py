@@ -61,25 +61,25 @@ def _throw(work: UnitOfWork, token: str, node: Node, event: BpmnEvent) -> None:
     inputs = evaluate_inputs(work, token, node)
     if event.trigger is Trigger.SIGNAL:
         throw_signal(work, event.name)
-        work.give("signal", node.id, inputs, event.name)
+        work.add_effect("signal", node.id, inputs, event.name)
     else:
-        work.give("throw", node.id, inputs, event.name)
+        work.add_effect("throw", node.id, inputs, event.name)
     if token in work.tokens:  # the signal may have interrupted the one who threw it
         leave_element(work, token)
 
 
 def _throw_error(work: UnitOfWork, token: str, event: BpmnEvent) -> None:
     work.trace.append(("leave", work.tokens[token]["element"]))
-    record = work.drop_token(token)
+    record = work.remove_token(token)
     raise_in_scope(work, record["scope"], event.name, origin=record["element"])
 
 
 def _terminate_scope(work: UnitOfWork, token: str) -> None:
     """End the scope at once, with everything that still runs in it."""
     work.trace.append(("leave", work.tokens[token]["element"]))
-    scope = work.drop_token(token)["scope"]
-    work.clear(scope)
-    work.at_once("terminate", scope)
+    scope = work.remove_token(token)["scope"]
+    work.cancel_owned(scope)
+    work.enqueue_first("terminate", scope)
 
 
 def fire_event(
@@ -99,7 +99,7 @@ def fire_event(
         return
     token = record["token"]
     if token is not None and token in work.items:
-        work.at_once("occur", token, key)
+        work.enqueue_first("occur", token, key)
         return
     if token is None:
         raise CommandFailed(node.id, "Nothing waits at this event.")
@@ -109,12 +109,12 @@ def fire_event(
         interrupt_activity(work, token, node.id)
     else:
         rearm_event(work, key)
-        work.later("enter", work.add_token(record["scope"], node.id), None)
+        work.enqueue("enter", work.add_token(record["scope"], node.id), None)
 
 
 def throw_signal(work: UnitOfWork, name: str) -> None:
     """Let a signal reach everything that waits for it now."""
-    for key in [key for key in work.subscriptions.in_order() if _is_signal(work.subscriptions[key], name)]:
+    for key in [key for key in work.subscriptions.keys_in_order() if _is_signal(work.subscriptions[key], name)]:
         record = work.subscriptions.get(key)
         if record is not None and not is_subscription_suspended(work, record):
             fire_event(work, key, record)
@@ -122,7 +122,7 @@ def throw_signal(work: UnitOfWork, name: str) -> None:
 
 def fire_true_conditions(work: UnitOfWork) -> None:
     """Fire the conditional events whose condition has become true."""
-    for key in work.conditions.in_order():
+    for key in work.conditions.keys_in_order():
         record = work.conditions.get(key)
         if record is None:
             continue
@@ -138,12 +138,12 @@ def _continue_at_event(work: UnitOfWork, token: str, node: Node) -> None:
     waits_at = work.tokens[token]["element"]
     if waits_at != node.id:
         work.trace.append(("leave", waits_at))
-        work.move(token, node.id)
+        work.move_token(token, node.id)
         work.trace.append(("enter", node.id))
     if node.kind is NodeKind.RECEIVE_TASK:
         finish_activity(work, token)
         return
-    work.clear(token)
+    work.cancel_owned(token)
     leave_element(work, token)
 
 
@@ -180,7 +180,7 @@ def raise_in_scope(work: UnitOfWork, scope: str, code: str, *, origin: str, reas
         if token is None:
             raise CommandFailed(origin, reason or f"Nothing catches the error {code}.")
         if token in work.items:
-            work.at_once("fail_task", token)
+            work.enqueue_first("fail_task", token)
             return
         if _is_caught_at(work, token, code):
             return

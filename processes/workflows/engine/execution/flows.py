@@ -27,17 +27,17 @@ def take_flows(work: UnitOfWork, token: str, flows: Sequence[str]) -> None:
         return
     scope = work.tokens[token]["scope"]
     known = work.definition(scope).flows
-    work.move(token, known[flows[0]].target)
-    work.later("enter", token, flows[0])
+    work.move_token(token, known[flows[0]].target)
+    work.enqueue("enter", token, flows[0])
     for flow in flows[1:]:
-        work.later("enter", work.add_token(scope, known[flow].target), flow)
+        work.enqueue("enter", work.add_token(scope, known[flow].target), flow)
 
 
 def consume_token(work: UnitOfWork, token: str) -> None:
     """End a token; the last one of a scope ends the scope."""
-    scope = work.drop_token(token)["scope"]
+    scope = work.remove_token(token)["scope"]
     if not work.has_tokens(scope):
-        work.at_once("end", scope)
+        work.enqueue_first("end", scope)
 
 
 def choose_flows(work: UnitOfWork, token: str, node: Node, *, only_one: bool = False) -> list[str]:

@@ -61,7 +61,7 @@ def _merge_tokens(work: UnitOfWork, waiting: dict[str, list[str]]) -> str:
     """Make one token of the first of each flow; others that came by the same flows go on waiting."""
     oldest, *others = sorted((tokens[0] for tokens in waiting.values()), key=sequence_number)
     for other in others:
-        work.drop_token(other)
+        work.remove_token(other)
     return oldest
 
 
@@ -76,7 +76,7 @@ def _can_token_still_arrive(work: UnitOfWork, node: Node, scope: str, waiting: d
         return False
     towards_empty, towards_full = _find_upstream(work, scope, node, empty, waiting)
     tokens = work.tokens_of(scope)
-    work.allowance.look(node.id, len(tokens))
+    work.budget.count_checks(node.id, len(tokens))
     for token in tokens:
         record = work.tokens[token]
         element = record["element"]
@@ -103,7 +103,7 @@ def _find_upstream(work: UnitOfWork, scope: str, node: Node, empty: Iterable[str
             _find_elements_reaching(definition, key[1], node.id, by_boundaries=False),
         )
         size = sum(map(len, found))
-        work.allowance.look(node.id, size // VISITS_A_LOOK)
+        work.budget.count_checks(node.id, size // VISITS_A_LOOK)
         while definition.upstream and size + sum(_size(each) for each in definition.upstream.values()) > MAX_UPSTREAM:
             definition.upstream.pop(next(iter(definition.upstream)), None)
         definition.upstream[key] = found

@@ -119,45 +119,45 @@ class CommandBudget:
     A file is written by others: whatever it says, a command ends within seconds and its state stays small.
     """
 
-    __slots__ = ("_effects", "_looks", "_steps", "_weighed", "size")
+    __slots__ = ("_effects", "_checks", "_steps", "_measured", "size")
 
     def __init__(self, size: int) -> None:
         self.size = size
         """What the state holds in variables, in bytes of JSON."""
         self._steps = 0
-        self._looks = 0
-        self._weighed = 0
+        self._checks = 0
+        self._measured = 0
         self._effects = 0
 
-    def step(self, element: str) -> None:
+    def count_step(self, element: str) -> None:
         self._steps += 1
         if self._steps > MAX_STEPS:
             raise CommandFailed(element, f"One command would go through more than {MAX_STEPS} elements.")
 
-    def look(self, element: str, count: int = 1) -> None:
+    def count_checks(self, element: str, count: int = 1) -> None:
         """Count what is looked at again and again: expressions, tokens that a join waits for."""
-        self._looks += count
-        if self._looks > MAX_LOOKS:
+        self._checks += count
+        if self._checks > MAX_LOOKS:
             raise CommandFailed(
                 element, f"One command would take more than {MAX_LOOKS} steps in expressions and joins."
             )
 
-    def weigh(self, variables: Mapping[str, Any], element: str) -> int:
-        return sum(len(name) + 4 + self.weigh_value(value, element) for name, value in variables.items())
+    def measure(self, variables: Mapping[str, Any], element: str) -> int:
+        return sum(len(name) + 4 + self.measure_value(value, element) for name, value in variables.items())
 
-    def weigh_value(self, value: object, element: str) -> int:
+    def measure_value(self, value: object, element: str) -> int:
         weight = estimate_value_size(value)
-        self._weighed += weight
-        if self._weighed > MAX_MEASURED:
+        self._measured += weight
+        if self._measured > MAX_MEASURED:
             raise CommandFailed(element, f"One command would handle more than {MAX_MEASURED} bytes of variables.")
         return weight
 
-    def grow(self, by: int, element: str) -> None:
+    def add_size(self, by: int, element: str) -> None:
         self.size += by
         if by > 0 and self.size > MAX_VARIABLES:
             raise CommandFailed(element, f"The variables would take more than {MAX_VARIABLES} bytes.")
 
-    def give(self, inputs: Mapping[str, Any], element: str) -> None:
-        self._effects += self.weigh(inputs, element)
+    def count_effect(self, inputs: Mapping[str, Any], element: str) -> None:
+        self._effects += self.measure(inputs, element)
         if self._effects > MAX_EFFECTS:
             raise CommandFailed(element, f"The effects of one command would take more than {MAX_EFFECTS} bytes.")

@@ -39,8 +39,8 @@ def begin_loop(work: UnitOfWork, token: str, node: Node, loop: Loop) -> None:
     }
     if items is not None and loop.is_sequential:
         record["items"] = items
-        record["weight"] = work.allowance.weigh_value(items, node.id)
-        work.allowance.grow(record["weight"], node.id)
+        record["weight"] = work.budget.measure_value(items, node.id)
+        work.budget.add_size(record["weight"], node.id)
     key = work.add(work.loops, record)
     work.tokens.put(token, {**work.tokens[token], "loop": key})
     arm_boundary_events(work, node, scope, token)
@@ -64,7 +64,7 @@ def end_round(work: UnitOfWork, scope: str) -> None:
     work.loops.put(key, loop_record)
     is_over = _is_completed_early(work, scope, node, node.loop, loop_record)
     names_scope = loop_record["scope"]
-    work.drop_scope(scope)
+    work.remove_scope(scope)
     if is_over:
         _end_loop(work, key, node.loop)
     elif node.loop.is_multi_instance and not node.loop.is_sequential:
@@ -151,13 +151,13 @@ def _start_round(work: UnitOfWork, key: str, loop: Loop, count: int, item: objec
             "round": count,
         },
     )
-    work.later("enter", work.add_token(scope, record["element"]), None)
+    work.enqueue("enter", work.add_token(scope, record["element"]), None)
 
 
 def _record_output(work: UnitOfWork, scope: str, count: int, loop: Loop, record: LoopRecord) -> None:
     value = get_visible(work, scope).get(loop.output_item or loop.item)
-    weight = work.allowance.weigh_value(value, record["element"])
-    work.allowance.grow(weight, record["element"])
+    weight = work.budget.measure_value(value, record["element"])
+    work.budget.add_size(weight, record["element"])
     record["weight"] += weight
     record["outputs"] = [*record["outputs"], [count, value]]
 
@@ -187,7 +187,7 @@ def _end_loop(work: UnitOfWork, key: str, loop: Loop) -> None:
     record = work.loops[key]
     token = record["token"]
     work.loops.put(key, {**record, "entries": []})  # they outlive the loop
-    work.clear(token)
+    work.cancel_owned(token)
     if loop.output_collection:
         outputs = [value for _, value in sorted(record["outputs"], key=lambda output: int(output[0]))]
         write_variables(work, record["scope"], {loop.output_collection: outputs}, record["element"])

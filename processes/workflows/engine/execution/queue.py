@@ -29,8 +29,8 @@ def run_queue(work: UnitOfWork) -> None:
 
 
 def _look_at_conditions(work: UnitOfWork) -> None:
-    while work.is_changed:
-        work.is_changed = False
+    while work.conditions_due:
+        work.conditions_due = False
         if len(work.conditions):
             fire_true_conditions(work)
         if len(work.items):
@@ -46,7 +46,7 @@ def _enter(work: UnitOfWork, token: str, flow: str | None) -> None:
     record = work.tokens.get(token)
     if record is None:
         return  # cancelled in the meantime
-    work.allowance.step(record["element"])
+    work.budget.count_step(record["element"])
     node = work.definition(record["scope"]).nodes[record["element"]]
     if node.loop is not None and "loop" not in work.scopes[record["scope"]]:
         begin_loop(work, token, node, node.loop)

@@ -12,7 +12,7 @@ from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 
 def open_scope(work: UnitOfWork, record: ScopeRecord) -> str:
     _check_depth(work, record)
-    work.allowance.grow(work.allowance.weigh(record["variables"], record["element"]), record["element"])
+    work.budget.add_size(work.budget.measure(record["variables"], record["element"]), record["element"])
     return work.add(work.scopes, record)
 
 
@@ -30,7 +30,7 @@ def begin_scope(work: UnitOfWork, scope: str, starts: Sequence[str] = ()) -> Non
     """Put tokens on the start of a scope and arm its event sub-processes."""
     element = work.scopes[scope]["element"]
     for start in starts or find_first_elements(work.definition(scope), element):
-        work.later("enter", work.add_token(scope, start), None)
+        work.enqueue("enter", work.add_token(scope, start), None)
     arm_event_sub_processes(work, element, scope)
 
 
@@ -51,17 +51,17 @@ def find_first_elements(definition: Definition, scope: str) -> Sequence[str]:
 def interrupt_activity(work: UnitOfWork, token: str, boundary: str) -> None:
     """Cancel an activity and let its token go on at a boundary event."""
     record = work.tokens[token]
-    work.clear(token)
+    work.cancel_owned(token)
     if "loop" not in record:
         work.trace.append(("cancel", record["element"]))
-    work.move(token, boundary)
-    work.later("enter", token, None)
+    work.move_token(token, boundary)
+    work.enqueue("enter", token, None)
 
 
 def start_event_sub_process(work: UnitOfWork, scope: str, start: Node) -> None:
     """Run an event sub-process in its scope; an interrupting one after everything else there was cancelled."""
     if start.is_interrupting:
-        work.clear(scope)
+        work.cancel_owned(scope)
         work.scopes.put(scope, {**work.scopes[scope], "interrupted": True})
     token = work.add_token(scope, start.scope)
     work.trace.append(("enter", start.scope))

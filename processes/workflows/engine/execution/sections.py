@@ -32,7 +32,7 @@ class Section(Generic[Record]):
     def items(self) -> ItemsView[str, Record]:
         return self.records.items()
 
-    def in_order(self) -> list[str]:
+    def keys_in_order(self) -> list[str]:
         """Give the ids in the order of creation, whatever order JSON left them in."""
         return sorted(self.records, key=sequence_number)
 

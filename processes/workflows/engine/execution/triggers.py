@@ -44,7 +44,7 @@ def arm_event(work: UnitOfWork, node: Node, scope: str, token: str | None, *, is
             "held": False,
         }
         work.add(work.conditions, condition)
-        work.is_changed = True
+        work.conditions_due = True
 
 
 def arm_boundary_events(work: UnitOfWork, node: Node, scope: str, token: str) -> None:
@@ -101,7 +101,7 @@ def repeat_timer(work: UnitOfWork, timer: str) -> None:
 
     Moments that passed while nobody could fire it are left out: it goes on at the next one of its own rhythm.
     """
-    following = find_next_firing(work, work.drop(work.timers, timer))
+    following = find_next_firing(work, work.remove(work.timers, timer))
     if following is not None:
         work.add(work.timers, following)
 
@@ -123,7 +123,7 @@ def find_next_firing(work: UnitOfWork, record: TimerRecord) -> TimerRecord | Non
 def _hops(work: UnitOfWork, element: str, wait: float) -> int:
     """Return how long the chain is after a timer: one that hardly waits is a hop, one that waits long ends it."""
     if wait < LEAST_WAIT:
-        return work.hop(element)
+        return work.count_hop(element)
     return work.hops if wait < LONG_WAIT else 0
 
 

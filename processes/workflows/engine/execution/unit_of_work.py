@@ -51,13 +51,13 @@ class UnitOfWork:
     """A state that may be changed, what is still to be done in it, and what came of it so far."""
 
     def __init__(self, library: Library, state: InstanceState, at: datetime) -> None:
-        self.given = state
+        self.initial_state = state
         self.at = at
         self.now = at.isoformat()
         self.epoch = state["epoch"]
         self.next_number = state["next"]
         self.status = state["status"]
-        self.allowance = CommandBudget(state.get("size", 0))
+        self.budget = CommandBudget(state.get("size", 0))
         self.scopes: Section[ScopeRecord] = Section(state.get("scopes"), _token_of)
         self.tokens: Section[TokenRecord] = Section(state.get("tokens"), _scope_of)
         self.items: Section[ItemRecord] = Section(state.get("items"), _scope_of)
@@ -78,23 +78,23 @@ class UnitOfWork:
             self.loops,
             self.undoing,
         )
-        self.log = CompensationLog(state.get("compensations"))
+        self.compensations = CompensationLog(state.get("compensations"))
         self.queue: deque[tuple[Any, ...]] = deque()
         self.trace: list[tuple[str, str]] = []
         self.effects: list[Effect] = []
         self.joins: dict[tuple[str, str], dict[str, list[str]]] = {}
         """Tokens that wait at a join, by scope and element, then by the flow they came by."""
-        self.is_changed = False
+        self.conditions_due = False
         """Variables were written or a condition was armed since conditions were last looked at."""
         self.file_changes: list[tuple[str, str, Any, Any]] = []
         """Variables of cases that were written: the case's scope, the name, the value before and after."""
-        self.own: set[str] = set()
+        self.copied_scopes: set[str] = set()
         """Scopes whose records are copies already."""
         self.hops = 0
         """How long the chain is that has led here: see `MAX_HOPS`."""
-        self.names: dict[str, Mapping[str, Any]] = {}
+        self.visible_variables: dict[str, Mapping[str, Any]] = {}
         """What can be seen from a scope; forgotten at every change."""
-        self.weights: dict[tuple[str, str], int] = {}
+        self.variable_sizes: dict[tuple[str, str], int] = {}
         """What variables weigh that were written by this command, by scope and name."""
         self._library = library
         self._definitions: dict[str, Definition] = {}
@@ -114,7 +114,7 @@ class UnitOfWork:
             found = self._definitions[scope] = self._library(key, revision)[0]
         return found
 
-    def newest(self, key: str) -> tuple[Definition, int]:
+    def newest_definition(self, key: str) -> tuple[Definition, int]:
         return self._library(key, None)
 
     def node(self, token: str) -> Node:
@@ -147,11 +147,11 @@ class UnitOfWork:
             self._items_of.setdefault(record["element"], []).append(key)
         return key
 
-    def drop_item(self, key: str) -> None:
-        self.clear(key)
-        self._unlist(key, self.drop(self.items, key))
+    def remove_item(self, key: str) -> None:
+        self.cancel_owned(key)
+        self._unlist(key, self.remove(self.items, key))
 
-    def items_of(self, element: str) -> list[str]:
+    def items_of_element(self, element: str) -> list[str]:
         """Give the items of one plan item, in the order of creation, whichever stage they lie in."""
         if self._items_of is None and len(self.items) <= FEW_ITEMS:
             found = [key for key, record in self.items.items() if record["element"] == element]
@@ -168,14 +168,14 @@ class UnitOfWork:
             if inner is self.items
         ]
 
-    def has_conditions(self) -> bool:
+    def has_sentry_conditions(self) -> bool:
         """Tell whether a case in this state has criteria with conditions."""
         if self._has_conditions is None:
             plans = [self.definition(key).plan for key, scope in self.scopes.items() if "definition" in scope]
-            self._has_conditions = any(plan is not None and plan.conditioned for plan in plans)
+            self._has_conditions = any(plan is not None and plan.items_with_conditions for plan in plans)
         return self._has_conditions
 
-    def forget_conditions(self) -> None:
+    def reset_conditions(self) -> None:
         """Let it be told anew: another case has begun."""
         self._has_conditions = None
 
@@ -205,7 +205,7 @@ class UnitOfWork:
     def _item_index(self) -> dict[str, list[str]]:
         if self._items_of is None:
             self._items_of = {}
-            for key in self.items.in_order():
+            for key in self.items.keys_in_order():
                 self._items_of.setdefault(self.items[key]["element"], []).append(key)
         return self._items_of
 
@@ -213,19 +213,19 @@ class UnitOfWork:
         if self._items_of is not None:  # else it is made without the item
             self._items_of[record["element"]].remove(key)
 
-    def drop(self, section: Section[Record], key: str) -> Record:
+    def remove(self, section: Section[Record], key: str) -> Record:
         record = section.pop(key)
         owner = section.owner_of(record)
         if owner is not None:
             self._children[owner].pop(key, None)
         return record
 
-    def drop_token(self, token: str) -> TokenRecord:
-        record = self.drop(self.tokens, token)
+    def remove_token(self, token: str) -> TokenRecord:
+        record = self.remove(self.tokens, token)
         self._leave_join(token, record)
         return record
 
-    def move(self, token: str, element: str) -> None:
+    def move_token(self, token: str, element: str) -> None:
         """Put a token on another element of its scope; it waits for nothing there yet."""
         record = self.tokens[token]
         self._leave_join(token, record)
@@ -256,7 +256,7 @@ class UnitOfWork:
     def tokens_of(self, scope: str) -> list[str]:
         return [key for key, section in self._children.get(scope, {}).items() if section is self.tokens]
 
-    def clear(self, owner: str) -> None:
+    def cancel_owned(self, owner: str) -> None:
         """Cancel everything that belongs to a token or a scope: what lies in something before the thing itself."""
         rest = self._take_children(owner)
         while rest:
@@ -285,72 +285,72 @@ class UnitOfWork:
             if record["state"] not in ENDED:
                 self.trace.append(("cancel", record["element"]))
         elif section is self.loops:
-            self.allowance.grow(-record["weight"] - self.weigh_entries(record["entries"]), record["element"])
+            self.budget.add_size(-record["weight"] - self.measure_entries(record["entries"]), record["element"])
         elif section is self.undoing:
-            self.allowance.grow(-self.weigh_entries(record["entries"]), record["element"])
+            self.budget.add_size(-self.measure_entries(record["entries"]), record["element"])
         elif section is self.tasks and "inputs" in record:
-            self.allowance.grow(-self.allowance.weigh(record["inputs"], record["element"]), record["element"])
+            self.budget.add_size(-self.budget.measure(record["inputs"], record["element"]), record["element"])
 
-    def drop_scope(self, scope: str) -> ScopeRecord:
+    def remove_scope(self, scope: str) -> ScopeRecord:
         """Remove a scope in which nothing is left, and what was armed in it."""
-        self.clear(scope)
-        record = self.drop(self.scopes, scope)
+        self.cancel_owned(scope)
+        record = self.remove(self.scopes, scope)
         self._forget(scope, record)
         return record
 
     def _forget(self, scope: str, record: ScopeRecord) -> None:
-        self.names.pop(scope, None)
-        self.own.discard(scope)
-        weight = self.allowance.weigh(record["variables"], record["element"])
-        self.allowance.grow(-weight - self.weigh_entries(self.log.take(scope)), record["element"])
+        self.visible_variables.pop(scope, None)
+        self.copied_scopes.discard(scope)
+        weight = self.budget.measure(record["variables"], record["element"])
+        self.budget.add_size(-weight - self.measure_entries(self.compensations.take(scope)), record["element"])
 
-    def weigh_entries(self, entries: Iterable[CompensationEntry]) -> int:
+    def measure_entries(self, entries: Iterable[CompensationEntry]) -> int:
         weight = 0
         for entry in entries:
-            weight += self.allowance.weigh(entry.get("variables", {}), entry["element"])
-            weight += self.weigh_entries(entry.get("inner", ()))
+            weight += self.budget.measure(entry.get("variables", {}), entry["element"])
+            weight += self.measure_entries(entry.get("inner", ()))
         return weight
 
-    def give(self, kind: str, element: str, inputs: Variables, name: str = "") -> None:
+    def add_effect(self, kind: str, element: str, inputs: Variables, name: str = "") -> None:
         """Add an effect."""
-        self.allowance.give(inputs, element)
+        self.budget.count_effect(inputs, element)
         effect: Effect = {"id": self.new_id(), "kind": kind, "element": element, "inputs": inputs}
         if kind in EVENTS:
-            effect["hops"] = self.hop(element)
+            effect["hops"] = self.count_hop(element)
         if name:
             effect["name"] = name
         self.effects.append(effect)
 
-    def hop(self, element: str) -> int:
+    def count_hop(self, element: str) -> int:
         """Return how long the chain is with what this element does; one that leads to itself for ever ends here."""
         if self.hops >= MAX_HOPS:
             reason = "Events, handlers and timers without a wait have led to one another {count} times by themselves."
             raise CommandFailed(element, reason.format(count=MAX_HOPS))
         return self.hops + 1
 
-    def later(self, *step: object) -> None:
+    def enqueue(self, *step: object) -> None:
         """Do a step after those that wait already."""
         self.queue.append(step)
 
-    def at_once(self, *step: object) -> None:
+    def enqueue_first(self, *step: object) -> None:
         """Do a step before those that wait."""
         self.queue.appendleft(step)
 
-    def result(self) -> InstanceState:
+    def build_state(self) -> InstanceState:
         """Give the state as it is now; sections that nothing changed are those of the state given."""
         state: InstanceState = {
-            "kind": self.given["kind"],
+            "kind": self.initial_state["kind"],
             "epoch": self.epoch,
             "next": self.next_number,
             "status": self.status,
-            "record": self.given["record"],
-            "size": self.allowance.size,
+            "record": self.initial_state["record"],
+            "size": self.budget.size,
         }
         for name, section in zip(SECTIONS, self._sections, strict=True):
             if section.records:
                 state[name] = section.records  # type: ignore[literal-required]
-        if len(self.log):
-            state["compensations"] = self.log.entries()
+        if len(self.compensations):
+            state["compensations"] = self.compensations.entries()
         return state
 
     def _index(self) -> None:
