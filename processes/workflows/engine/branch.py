@@ -1,4 +1,4 @@
-"""An earlier state as the beginning of a new branch: everything that waits is there again, as something new."""
+"""An earlier state as the start of a new branch: everything that waits is opened again under a new id."""
 
 from datetime import datetime
 from typing import Any
@@ -19,7 +19,7 @@ _REFERENCES = ("scope", "token", "parent", "loop", "undo", "within")
 def branch_state(
     library: Library, state: InstanceState, *, epoch: int, taken_at: datetime, at: datetime
 ) -> InstanceState:
-    """Give every part of a state a new id, in the new epoch, and let its timers run again.
+    """Copy a state for a new branch: new ids in the new epoch, timers moved to the new time.
 
     What runs by duration or in cycles is given the time it had left when the state was taken; a date stays the date it
     is. The order of creation stays, so that the same commands lead to the same states.

@@ -1,4 +1,4 @@
-"""What is different between two states."""
+"""The difference between two states."""
 
 import json
 from collections import Counter
@@ -26,7 +26,7 @@ class StateDifference(TypedDict):
 
 
 def compare_states(before: InstanceState, after: InstanceState) -> StateDifference:
-    """Tell which variables and which active elements differ.
+    """Compare the variables and the active elements of two states.
 
     The variables of the process stand under their own names; those of scopes inside it under the way to them, as in
     `Review[2].verdict` for the second round of Review.
@@ -77,7 +77,7 @@ def _collect_variables(state: InstanceState) -> dict[str, Any]:
 
 
 def _find_scope_path(state: InstanceState, scope: ScopeRecord) -> str:
-    """Name a scope by the activities that lead to it, with the round where there are several."""
+    """Return the path of a scope: the activities around it, with the round where there are several."""
     if scope["token"] is None or scope["parent"] is None:
         return ""
     around = state["scopes"][scope["parent"]]

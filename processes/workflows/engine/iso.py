@@ -18,7 +18,7 @@ class Duration:
     rest: timedelta = timedelta(0)
 
     def after(self, moment: datetime) -> datetime:
-        """Give the moment that lies this much later; the 31st becomes the last day of a shorter month."""
+        """Return the time this much later; the 31st becomes the last day of a shorter month."""
         try:
             return _add_months(moment, self.months) + self.rest
         except (OverflowError, ValueError) as error:

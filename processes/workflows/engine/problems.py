@@ -31,7 +31,7 @@ class Problems:
     found: list[Problem] = field(default_factory=list)
 
     def add(self, element: str, line: int, message: str) -> None:
-        """Keep one more; the last one that is told ends the reading."""
+        """Add a problem; the last one that is kept ends the parsing."""
         problem = Problem(element[:200], line, message)
         if problem not in self.found:
             self.found.append(problem)
@@ -39,16 +39,16 @@ class Problems:
             self.raise_if_any()
 
     def abort(self, element: str, line: int, message: str) -> NoReturn:
-        """End the reading here: whatever follows would take too long."""
+        """End the parsing here, because whatever follows would take too long."""
         self.found = [*self.found[: MOST_PROBLEMS - 1], Problem(element[:200], line, message)]
         raise InvalidDefinition(self.in_order())
 
     def has_problem_with(self, element: str) -> bool:
-        """Tell whether something is known to be wrong with an element already."""
+        """Return whether an element has a problem already."""
         return any(problem.element == element for problem in self.found)
 
     def raise_if_any(self) -> None:
-        """Raise what was found, in the order of the file."""
+        """Raise InvalidDefinition with the problems found, if there are any."""
         if self.found:
             raise InvalidDefinition(self.in_order())
 

@@ -1,4 +1,4 @@
-"""The engine: a state and a command give the next state and what is to be done outside. It knows no clock."""
+"""Run a command: from a state and a command to the next state and its effects. Time is a parameter."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,7 +25,7 @@ __all__ = [
 class CommandOutcome:
     state: InstanceState
     effects: tuple[Effect, ...]
-    """What is to be done outside, in order; the ids are the same however often the command is run."""
+    """Published after the commit, in order; running the command again gives the same ids."""
     trace: tuple[tuple[str, str], ...] = ()
     """`enter`, `leave` or `cancel`, and the element, in the order in which it happened."""
 

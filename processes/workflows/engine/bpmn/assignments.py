@@ -42,7 +42,7 @@ _LINE = re.compile(r"\s*([^\W\d]\w*)\s*=(?!=)(.+)", re.DOTALL)
 
 
 def is_variable(name: str) -> bool:
-    """Tell whether an expression could read the variable by this name."""
+    """Return whether an expression could read the variable by this name."""
     return len(name) <= MAX_VARIABLE and name.isidentifier() and name not in RESERVED
 
 

@@ -8,7 +8,7 @@ from processes.workflows.engine.definition import NodeKind
 
 
 def find_compensations(outline: ProcessOutline) -> dict[str, str]:
-    """Give the activities that undo others, by the activity they undo."""
+    """Return the compensating activity of each activity that has one."""
     found: dict[str, str] = {}
     ends = _index_associations(outline)
     for node_id, placed in outline.nodes.items():
@@ -27,7 +27,7 @@ def find_compensations(outline: ProcessOutline) -> dict[str, str]:
 
 
 def _index_associations(outline: ProcessOutline) -> dict[str, list[str]]:
-    """Give what each element is associated with, whichever way the association points."""
+    """Return the ids each element is associated with; modelers draw associations in either direction."""
     ends: dict[str, list[str]] = {}
     for association in outline.associations:
         source, target = (association.get(name).rpartition(":")[2] for name in ("sourceRef", "targetRef"))

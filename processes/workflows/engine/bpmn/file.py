@@ -51,7 +51,7 @@ class Subject:
         self.file.problems.add(self.element.id, (at or self.element).line, message)
 
     def has_own_id(self, taken: Container[str]) -> bool:
-        """Tell whether the element can be found by its id, which no other one has; else refuse it."""
+        """Return whether the element has an id of its own; add a problem if it has none or shares it."""
         if not self.element.id:
             self.refuse(f"A {self.element.name} has no id.")
         elif len(self.element.id) > MAX_NAME:
@@ -96,7 +96,7 @@ def quote(text: str) -> str:
 
 
 def is_key(text: str) -> bool:
-    """Tell whether a definition can be found by this, also in an address."""
+    """Return whether a text can be the key of a definition, which also stands in URLs."""
     return len(text) <= MAX_NAME and _KEY.fullmatch(text) is not None
 
 

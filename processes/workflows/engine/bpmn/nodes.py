@@ -66,7 +66,7 @@ def read_flow(flow_id: str, outline: ProcessOutline) -> Flow:
 
 
 def read_name(subject: Subject) -> str:
-    """Give the name on one line, however it was broken to fit the drawing."""
+    """Return the name on one line: modelers break it to fit the diagram."""
     name = " ".join(subject.element.get("name").split())
     if len(name) > MAX_NAME:
         subject.refuse(f"The name has more than {MAX_NAME} characters.")

@@ -13,7 +13,7 @@ from processes.workflows.engine.problems import InvalidDefinition, Problem
 
 
 def parse_bpmn(source: bytes) -> Definition:
-    """Read a file; NotExecutable names everything that keeps it from running."""
+    """Parse a file; InvalidDefinition lists everything that keeps it from running."""
     return parse_bpmn_root(parse_xml(source))
 
 

@@ -30,7 +30,7 @@ def read_timer_text(subject: Subject, kind: TimerKind, text: str, at: XmlElement
 
 
 def is_literal(text: str) -> bool:
-    """Tell what begins like a duration, a cycle or a date: as an expression it would fail only when run."""
+    """Return whether a text begins like a duration, a cycle or a date: as an expression it would fail at run time."""
     return _LITERAL.match(text) is not None
 
 

@@ -141,7 +141,7 @@ _WITHOUT_OUTGOING = {NodeKind.END: "An end event", NodeKind.EVENT_SUB_PROCESS: "
 
 
 def _check_exclusive(definition: Definition, node: Node, problems: Problems) -> None:
-    """Of several flows each but the default one needs a condition: without one it is open which is taken."""
+    """Require a condition on every flow but the default one: otherwise it is open which of several is taken."""
     if len(node.outgoing) < 2:
         return
     for flow in _list_outgoing(definition, node):

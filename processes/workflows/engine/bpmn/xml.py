@@ -33,11 +33,11 @@ class XmlElement:
         return self.attributes.get("id", "").strip()
 
     def get(self, name: str) -> str:
-        """Give an attribute, or nothing."""
+        """Return an attribute without surrounding space; empty when it is absent."""
         return self.attributes.get(name, "").strip()
 
     def all(self, name: str) -> Iterator["XmlElement"]:
-        """Give the children of that name in the same namespace."""
+        """Yield the children of that name in the element's own namespace."""
         return (child for child in self.children if child.name == name and child.space == self.space)
 
     def find(self, name: str) -> "XmlElement | None":
@@ -45,12 +45,12 @@ class XmlElement:
 
 
 def parse_xml(source: bytes) -> XmlElement:
-    """Give the root element, or raise NotExecutable for what is not well-formed, too large or too clever."""
+    """Parse a file without its diagram; raises InvalidDefinition if it is malformed, too large or has a DOCTYPE."""
     return _convert(parse_tree(source))
 
 
 def parse_tree(source: bytes) -> etree._Element:
-    """Give the root as lxml has it, within the same bounds, for readers of the drawing."""
+    """Parse a file within the same bounds into lxml's own tree."""
     if len(source) > MAX_BYTES:
         raise _invalid(f"The file is larger than {MAX_BYTES} bytes.")
     text = _decode(source)

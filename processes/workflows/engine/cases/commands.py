@@ -1,4 +1,4 @@
-"""The commands that items of a case take, and those that a case as a whole takes in its own way."""
+"""Commands to plan items, which of them an item accepts, and the commands a case handles differently from a process."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -38,7 +38,7 @@ def resume_case(work: UnitOfWork) -> None:
 
 
 def terminate_case(work: UnitOfWork) -> None:
-    """End a case, also one that is suspended."""
+    """Terminate a case, also a suspended one."""
     key = _get_plan_item(work)
     make_transition(work, key, Transition.TERMINATE)
     end_contents(work, key, get_item_node(work, key))
@@ -47,7 +47,7 @@ def terminate_case(work: UnitOfWork) -> None:
 
 
 def close_case(work: UnitOfWork) -> None:
-    """Put a case away for good; nothing but a return leads out of it."""
+    """Close a case for good; only a return to an earlier version reopens it."""
     # One that was terminated after its start had failed has no plan.
     key = _get_plan_item(work) if work.items.records else None
     can_close = work.status == "terminated" if key is None else can_transition(work, key, Transition.CLOSE)
@@ -65,7 +65,7 @@ def is_case(work: UnitOfWork) -> bool:
 
 
 def _get_plan_item(work: UnitOfWork) -> str:
-    """Give the item of the case plan model of the instance itself."""
+    """Return the id of the item that stands for the instance's own case plan model."""
     root = next(key for key, record in work.scopes.items() if record["token"] is None)
     return next(key for key, record in work.items.items() if record["scope"] == root)
 
@@ -122,7 +122,7 @@ _NO_TIME = datetime.min.replace(tzinfo=UTC)
 
 
 def list_allowed_commands(library: Library, state: InstanceState) -> dict[str, tuple[str, ...]]:
-    """Give the commands that the items of a state take now, by the id of the item; who takes none is left out."""
+    """List the commands each item of a state accepts now, by item id; items that accept none are left out."""
     if state.get("status") != "active":
         return {}
     work = UnitOfWork(library, state, _NO_TIME)  # nothing happens, so nothing has a time
@@ -134,7 +134,7 @@ def list_allowed_commands(library: Library, state: InstanceState) -> dict[str, t
 
 
 def find_refusal(work: UnitOfWork, key: str, name: str) -> str | None:
-    """Tell why an item does not take a command; None: it does."""
+    """Return why an item does not accept a command; None when it does."""
     record = work.items.get(key)
     if record is None:
         return "The item is not there any more."

@@ -100,11 +100,11 @@ _TABLES = {
 
 
 def find_next_state(kind: NodeKind, state: str, transition: str) -> str | None:
-    """Give the state that a transition leads to, or None where it cannot be made."""
+    """Return the state that a transition leads to; None where the life cycle does not allow it."""
     # A member of a StrEnum is found by its text: nothing has to be made of what is given.
     return _TABLES.get(kind, ACTIVITY).get((state, transition))
 
 
 def get_parent_exit(kind: NodeKind) -> Transition:
-    """Give the transition by which an item ends when its parent does."""
+    """Return the transition by which an item ends when its parent does."""
     return Transition.EXIT if _TABLES.get(kind, ACTIVITY) is not OCCURRENCE else Transition.PARENT_TERMINATE

@@ -17,7 +17,7 @@ from processes.workflows.engine.expressions import ExpressionFailed
 
 
 def notify_sentries(work: UnitOfWork, key: str, event: str, criterion: str = "") -> None:
-    """Let those hear of a transition who wait for it in the same stage."""
+    """Record an item's transition with every criterion in the same stage that waits for it."""
     record = work.items[key]
     plan = get_plan(work.definition(record["scope"]))
     for listening in plan.on_parts.get((record["element"], event), ()):
@@ -33,7 +33,7 @@ def notify_sentries(work: UnitOfWork, key: str, event: str, criterion: str = "")
 
 
 def notify_variable_changes(work: UnitOfWork) -> None:
-    """Let those hear of the case file who wait for what has changed in it."""
+    """Record the written variables with every criterion that waits for a case file item."""
     while work.file_changes:
         scope, name, before, after = work.file_changes.pop(0)
         plan = get_plan(work.definition(scope))
@@ -44,7 +44,7 @@ def notify_variable_changes(work: UnitOfWork) -> None:
 
 
 def check_sentry_conditions(work: UnitOfWork) -> None:
-    """Look again at the criteria that have a condition."""
+    """Evaluate the conditions of all open criteria again, because variables have changed."""
     if not work.has_sentry_conditions():
         return
     for key in work.items.keys_in_order():
@@ -60,7 +60,7 @@ def check_sentry_conditions(work: UnitOfWork) -> None:
 
 
 def is_criterion_open(record: ItemRecord, role: CriterionRole) -> bool:
-    """Tell whether a criterion matters in the state that its item is in."""
+    """Return whether a criterion of this role can be met in the state that its item is in."""
     if role is CriterionRole.EXIT:
         return record["state"] not in (*ENDED, ItemState.SUSPENDED, ItemState.CLOSED)
     return record["state"] == ItemState.AVAILABLE
@@ -73,7 +73,7 @@ def get_plan(definition: Definition) -> CasePlan:
 
 
 def get_case_scope(work: UnitOfWork, scope: str) -> str:
-    """Give the scope of the case that a scope lies in."""
+    """Return the scope of the innermost case or process around a scope."""
     while "definition" not in work.scopes[scope]:
         scope = work.scopes[scope]["parent"] or ""
     return scope
@@ -132,7 +132,7 @@ def _is_condition_true(work: UnitOfWork, record: ItemRecord, criterion: Criterio
 
 
 def _find_stage_scope(work: UnitOfWork, scope: str | None, element: str) -> str | None:
-    """Give the scope of a stage around a scope, or the scope itself."""
+    """Return the scope of the nearest run of a stage around a scope, the scope itself included; None outside."""
     while scope is not None:
         record = work.scopes[scope]
         if record["element"] == element:
@@ -142,7 +142,7 @@ def _find_stage_scope(work: UnitOfWork, scope: str | None, element: str) -> str 
 
 
 def _around(work: UnitOfWork, scope: str, element: str) -> str | None:
-    """Give the stage of that name around a scope: what happens in one instance of a stage does not end another."""
+    """Return the item of the nearest run of a stage around a scope; None outside of it."""
     found = _find_stage_scope(work, scope, element)
     return None if found is None else work.scopes[found]["token"]
 
@@ -161,7 +161,7 @@ def _get_part(value: Any, way: tuple[str, ...]) -> Any:
 
 
 def _name_file_events(before: Any, after: Any) -> Iterator[str]:
-    """Name what has happened to one case file item; nothing and null are the same."""
+    """Yield the standard events of a case file item whose value has changed; absent and null are the same."""
     if before is None or after is None:
         if before is not after:
             yield "create" if before is None else "delete"

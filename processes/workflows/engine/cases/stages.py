@@ -1,4 +1,4 @@
-"""How a case begins, and how it ends what it was run by."""
+"""The case plan model and its stages: how a case begins, when a stage is complete, how a case ends."""
 
 from processes.workflows.engine.cases.items import begin_item, end_item
 from processes.workflows.engine.cases.lifecycle import SETTLED, ItemState, Transition
@@ -12,7 +12,7 @@ from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 
 
 def begin_case(work: UnitOfWork, scope: str) -> None:
-    """Open the case plan; what the case is started with counts as created as soon as its items are there."""
+    """Open the case plan; its initial variables count as created once its items exist to hear of them."""
     if work.scopes.get(scope) is None:
         return
     work.reset_conditions()
@@ -26,7 +26,7 @@ def begin_case(work: UnitOfWork, scope: str) -> None:
 
 
 def end_case(work: UnitOfWork, scope: str, state: str) -> None:
-    """End a case whose plan has ended: the instance, or what runs it goes on."""
+    """End a case whose plan has ended: the instance itself, or the token or item that called it continues."""
     token = work.scopes[scope]["token"]
     if token is None:
         work.queue.clear()
@@ -43,7 +43,7 @@ _UNDER_WAY = frozenset({ItemState.ACTIVE, ItemState.SUSPENDED})
 
 
 def complete_innermost_stage(work: UnitOfWork) -> bool:
-    """Complete the innermost stage that is complete; tell whether there was one."""
+    """Complete the innermost stage that can be; return whether there was one."""
     active = [key for key, record in work.items.items() if record["state"] == "active"]
     for key in sorted(active, key=sequence_number, reverse=True):
         record = work.items[key]
@@ -57,7 +57,7 @@ def complete_innermost_stage(work: UnitOfWork) -> bool:
 
 
 def can_complete(work: UnitOfWork, key: str) -> bool:
-    """Tell whether nothing is under way in a stage and everything required is done."""
+    """Return whether no item of a stage is under way and every required one is settled."""
     children = work.items_of_stage(key)
     work.budget.count_checks(work.items[key]["element"], len(children))
     for child in reversed(children):
@@ -70,7 +70,7 @@ def can_complete(work: UnitOfWork, key: str) -> bool:
 
 
 def _is_complete(work: UnitOfWork, key: str) -> bool:
-    """Tell whether everything in a stage is done; listeners alone lead to nothing any more."""
+    """Return whether every item of a stage is settled; event listeners do not count, alone they lead to nothing."""
     children = work.items_of_stage(key)
     work.budget.count_checks(work.items[key]["element"], len(children))
     for child in reversed(children):  # what is not done yet was made last, as a rule

@@ -1,4 +1,8 @@
-"""One transition of an item: its state changes, and whoever listens to it is told."""
+"""Transitions of plan items: one at a time, or suspend and resume with everything inside.
+
+Timers of a suspended item stop; those that came due in the meantime fire when it resumes. Its tasks cannot be
+completed, and events do not reach it.
+"""
 
 from processes.workflows.engine.cases.lifecycle import (
     ENDED,
@@ -20,7 +24,7 @@ def can_transition(work: UnitOfWork, key: str, transition: Transition) -> bool:
 
 
 def make_transition(work: UnitOfWork, key: str, transition: Transition, criterion: str = "") -> None:
-    """Make a transition that the life cycle allows."""
+    """Make a transition that the life cycle allows, and notify the sentries that wait for it."""
     record = work.items[key]
     work.budget.count_step(record["element"])
     work.items.put(
@@ -79,7 +83,7 @@ def is_within_suspended(work: UnitOfWork, owner: str | None) -> bool:
 
 
 def is_subscription_suspended(work: UnitOfWork, record: SubscriptionRecord) -> bool:
-    """Tell whether what waits for an event lies in something that is suspended."""
+    """Return whether a subscription lies in a suspended item, so that no event may reach it."""
     return len(work.items) > 0 and is_within_suspended(work, record["token"] or work.scopes[record["scope"]]["token"])
 
 

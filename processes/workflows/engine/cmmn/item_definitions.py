@@ -22,7 +22,7 @@ class ItemControl:
     required: ItemRule | None = None
 
     def or_else(self, other: "ItemControl") -> "ItemControl":
-        """Take from the other what this one does not say."""
+        """Fill the rules that are absent here from another control."""
         return ItemControl(
             manual_activation=self.manual_activation or other.manual_activation,
             repetition=self.repetition or other.repetition,
@@ -84,7 +84,7 @@ def _read_rule(subject: Subject, control: XmlElement, name: str) -> ItemRule | N
 
 
 def read_called(subject: Subject, kind: NodeKind) -> tuple[str, Expression | None]:
-    """Give the key of what is run, or the expression that gives it."""
+    """Return the key of the definition a process or case task runs, or the expression for it."""
     what = _CALLED.get(kind)
     if what is None:
         return "", None
@@ -148,7 +148,7 @@ _TRIGGERS = ("planItemStartTrigger", "caseFileItemStartTrigger")
 
 
 def _kind_of(text: str) -> TimerKind:
-    """Tell the kind by the form; an expression gives a duration, since only one kind can be told before it is run."""
+    """Return the kind of a timer by the form of its text; an expression must give a duration."""
     if not is_literal(text) or text.lstrip("+-").startswith("P"):
         return TimerKind.DURATION
     return TimerKind.CYCLE if text.startswith("R") else TimerKind.DATE

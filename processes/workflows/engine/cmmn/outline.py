@@ -77,7 +77,7 @@ _SILENT = frozenset(
 
 
 def _register(found: CaseOutline, stage: XmlElement) -> None:
-    """Take down what stands in a stage element and in the stages within it."""
+    """Index the elements of a stage and of the stages within it by id."""
     for child in stage.children:
         if child.space != CMMN or child.name in _SILENT:
             continue
@@ -108,7 +108,7 @@ def _register_item_definition(found: CaseOutline, stage: XmlElement, element: Xm
 
 
 def _register_criteria(found: CaseOutline, holder: XmlElement) -> None:
-    """Take down the ids of criteria; one may do without."""
+    """Register the ids of criteria, which are optional."""
     for child in holder.children:
         if child.space == CMMN and child.name in _CRITERIA and child.id:
             register_id(found, child)
@@ -170,7 +170,7 @@ def _find_item_definition(found: CaseOutline, item: XmlElement, stage: XmlElemen
 
 
 def _is_reachable(found: CaseOutline, stage: str, holder: str) -> bool:
-    """Tell whether an element stands in this stage or an outer one."""
+    """Return whether an element stands in this stage or an outer one."""
     at: str | None = stage
     while at is not None and at != holder:
         at = found.holders.get(at)
@@ -181,7 +181,7 @@ MAX_FILE_ITEMS = 2_000
 
 
 def read_case_file(case: XmlElement, outline: CaseOutline) -> dict[str, tuple[str, ...]]:
-    """Give the way to each item by its id: the variable, then the parts that lead to it."""
+    """Return the path of each case file item by id: the variable, then the keys that lead to the item."""
     found: dict[str, tuple[str, ...]] = {}
     model = case.find("caseFileModel")
     if model is not None:

@@ -64,7 +64,7 @@ def _read_item(placed: OutlinedItem, described: PlanItemDefinition, sentries: Se
 def index_on_parts(
     root: str, items: dict[str, PlanItem], scopes: dict[str, ScopeDefinition]
 ) -> dict[tuple[str, str], tuple[OnPartReference, ...]]:
-    """Group every on-part by its source and event, in the order of the plan items."""
+    """Index the on-parts of all criteria by source and event, in the order of the plan items."""
     around = _find_enclosing_stages(scopes)
     found: dict[tuple[str, str], list[OnPartReference]] = defaultdict(list)
     for key, item in items.items():
@@ -76,7 +76,7 @@ def index_on_parts(
 
 
 def _find_enclosing_stages(scopes: dict[str, ScopeDefinition]) -> dict[str, tuple[str, ...]]:
-    """Give the stages around each plan item, the outermost first."""
+    """Return the stages around each plan item, the outermost first."""
     around: dict[str, tuple[str, ...]] = {}
     for scope in scopes.values():  # a stage comes after the one it lies in
         around |= dict.fromkeys(scope.nodes, (*around.get(scope.id, ()), scope.id))

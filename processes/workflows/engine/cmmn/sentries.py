@@ -118,7 +118,7 @@ def read_criteria(placed: OutlinedItem, sentries: SentryReader) -> tuple[Criteri
 
 
 def _list_criterion_references(holder: XmlElement, role: CriterionRole) -> Iterator[tuple[str, str, XmlElement]]:
-    """Give the id of each criterion, if it has one, what it refers to and where it stands."""
+    """Yield each criterion's id (or empty), its sentry reference and the element for error messages."""
     for element in holder.all(f"{role.value}Criterion"):
         yield element.id, element.get("sentryRef"), element
     for reference in holder.get(f"{role.value}CriteriaRefs").split():

@@ -77,7 +77,7 @@ def find_picture(root: xml.XmlElement) -> Picture | None:
 
 
 def _index_case(root: xml.XmlElement) -> ModelIndex:
-    """Note what lies in what: a stage is seen as its plan item, and a criterion sits on its item, not in it."""
+    """Index a case: a stage lies in its plan item, and a criterion beside the item on whose border it is drawn."""
     model = index_model(root)
     lying = dict(model.parents)
     stages: set[str] = set()

@@ -81,7 +81,7 @@ def _begin_svg(picture: Picture, extent: Bounds, standing: ShapeMarks, words: Ma
 
 
 def _describe(picture: Picture, standing: ShapeMarks, words: MarkLabels) -> str:
-    """Tell what the marks show, a line an element."""
+    """Describe the marks in text, one line per marked element."""
     marked = [(shape.element, standing.describe(shape.element.id, words)) for shape in picture.shapes]
     return "\n".join(f"{element.name or element.id[:200]}: {text}" for element, text in marked if text)
 

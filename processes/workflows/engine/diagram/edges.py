@@ -105,14 +105,14 @@ def _rounded_path(points: Sequence[Point]) -> str:
 
 
 def _point_towards(start: Point, end: Point, distance: float) -> Point:
-    """Go from one point towards another, at most as far as that one."""
+    """Return the point at this distance from `start` towards `end`, and never beyond `end`."""
     along, _ = _unit_vectors(start, end)
     length = min(distance, _distance(start, end))
     return Point(start.x + along.x * length, start.y + along.y * length)
 
 
 def _unit_vectors(start: Point, end: Point) -> tuple[Point, Point]:
-    """Give the unit vectors along a line and across it; of two equal points, those of a level line."""
+    """Return the unit vectors along a line and across it; two equal points count as a horizontal line."""
     length = _distance(start, end)
     if length == 0:
         return Point(1, 0), Point(0, 1)

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
 
 from lxml import etree
 
@@ -25,11 +24,11 @@ class ModelIndex:
     parents: dict[str, str] = field(default_factory=dict)
 
     def lineage(self, key: str) -> Iterator[str]:
-        """Name an element and what it lies in; no further than elements can be nested: what is told may go round."""
-        return islice(self._climb(key), xml.MAX_DEPTH)
-
-    def _climb(self, key: str) -> Iterator[str]:
-        while key:
+        """Yield the id of an element and those of its ancestors, the nearest first."""
+        # Stages are nested by reference and may form a ring, so the walk ends where a file's own nesting would.
+        for _ in range(xml.MAX_DEPTH):
+            if not key:
+                return
             yield key
             key = self.parents[key]
 
@@ -172,7 +171,7 @@ def _find_bounds(drawn: xml.XmlElement, dialect: InterchangeDialect) -> Bounds |
 
 
 def index_model(root: xml.XmlElement) -> ModelIndex:
-    """Note what lies in what, in the namespace of the root."""
+    """Index the elements of the root's namespace by id, with their parents."""
     model = ModelIndex()
     _index_children(model, root, "", root.space)
     return model
@@ -214,7 +213,7 @@ def _index_children(model: ModelIndex, node: xml.XmlElement, parent: str, space:
 
 
 def parse_with_drawing(source: bytes) -> XmlElement:
-    """Give the root element, or raise NotExecutable as for the engine."""
+    """Parse a file with its diagram, which `parse_xml` leaves out; raises InvalidDefinition like it."""
     return _convert(parse_tree(source))
 
 

@@ -67,7 +67,7 @@ def write_label(parent: etree._Element, block: TextBlock, bounds: Bounds) -> Non
 
 
 def place_shape_label(shape: Shape) -> tuple[TextBlock, Bounds]:
-    """Lay out the name of an event or a gateway: where the file says, else below."""
+    """Lay out the name of an event or a gateway: at the label's place in the file, else below the shape."""
     block = _lay_out_label(shape.element.name, shape.label)
     if shape.label is not None:
         return block, _bounds_around(shape.label.centre.x, shape.label.y, block)
@@ -75,7 +75,7 @@ def place_shape_label(shape: Shape) -> tuple[TextBlock, Bounds]:
 
 
 def place_edge_label(edge: Edge) -> tuple[TextBlock, Bounds]:
-    """Lay out the name of a flow: where the file says, else at half of its way."""
+    """Lay out the name of a flow: at the label's place in the file, else at the middle of the line."""
     block = _lay_out_label(edge.element.name, edge.label)
     if edge.label is not None:
         return block, _bounds_around(edge.label.centre.x, edge.label.y, block)
@@ -116,7 +116,7 @@ _WIDE = frozenset("mwMW@%ЖШЩЮжшщюЫФ—…")
 
 
 def fit_text(text: str, width: float, height: float, sizes: tuple[float, ...] = (12, 11, 10)) -> TextBlock:
-    """Lay text out in a box by the largest letters it fits with; with the smallest the rest is left out."""
+    """Lay text out in a box in the largest of the sizes it fits with; in the smallest, what is left over is cut."""
     block = TextBlock((), sizes[-1])
     for size in sizes:
         lines = wrap_text(text, width, size)

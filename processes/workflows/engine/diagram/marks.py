@@ -106,7 +106,7 @@ class ShapeMarks:
         return is_marked or self.find_state(key) is not None
 
     def describe(self, key: str, words: MarkLabels) -> str:
-        """Say in words what the badges of a shape show; nothing when there are none."""
+        """Return what the badges of a shape show as text; empty when there are none."""
         parts = [words.incident] if key in self.incidents else []
         counts = self.items.get(key, {})
         parts += [format_count(words.label_state(state), counts[state]) for state in STATES if counts.get(state, 0) > 0]

@@ -139,7 +139,7 @@ def _make_shape(drawn: InterchangeNode, bounds: Bounds) -> Shape:
 
 
 def _is_expanded(drawn: InterchangeNode) -> bool:
-    """Tell whether the inside is shown: as the file says, else by what there is to show."""
+    """Return whether the inside is shown: as the file says, else whether anything in it has a shape."""
     if drawn.element.name == "participant":
         return drawn.element.get("processRef") != ""
     return drawn.has_children if drawn.node.get("isExpanded") == "" else drawn.node.get("isExpanded") == "true"

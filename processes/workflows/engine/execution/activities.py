@@ -18,7 +18,7 @@ from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 from processes.workflows.engine.execution.variables import evaluate, evaluate_inputs, write_variables
 
 IMMEDIATE = frozenset({"event", "webhook", "alert", "message"})
-"""Handlers that are given their effect and not waited for."""
+"""Handlers whose effect is published without waiting for an answer."""
 EXTERNAL = "external"
 _WAITING = {NodeKind.USER_TASK: "user", NodeKind.MANUAL_TASK: "manual", NodeKind.RECEIVE_TASK: "receive"}
 
@@ -42,7 +42,7 @@ def begin_activity(work: UnitOfWork, token: str, node: Node) -> None:
 def finish_activity(
     work: UnitOfWork, token: str, *, inner: Sequence[CompensationEntry] = (), ended: ScopeRecord | None = None
 ) -> None:
-    """Complete an activity: nothing of it waits any more, its token goes on; or a task of a case."""
+    """Complete an activity and send its token on; for a plan item, complete the task."""
     if token in work.items:
         work.enqueue_first("finish_task", token)
         return
@@ -52,7 +52,7 @@ def finish_activity(
 
 
 def _arm_own_boundary_events(work: UnitOfWork, token: str, node: Node) -> None:
-    """Arm the boundary events of an activity that stays; a round leaves that to the activity as a whole."""
+    """Arm the boundary events of a waiting activity, unless it is one round of a loop: those belong to the whole."""
     scope = work.tokens[token]["scope"]
     if "loop" not in work.scopes[scope]:
         arm_boundary_events(work, node, scope, token)

@@ -29,7 +29,7 @@ Command = Mapping[str, Any]
 
 
 def start_instance(library: Library, command: Command, at: datetime) -> UnitOfWork:
-    """Begin an instance."""
+    """Create the unit of work of a new instance."""
     key, revision = command["definition"]
     definition, revision = library(key, revision)
     variables = read_variables(command)
@@ -55,7 +55,7 @@ def start_instance(library: Library, command: Command, at: datetime) -> UnitOfWo
 
 
 def apply_command(work: UnitOfWork, command: Command) -> None:
-    """Do what a command asks of an instance that runs."""
+    """Apply a command to a started instance."""
     name = command["command"]
     work.hops = command.get("hops", 0)
     if name == "close" and is_case(work):
@@ -75,7 +75,7 @@ def apply_command(work: UnitOfWork, command: Command) -> None:
 
 
 def read_variables(command: Command, key: str = "variables") -> Variables:
-    """Give the variables a command brings."""
+    """Return the variables of a command; raises CommandRejected if they cannot be stored."""
     variables = command.get(key)
     if variables is None:
         return {}
@@ -92,7 +92,7 @@ def read_variables(command: Command, key: str = "variables") -> Variables:
 
 
 def _choose_start(definition: Definition, chosen: str | None) -> tuple[str, ...]:
-    """Give the element to start with; without one named, the process has exactly one none start event."""
+    """Return the start event named by the command; else the process must have exactly one without a trigger."""
     starts = definition.starts.get(definition.key, ())
     if chosen is not None:
         if chosen not in starts:
@@ -169,7 +169,7 @@ def _deliver_event(work: UnitOfWork, command: Command) -> None:
 
 
 def _told(payload: object) -> Variables:
-    """Give the variables in what an event tells: its parts that can be variables."""
+    """Return the parts of an event's payload that can be variables."""
     if not isinstance(payload, dict):
         return {}
     return {name: value for name, value in payload.items() if is_name(name) and is_json(value)}

@@ -1,4 +1,4 @@
-"""Compensation: what is done can be undone, the last thing first."""
+"""Compensation: completed activities are logged and undone in reverse order."""
 
 from collections.abc import Sequence
 from typing import cast
@@ -20,9 +20,9 @@ from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 def record_completed(
     work: UnitOfWork, token: str, node: Node, *, inner: Sequence[CompensationEntry], ended: ScopeRecord | None
 ) -> None:
-    """Note an activity that is done, when there is a way to undo it.
+    """Log a completed activity that can be compensated.
 
-    What it saw in scopes that are gone by then, its own and its round's, is kept for the one that undoes it.
+    The variables of scopes that end with it, its own and its round's, are kept for the compensating activity.
     """
     scope = work.tokens[token]["scope"]
     around = work.scopes[scope]
@@ -40,13 +40,13 @@ def record_completed(
 
 
 def record_completed_rounds(work: UnitOfWork, entries: list[CompensationEntry]) -> None:
-    """Note the rounds of an activity that is done as a whole."""
+    """Log the completed rounds of an activity that is completed as a whole."""
     if entries:
         _log_entries(work, entries)
 
 
 def compensate(work: UnitOfWork, token: str, element: str) -> None:
-    """Undo an activity, or everything in the scope, then let the token go on."""
+    """Compensate an activity, or everything in the scope, then send the token on."""
     scope = _find_compensated_scope(work, work.tokens[token]["scope"], element)
     entries = work.compensations.take(scope, element) if scope is not None else []
     if not entries or scope is None:
@@ -56,7 +56,7 @@ def compensate(work: UnitOfWork, token: str, element: str) -> None:
 
 
 def finish_compensation(work: UnitOfWork, scope: str) -> None:
-    """Go on when one thing is undone."""
+    """Continue with the next entry when the compensation of one is finished."""
     record = work.remove_scope(scope)
     _compensate_next(work, record["undo"])
 
@@ -90,7 +90,7 @@ def _log_entries(work: UnitOfWork, entries: list[CompensationEntry]) -> None:
 
 
 def _find_compensated_scope(work: UnitOfWork, scope: str | None, element: str) -> str | None:
-    """Give the scope the thrower speaks of: its own, or the one around an event sub-process."""
+    """Return the scope a compensation event refers to: its own, or that around its event sub-process."""
     while scope is not None:
         record = work.scopes[scope]
         definition = work.definition(scope)
@@ -156,7 +156,7 @@ def _compensate_entry(work: UnitOfWork, key: str, record: UndoRecord, entry: Com
 
 
 def _reopen_scope(work: UnitOfWork, key: str, record: UndoRecord, entry: CompensationEntry) -> str:
-    """Make a scope like the one that a sub-process or a called process had, to undo its parts in."""
+    """Open a scope like the one the sub-process or called process had, to compensate its parts in."""
     scope = _make_scope_record(key, record, entry)
     if "definition" in entry:
         scope = {**scope, "definition": entry["definition"], "element": entry["definition"][0]}
@@ -174,7 +174,7 @@ def _make_scope_record(key: str, record: UndoRecord, entry: CompensationEntry) -
 
 
 def _find_compensation_start(work: UnitOfWork, scope: str, element: str) -> Node | None:
-    """Give the start of the event sub-process that undoes the sub-process it lies in."""
+    """Return the start of the event sub-process that compensates the sub-process around it."""
     definition = work.definition(scope)
     for sub_process in definition.event_sub_processes.get(element, ()):
         for start in definition.starts.get(sub_process, ()):

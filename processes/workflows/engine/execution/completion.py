@@ -1,4 +1,4 @@
-"""How scopes end."""
+"""Completion: how scopes end, and with the outermost one the instance."""
 
 from processes.workflows.engine.execution.activities import finish_activity
 from processes.workflows.engine.execution.calls import close_scope
@@ -9,7 +9,7 @@ from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 
 
 def complete_scope(work: UnitOfWork, scope: str) -> None:
-    """End a scope in which no token is left."""
+    """End a scope if no token is left in it."""
     record = work.scopes.get(scope)
     if record is None or work.has_tokens(scope):
         return
@@ -26,7 +26,7 @@ def complete_scope(work: UnitOfWork, scope: str) -> None:
 
 
 def terminate_scope(work: UnitOfWork, scope: str) -> None:
-    """End a scope in which everything was cancelled; what was done in it cannot be undone any more."""
+    """End a scope in which everything was cancelled; what it did can no longer be compensated."""
     record = work.scopes.get(scope)
     if record is None:
         return
@@ -44,7 +44,7 @@ def terminate_scope(work: UnitOfWork, scope: str) -> None:
 
 
 def end_instance(work: UnitOfWork, scope: str, status: str) -> None:
-    """End the instance: its variables are all that is left."""
+    """End the instance; only its variables remain in the state."""
     work.cancel_owned(scope)
     work.queue.clear()
     work.budget.add_size(-work.measure_entries(work.compensations.take(scope)), work.scopes[scope]["element"])

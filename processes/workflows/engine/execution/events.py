@@ -1,4 +1,4 @@
-"""Events in the flow: starts, ends, intermediate ones; and the gateway that waits for the first of several."""
+"""Events: entered by a token, fired by their trigger, thrown as signals, or raised outwards as errors."""
 
 from collections.abc import Iterable
 
@@ -22,7 +22,7 @@ from processes.workflows.engine.expressions import ExpressionFailed
 
 
 def pass_event(work: UnitOfWork, token: str, node: Node, flow: str | None) -> None:
-    """Go on from a start or boundary event: what it waits for has come already."""
+    """Leave a start or boundary event: it was entered because its trigger has fired."""
     leave_element(work, token)
 
 
@@ -42,7 +42,7 @@ def enter_event_gateway(work: UnitOfWork, token: str, node: Node, flow: str | No
 
 
 def enter_throw(work: UnitOfWork, token: str, node: Node, flow: str | None) -> None:
-    """Do what an end or an intermediate throw event does."""
+    """Throw the event of an end or an intermediate throw event."""
     event = node.event
     trigger = event.trigger if event is not None else Trigger.NONE
     if event is None or trigger is Trigger.NONE:
@@ -88,7 +88,7 @@ def fire_event(
     record: TimerRecord | SubscriptionRecord | ConditionRecord,
     variables: Variables | None = None,
 ) -> None:
-    """Let the event happen that a timer, a subscription or a condition waits for."""
+    """Fire the event that a timer, a subscription or a condition was armed for."""
     node = work.definition(record["scope"]).nodes[record["element"]]
     if variables:
         write_variables(work, record["scope"], variables, node.id)
@@ -113,7 +113,7 @@ def fire_event(
 
 
 def throw_signal(work: UnitOfWork, name: str) -> None:
-    """Let a signal reach everything that waits for it now."""
+    """Fire every event in this state that waits for a signal."""
     for key in [key for key in work.subscriptions.keys_in_order() if _is_signal(work.subscriptions[key], name)]:
         record = work.subscriptions.get(key)
         if record is not None and not is_subscription_suspended(work, record):
@@ -134,7 +134,7 @@ def fire_true_conditions(work: UnitOfWork) -> None:
 
 
 def _continue_at_event(work: UnitOfWork, token: str, node: Node) -> None:
-    """Let a token go on that waits at the event itself or at an event-based gateway before it."""
+    """Send on a token that waits at the event itself or at an event-based gateway before it."""
     waits_at = work.tokens[token]["element"]
     if waits_at != node.id:
         work.trace.append(("leave", waits_at))
@@ -170,7 +170,7 @@ def raise_error(work: UnitOfWork, token: str, code: str, reason: str) -> None:
 
 
 def raise_in_scope(work: UnitOfWork, scope: str, code: str, *, origin: str, reason: str = "") -> None:
-    """Hand an error to the nearest event sub-process or boundary event that catches it."""
+    """Raise an error outwards, up to the nearest event sub-process or boundary event that catches it."""
     while True:
         start = _find_event_sub_process(work, scope, code)
         if start is not None:
@@ -213,7 +213,7 @@ def _find_event_sub_process(work: UnitOfWork, scope: str, code: str) -> Node | N
 
 
 def _find_matching_error(definition: Definition, events: Iterable[str], code: str) -> Node | None:
-    """Give the event that catches this very error, else one that catches any."""
+    """Return the event that catches this error code, else the first that catches any."""
     catches_any = None
     for event in events:
         node = definition.nodes[event]

@@ -37,7 +37,7 @@ def enter_inclusive(work: UnitOfWork, token: str, node: Node, flow: str | None) 
 
 
 def open_inclusive_join(work: UnitOfWork) -> bool:
-    """Open one inclusive join for which nothing can come any more; tell whether there was one."""
+    """Open the oldest inclusive join that no further token can reach; return whether there was one."""
     if not work.joins:
         return False
     for (scope, element), waiting in sorted(work.joins.items(), key=_oldest):
@@ -58,7 +58,7 @@ def _leave_inclusive(work: UnitOfWork, token: str, node: Node) -> None:
 
 
 def _merge_tokens(work: UnitOfWork, waiting: dict[str, list[str]]) -> str:
-    """Make one token of the first of each flow; others that came by the same flows go on waiting."""
+    """Merge the first token of each flow into one; later tokens of the same flows keep waiting."""
     oldest, *others = sorted((tokens[0] for tokens in waiting.values()), key=sequence_number)
     for other in others:
         work.remove_token(other)
@@ -66,7 +66,7 @@ def _merge_tokens(work: UnitOfWork, waiting: dict[str, list[str]]) -> str:
 
 
 def _can_token_still_arrive(work: UnitOfWork, node: Node, scope: str, waiting: dict[str, list[str]]) -> bool:
-    """Tell whether a token elsewhere in the scope can reach a flow of the join at which none waits.
+    """Return whether a token elsewhere in the scope can reach an incoming flow at which none waits.
 
     By the standard such a token does not count when it can also reach a flow at which one waits already. There boundary
     events lead nowhere: what one of them lets go to the join comes beside the activity, or the activity never ends.
@@ -93,7 +93,7 @@ JoinUpstream: TypeAlias = tuple[frozenset[str], frozenset[str]]
 
 
 def _find_upstream(work: UnitOfWork, scope: str, node: Node, empty: Iterable[str], full: Iterable[str]) -> JoinUpstream:
-    """Find what lies upstream of a join, on this side of it. The definition remembers it, as far as there is room."""
+    """Return what lies upstream of a join, cached on the definition up to `MAX_UPSTREAM` elements."""
     definition = work.definition(scope)
     key = (node.id, frozenset(full))
     found = definition.upstream.get(key)

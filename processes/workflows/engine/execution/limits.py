@@ -1,4 +1,4 @@
-"""How large a state may grow and how far one command may go."""
+"""Limits: how large a state may grow and how much one command may do."""
 
 import math
 from collections.abc import Mapping
@@ -90,12 +90,12 @@ def _estimate_text_size(text: str) -> int:
 
 
 def is_name(name: object) -> bool:
-    """Tell whether an expression could ask for a variable of this name."""
+    """Return whether a text can be the name of a variable in an expression."""
     return isinstance(name, str) and len(name) <= MAX_NAME and name.isidentifier()
 
 
 def is_json(value: object, depth: int = 0) -> bool:
-    """Tell whether a value comes back from JSON as it went in."""
+    """Return whether a value survives a round trip through JSON unchanged."""
     if value is None or isinstance(value, bool):
         return True
     if isinstance(value, str):
@@ -114,12 +114,12 @@ def is_json(value: object, depth: int = 0) -> bool:
 
 
 class CommandBudget:
-    """What one command may take, and what its state may hold; past it the command fails at an element.
+    """Counts what one command does and what its state holds; past a limit the command fails at an element.
 
     A file is written by others: whatever it says, a command ends within seconds and its state stays small.
     """
 
-    __slots__ = ("_effects", "_checks", "_steps", "_measured", "size")
+    __slots__ = ("_checks", "_effects", "_measured", "_steps", "size")
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -135,7 +135,7 @@ class CommandBudget:
             raise CommandFailed(element, f"One command would go through more than {MAX_STEPS} elements.")
 
     def count_checks(self, element: str, count: int = 1) -> None:
-        """Count what is looked at again and again: expressions, tokens that a join waits for."""
+        """Count what can repeat for every token or item: steps of expressions, tokens looked at for a join."""
         self._checks += count
         if self._checks > MAX_LOOKS:
             raise CommandFailed(

@@ -51,7 +51,7 @@ def begin_loop(work: UnitOfWork, token: str, node: Node, loop: Loop) -> None:
 
 
 def end_round(work: UnitOfWork, scope: str) -> None:
-    """Count a round that is done, and go on with the next one or from the activity."""
+    """Count a completed round, then start the next one or end the loop."""
     record = work.scopes[scope]
     key = record["loop"]
     loop_record = work.loops[key]
@@ -105,7 +105,7 @@ def _start_all_rounds(work: UnitOfWork, key: str, loop: Loop, items: list[Any] |
 
 
 def _start_next_round(work: UnitOfWork, key: str, node: Node, loop: Loop, scope: str) -> None:
-    """Start the next round of a loop that runs one after the other, or end it."""
+    """Start the next round of a sequential loop, or end the loop."""
     record = work.loops[key]
     done = record["started"]
     if loop.is_multi_instance:
@@ -122,7 +122,7 @@ def _start_next_round(work: UnitOfWork, key: str, node: Node, loop: Loop, scope:
 
 
 def _goes_round_again(work: UnitOfWork, node: Node, loop: Loop, scope: str, done: int) -> bool:
-    """Tell whether a standard loop goes round once more; without a condition it does so up to its maximum."""
+    """Return whether a standard loop runs once more; without a condition it does up to its maximum."""
     if loop.maximum is not None and done >= loop.maximum:
         return False
     if loop.condition is None:
@@ -163,7 +163,7 @@ def _record_output(work: UnitOfWork, scope: str, count: int, loop: Loop, record:
 
 
 def _is_completed_early(work: UnitOfWork, scope: str, node: Node, loop: Loop, record: LoopRecord) -> bool:
-    """Ask the completion condition, which is given the counters by the standard's names and by those of other tools."""
+    """Return whether the completion condition holds; it sees the counters under BPMN's names and under Camunda's."""
     if not loop.is_multi_instance or loop.completion is None:
         return False
     total, completed = record["total"], record["completed"]
@@ -183,7 +183,7 @@ def _is_completed_early(work: UnitOfWork, scope: str, node: Node, loop: Loop, re
 
 
 def _end_loop(work: UnitOfWork, key: str, loop: Loop) -> None:
-    """Let the activity go on; what still runs of it is cancelled."""
+    """End the loop, cancel the rounds still running and send the activity's token on."""
     record = work.loops[key]
     token = record["token"]
     work.loops.put(key, {**record, "entries": []})  # they outlive the loop

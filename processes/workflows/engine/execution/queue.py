@@ -1,4 +1,4 @@
-"""One step after the other, until everything waits for something outside."""
+"""The queue of a command: its steps are run until everything waits for something outside."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 
 
 def run_queue(work: UnitOfWork) -> None:
-    """Do what there is to do: tokens in the order they were made, conditions whenever variables have changed.
+    """Run the queued steps until everything waits for something outside, checking conditions after each.
 
     A stage is complete only when everything that its last item has set off is done.
     """

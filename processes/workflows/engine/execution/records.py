@@ -184,5 +184,5 @@ EVENTS = frozenset({"event", "throw", "signal"})
 
 
 def sequence_number(key: str) -> int:
-    """Give the place of an id in the order of creation."""
+    """Return the part of an id that counts up in the order of creation."""
     return int(key.partition(".")[2])

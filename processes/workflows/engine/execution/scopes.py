@@ -17,7 +17,7 @@ def open_scope(work: UnitOfWork, record: ScopeRecord) -> str:
 
 
 def _check_depth(work: UnitOfWork, record: ScopeRecord) -> None:
-    """Keep what has to be walked and written by depth, as what can be undone in each other, within a bound."""
+    """Fail past the bound: compensation entries nest as deep as scopes, and are walked and serialized recursively."""
     depth, parent = 1, record["parent"]
     while parent is not None:
         depth, parent = depth + 1, work.scopes[parent]["parent"]
@@ -27,7 +27,7 @@ def _check_depth(work: UnitOfWork, record: ScopeRecord) -> None:
 
 
 def begin_scope(work: UnitOfWork, scope: str, starts: Sequence[str] = ()) -> None:
-    """Put tokens on the start of a scope and arm its event sub-processes."""
+    """Put tokens on the first elements of a scope and arm its event sub-processes."""
     element = work.scopes[scope]["element"]
     for start in starts or find_first_elements(work.definition(scope), element):
         work.enqueue("enter", work.add_token(scope, start), None)
@@ -35,7 +35,7 @@ def begin_scope(work: UnitOfWork, scope: str, starts: Sequence[str] = ()) -> Non
 
 
 def find_first_elements(definition: Definition, scope: str) -> Sequence[str]:
-    """Give the none start event; in a scope without start events, every element that nothing leads to."""
+    """Return the start event without a trigger; without any start event, all elements without incoming flows."""
     starts = definition.starts.get(scope, ())
     plain = [start for start in starts if _trigger(definition.nodes[start]) is Trigger.NONE]
     if plain:

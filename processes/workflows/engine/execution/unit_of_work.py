@@ -1,4 +1,4 @@
-"""The working copy of a state while one command runs."""
+"""The unit of work of one command: a state that is copied on write, and what the command has produced."""
 
 from collections import deque
 from collections.abc import Iterable, Mapping
@@ -44,11 +44,11 @@ def _token_or_scope_of(record: TimerRecord | SubscriptionRecord | ConditionRecor
 
 
 FEW_ITEMS = 100
-"""Up to so many are looked through; for more an index is made."""
+"""Up to this many items a scan is cheaper than building an index."""
 
 
 class UnitOfWork:
-    """A state that may be changed, what is still to be done in it, and what came of it so far."""
+    """The changes of one command to a state: records copied on write, queued steps, effects and trace."""
 
     def __init__(self, library: Library, state: InstanceState, at: datetime) -> None:
         self.initial_state = state
@@ -89,13 +89,13 @@ class UnitOfWork:
         self.file_changes: list[tuple[str, str, Any, Any]] = []
         """Variables of cases that were written: the case's scope, the name, the value before and after."""
         self.copied_scopes: set[str] = set()
-        """Scopes whose records are copies already."""
+        """Scopes whose variables are copies already and may be written in place."""
         self.hops = 0
         """How long the chain is that has led here: see `MAX_HOPS`."""
         self.visible_variables: dict[str, Mapping[str, Any]] = {}
-        """What can be seen from a scope; forgotten at every change."""
+        """Cache of `get_visible` by scope; cleared at every write."""
         self.variable_sizes: dict[tuple[str, str], int] = {}
-        """What variables weigh that were written by this command, by scope and name."""
+        """Sizes of the variables written by this command, by scope and name."""
         self._library = library
         self._definitions: dict[str, Definition] = {}
         self._children: dict[str, dict[str, Section[Any]]] = {}
@@ -104,7 +104,7 @@ class UnitOfWork:
         self._index()
 
     def definition(self, scope: str) -> Definition:
-        """Give the definition that the elements of a scope are of."""
+        """Return the definition that the elements of a scope belong to."""
         found = self._definitions.get(scope)
         if found is None:
             record = self.scopes[scope]
@@ -127,7 +127,7 @@ class UnitOfWork:
         return key
 
     def add(self, section: Section[Record], record: Record) -> str:
-        """Put a record under a new id, as something of its owner."""
+        """Store a record under a new id and list it with its owner."""
         key = self.new_id()
         section.put(key, record)
         owner = section.owner_of(record)
@@ -152,14 +152,14 @@ class UnitOfWork:
         self._unlist(key, self.remove(self.items, key))
 
     def items_of_element(self, element: str) -> list[str]:
-        """Give the items of one plan item, in the order of creation, whichever stage they lie in."""
+        """Return the items of one element in the order of creation, in whichever run of its stage."""
         if self._items_of is None and len(self.items) <= FEW_ITEMS:
             found = [key for key, record in self.items.items() if record["element"] == element]
             return found if len(found) < 2 else sorted(found, key=sequence_number)
         return list(self._item_index().get(element, ()))
 
     def items_of_stage(self, key: str) -> list[str]:
-        """Give the items that lie in a stage, without those further in."""
+        """Return the items directly in a stage."""
         return [
             child
             for scope, section in self._children.get(key, {}).items()
@@ -169,26 +169,26 @@ class UnitOfWork:
         ]
 
     def has_sentry_conditions(self) -> bool:
-        """Tell whether a case in this state has criteria with conditions."""
+        """Return whether a case in this state has criteria with conditions."""
         if self._has_conditions is None:
             plans = [self.definition(key).plan for key, scope in self.scopes.items() if "definition" in scope]
             self._has_conditions = any(plan is not None and plan.items_with_conditions for plan in plans)
         return self._has_conditions
 
     def reset_conditions(self) -> None:
-        """Let it be told anew: another case has begun."""
+        """Recompute `has_sentry_conditions` when next asked: another case has begun."""
         self._has_conditions = None
 
     def items_below(self, owner: str) -> list[str]:
-        """Give the nearest items inside a token, an item or a scope, in the order of creation."""
+        """Return the nearest items inside a token, an item or a scope, in the order of creation."""
         return self._below(owner, self.items)
 
     def timers_below(self, owner: str) -> list[str]:
-        """Give the timers inside a token, an item or a scope that belong to no item further in."""
+        """Return the timers inside a token, an item or a scope, except those of items further in."""
         return self._below(owner, self.timers)
 
     def owner(self, key: str) -> TokenRecord | ItemRecord:
-        """Give the token or the item that something belongs to."""
+        """Return the record of an owner, which is a token or a plan item."""
         return self.items[key] if key in self.items else self.tokens[key]
 
     def _below(self, owner: str, wanted: Section[Any]) -> list[str]:
@@ -226,13 +226,13 @@ class UnitOfWork:
         return record
 
     def move_token(self, token: str, element: str) -> None:
-        """Put a token on another element of its scope; it waits for nothing there yet."""
+        """Move a token to another element of its scope, where it waits for nothing yet."""
         record = self.tokens[token]
         self._leave_join(token, record)
         self.tokens.put(token, {"element": element, "scope": record["scope"], "since": self.now})
 
     def wait_at_join(self, token: str, flow: str) -> dict[str, list[str]]:
-        """Let a token wait at the join it is on; give those that wait there by flow."""
+        """Mark a token as waiting at its join; return all that wait there, by flow."""
         record = self.tokens[token]
         self.tokens.put(token, {**record, "flow": flow})
         waiting = self.joins.setdefault((record["scope"], record["element"]), {})
@@ -257,7 +257,7 @@ class UnitOfWork:
         return [key for key, section in self._children.get(scope, {}).items() if section is self.tokens]
 
     def cancel_owned(self, owner: str) -> None:
-        """Cancel everything that belongs to a token or a scope: what lies in something before the thing itself."""
+        """Cancel everything owned by a token, an item or a scope, children before parents."""
         rest = self._take_children(owner)
         while rest:
             section, key, is_empty = rest.pop()
@@ -268,7 +268,7 @@ class UnitOfWork:
                 rest += self._take_children(key)
 
     def _take_children(self, owner: str) -> list[tuple[Section[Any], str, bool]]:
-        """Take what belongs to an owner, the newest first."""
+        """Detach and return the children of an owner, the newest first."""
         children = self._children.pop(owner, {})
         return [(children[key], key, False) for key in sorted(children, key=sequence_number, reverse=True)]
 
@@ -292,7 +292,7 @@ class UnitOfWork:
             self.budget.add_size(-self.budget.measure(record["inputs"], record["element"]), record["element"])
 
     def remove_scope(self, scope: str) -> ScopeRecord:
-        """Remove a scope in which nothing is left, and what was armed in it."""
+        """Remove a scope with what is still armed in it."""
         self.cancel_owned(scope)
         record = self.remove(self.scopes, scope)
         self._forget(scope, record)
@@ -322,22 +322,22 @@ class UnitOfWork:
         self.effects.append(effect)
 
     def count_hop(self, element: str) -> int:
-        """Return how long the chain is with what this element does; one that leads to itself for ever ends here."""
+        """Return the length of the chain including this element; fail where it leads to itself for ever."""
         if self.hops >= MAX_HOPS:
             reason = "Events, handlers and timers without a wait have led to one another {count} times by themselves."
             raise CommandFailed(element, reason.format(count=MAX_HOPS))
         return self.hops + 1
 
     def enqueue(self, *step: object) -> None:
-        """Do a step after those that wait already."""
+        """Append a step to the queue."""
         self.queue.append(step)
 
     def enqueue_first(self, *step: object) -> None:
-        """Do a step before those that wait."""
+        """Put a step at the head of the queue."""
         self.queue.appendleft(step)
 
     def build_state(self) -> InstanceState:
-        """Give the state as it is now; sections that nothing changed are those of the state given."""
+        """Return the resulting state; unchanged sections are shared with the initial one."""
         state: InstanceState = {
             "kind": self.initial_state["kind"],
             "epoch": self.epoch,

@@ -36,7 +36,7 @@ class VisibleVariables(Mapping[str, Any]):
 
 
 def get_visible(work: UnitOfWork, scope: str) -> Mapping[str, Any]:
-    """Give every variable that can be seen from a scope."""
+    """Return the variables visible from a scope, as a mapping that copies nothing."""
     found = work.visible_variables.get(scope)
     if found is None:
         layers = _layers(work, scope)
@@ -53,7 +53,7 @@ def evaluate(work: UnitOfWork, expression: Expression, scope: str, element: str,
 
 
 def try_evaluate(work: UnitOfWork, expression: Expression, scope: str, element: str, **more: object) -> Any:
-    """Give the value of an expression, or raise ExpressionFailed; either way it counts for what it took."""
+    """Evaluate an expression, or raise ExpressionFailed; its cost counts either way."""
     names = get_visible(work, scope)
     meter = Meter()
     try:
@@ -118,7 +118,7 @@ def _size_before(work: UnitOfWork, scope: str, variables: Variables, name: str, 
 
 
 def evaluate_inputs(work: UnitOfWork, token: str, node: Node) -> Variables:
-    """Give what the handler is given; nothing said: every variable that can be seen."""
+    """Return the declared inputs of a task or a thrown event; without any, all visible variables."""
     scope = work.tokens[token]["scope"]
     if not node.inputs:
         return dict(get_visible(work, scope))

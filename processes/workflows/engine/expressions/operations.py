@@ -16,7 +16,7 @@ UNBOUNDED = frozenset({str, bool, NoneType, list, dict})
 
 
 def check_value(value: Any) -> Any:
-    """Give back a value found in the data, if it is one of the language's."""
+    """Return a value read from variables unchanged; fail if its type is not one of JSON's."""
     kind = type(value)
     if kind in UNBOUNDED:
         return value
@@ -26,7 +26,7 @@ def check_value(value: Any) -> Any:
 
 
 def check_number(number: int | float) -> int | float:
-    """Give back a number that is neither too large nor infinite nor undefined."""
+    """Return a number unchanged; fail if it is too large, infinite or NaN."""
     if type(number) is int:
         if -MAX_INTEGER <= number <= MAX_INTEGER:
             return number

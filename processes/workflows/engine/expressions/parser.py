@@ -26,7 +26,7 @@ from processes.workflows.engine.expressions.syntax_tree import (
 
 
 def parse(text: str) -> tuple[ExpressionNode, frozenset[str]]:
-    """Give the tree of an expression and the variables it reads."""
+    """Parse an expression; return its syntax tree and the names of the variables it reads."""
     if len(text) > MAX_TEXT:
         raise ExpressionError(f"An expression has at most {MAX_TEXT:,} characters.", MAX_TEXT)
     parser = _Parser(tokenize(text, *_find_inner(text)))
