@@ -7,7 +7,6 @@ from processes.workflows.engine.execution.records import (
     SECTIONS,
     CompensationEntry,
     InstanceState,
-    ItemRecord,
     Library,
     TimerRecord,
     sequence_number,
@@ -36,7 +35,9 @@ def branch_state(
             key: _restart_timer(timer, taken_at=taken_at, at=at) for key, timer in renewed["timers"].items()
         }
     if "items" in renewed:
-        renewed["items"] = {key: _with_timers(item, taken_at=taken_at, at=at) for key, item in renewed["items"].items()}
+        for item in renewed["items"].values():
+            if "paused" in item:
+                item["paused"] = [_restart_timer(timer, taken_at=taken_at, at=at) for timer in item["paused"]]
     if "compensations" in state:
         renewed["compensations"] = _rename_entries(state["compensations"], names)
     return renewed
@@ -61,12 +62,6 @@ def _rename_references(record: dict[str, Any], names: dict[str, str]) -> dict[st
 
 def _rename_entries(entries: list[CompensationEntry], names: dict[str, str]) -> list[CompensationEntry]:
     return [{**entry, "scope": names[entry["scope"]]} for entry in entries]
-
-
-def _with_timers(item: ItemRecord, *, taken_at: datetime, at: datetime) -> ItemRecord:
-    if "paused" not in item:
-        return item
-    return {**item, "paused": [_restart_timer(timer, taken_at=taken_at, at=at) for timer in item["paused"]]}
 
 
 def _restart_timer(timer: TimerRecord, *, taken_at: datetime, at: datetime) -> TimerRecord:

@@ -169,6 +169,11 @@ class Node:
     compensated_by: str | None = None
     """The activity that undoes this one: by its compensation boundary event and the association."""
 
+    @property
+    def trigger(self) -> Trigger:
+        """The trigger of its event; NONE for elements without one."""
+        return self.event.trigger if self.event is not None else Trigger.NONE
+
 
 @dataclass(frozen=True, slots=True)
 class ScopeDefinition:

@@ -31,7 +31,11 @@ def compare_states(before: InstanceState, after: InstanceState) -> StateDifferen
     The variables of the process stand under their own names; those of scopes inside it under the way to them, as in
     `Review[2].verdict` for the second round of Review.
     """
-    return {"variables": _compare_variables(before, after), "active": _compare_active(before, after)}
+    old, new = _count_active(before), _count_active(after)
+    return {
+        "variables": _compare_variables(before, after),
+        "active": {"added": sorted((new - old).elements()), "removed": sorted((old - new).elements())},
+    }
 
 
 def _compare_variables(before: InstanceState, after: InstanceState) -> VariablesDifference:
@@ -50,11 +54,6 @@ def _compare_variables(before: InstanceState, after: InstanceState) -> Variables
 def _is_different(one: Any, other: Any) -> bool:
     """Compare as JSON does: true is not 1, and maps have no order."""
     return json.dumps(one, sort_keys=True) != json.dumps(other, sort_keys=True)
-
-
-def _compare_active(before: InstanceState, after: InstanceState) -> ActiveDifference:
-    old, new = _count_active(before), _count_active(after)
-    return {"added": sorted((new - old).elements()), "removed": sorted((old - new).elements())}
 
 
 def _count_active(state: InstanceState) -> Counter[str]:

@@ -3,7 +3,6 @@
 from processes.workflows.engine.bpmn.file import BPMN, Subject, is_true
 from processes.workflows.engine.bpmn.nodes import ACTIVITIES
 from processes.workflows.engine.bpmn.outline import OutlinedNode, ProcessOutline
-from processes.workflows.engine.bpmn.xml import XmlElement
 from processes.workflows.engine.definition import NodeKind
 
 
@@ -12,10 +11,11 @@ def find_compensations(outline: ProcessOutline) -> dict[str, str]:
     found: dict[str, str] = {}
     ends = _index_associations(outline)
     for node_id, placed in outline.nodes.items():
-        if placed.kind is not NodeKind.BOUNDARY or not _is_compensation(placed.element):
+        definitions = {child.name for child in placed.element.children if child.space == BPMN}
+        if placed.kind is not NodeKind.BOUNDARY or "compensateEventDefinition" not in definitions:
             continue
         subject = Subject(placed.element, outline.file)
-        handlers = [end for end in ends.get(node_id, []) if _undoes(outline.nodes.get(end), placed.scope)]
+        handlers = [end for end in ends.get(node_id, []) if _is_handler(outline.nodes.get(end), placed.scope)]
         host = placed.element.get("attachedToRef").rpartition(":")[2]
         if len(handlers) != 1:
             subject.refuse("A compensation event is associated with one activity that is for compensation.")
@@ -36,11 +36,7 @@ def _index_associations(outline: ProcessOutline) -> dict[str, list[str]]:
     return ends
 
 
-def _is_compensation(element: XmlElement) -> bool:
-    return any(child.space == BPMN and child.name == "compensateEventDefinition" for child in element.children)
-
-
-def _undoes(placed: OutlinedNode | None, scope: str) -> bool:
+def _is_handler(placed: OutlinedNode | None, scope: str) -> bool:
     if placed is None or placed.scope != scope or placed.kind not in ACTIVITIES:
         return False
     return is_true(placed.element.get("isForCompensation"))

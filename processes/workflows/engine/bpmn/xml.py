@@ -65,6 +65,7 @@ _ENCODINGS = frozenset({"utf-8", "ascii", "iso8859-1", "iso8859-5", "iso8859-15"
 _BEFORE_ROOT = re.compile(r"\s+|<!--.*?-->|<\?.*?\?>", re.DOTALL)
 _NO_DOCTYPE = "A DOCTYPE is not allowed."
 _CHUNK = 16_384
+_DIAGRAMS = ("}BPMNDiagram", "}CMMNDI")
 
 
 def _invalid(message: str, line: int = 0) -> InvalidDefinition:
@@ -156,7 +157,8 @@ class _Bounds:
 
 def _convert(node: etree._Element) -> XmlElement:
     space, _, name = node.tag.rpartition("}")
-    children = tuple(_convert(child) for child in node if isinstance(child.tag, str) and not _is_drawing(child.tag))
+    elements = (child for child in node if isinstance(child.tag, str))
+    children = tuple(_convert(child) for child in elements if not child.tag.endswith(_DIAGRAMS))
     return XmlElement(
         space=space.removeprefix("{"),
         name=name,
@@ -165,7 +167,3 @@ def _convert(node: etree._Element) -> XmlElement:
         children=children,
         line=node.sourceline or 0,
     )
-
-
-def _is_drawing(tag: str) -> bool:
-    return tag.endswith(("}BPMNDiagram", "}CMMNDI"))

@@ -48,7 +48,7 @@ def terminate_case(work: UnitOfWork) -> None:
 
 def close_case(work: UnitOfWork) -> None:
     """Close a case for good; only a return to an earlier version reopens it."""
-    # One that was terminated after its start had failed has no plan.
+    # A case whose start has failed has no plan yet, and can be terminated all the same.
     key = _get_plan_item(work) if work.items.records else None
     can_close = work.status == "terminated" if key is None else can_transition(work, key, Transition.CLOSE)
     if not can_close:
@@ -70,29 +70,19 @@ def _get_plan_item(work: UnitOfWork) -> str:
     return next(key for key, record in work.items.items() if record["scope"] == root)
 
 
-def _occur(work: UnitOfWork, key: str, transition: Transition) -> None:
-    make_occur(work, key)
-
-
 def _suspend(work: UnitOfWork, key: str, transition: Transition) -> None:
+    suspend_item(work, key, transition)
     if is_case(work) and key == _get_plan_item(work):
-        suspend_item(work, key)
         work.status = "suspended"
-    else:
-        suspend_item(work, key)
-
-
-def _resume(work: UnitOfWork, key: str, transition: Transition) -> None:
-    resume_item(work, key)
 
 
 _COMMANDS: dict[str, Callable[[UnitOfWork, str, Transition], None]] = {
     "start": start_item,
-    "occur": _occur,
+    "occur": lambda work, key, _: make_occur(work, key),
     "disable": make_transition,
     "reenable": make_transition,
     "suspend_item": _suspend,
-    "resume_item": _resume,
+    "resume_item": resume_item,
     "terminate_item": end_item,
     "complete_item": end_item,
 }

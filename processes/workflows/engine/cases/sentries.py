@@ -24,7 +24,9 @@ def notify_sentries(work: UnitOfWork, key: str, event: str, criterion: str = "")
         place = _find_stage_scope(work, record["scope"], listening.common)
         around = None
         if plan.items[listening.item].criteria[listening.criterion].role is CriterionRole.EXIT:
-            around = _around(work, record["scope"], listening.item)
+            # What happens in one run of a stage does not end another run of it.
+            stage = _find_stage_scope(work, record["scope"], listening.item)
+            around = None if stage is None else work.scopes[stage]["token"]
         for other in work.items_of_element(listening.item):
             if other == key or around not in (None, other):
                 continue
@@ -139,12 +141,6 @@ def _find_stage_scope(work: UnitOfWork, scope: str | None, element: str) -> str 
             return scope
         scope = None if "definition" in record else record["parent"]
     return None
-
-
-def _around(work: UnitOfWork, scope: str, element: str) -> str | None:
-    """Return the item of the nearest run of a stage around a scope; None outside of it."""
-    found = _find_stage_scope(work, scope, element)
-    return None if found is None else work.scopes[found]["token"]
 
 
 def _notify_file_event(work: UnitOfWork, scope: str, plan: CasePlan, file: str, event: str) -> None:

@@ -63,7 +63,9 @@ def _make_moved_record(work: UnitOfWork, record: ItemRecord, transition: Transit
 
 def suspend_item(work: UnitOfWork, key: str, transition: Transition = Transition.SUSPEND) -> None:
     make_transition(work, key, transition)
-    _stop_timers(work, key)
+    paused = [work.remove(work.timers, timer) for timer in work.timers_below(key)]
+    if paused:
+        work.items.put(key, {**work.items[key], "paused": paused})
     for child in work.items_below(key):
         if is_live(work, child) and can_transition(work, child, Transition.PARENT_SUSPEND):
             suspend_item(work, child, Transition.PARENT_SUSPEND)
@@ -85,12 +87,6 @@ def is_within_suspended(work: UnitOfWork, owner: str | None) -> bool:
 def is_subscription_suspended(work: UnitOfWork, record: SubscriptionRecord) -> bool:
     """Return whether a subscription lies in a suspended item, so that no event may reach it."""
     return len(work.items) > 0 and is_within_suspended(work, record["token"] or work.scopes[record["scope"]]["token"])
-
-
-def _stop_timers(work: UnitOfWork, key: str) -> None:
-    paused = [work.remove(work.timers, timer) for timer in work.timers_below(key)]
-    if paused:
-        work.items.put(key, {**work.items[key], "paused": paused})
 
 
 def _restart_timers(work: UnitOfWork, key: str) -> None:

@@ -3,7 +3,7 @@
 from processes.workflows.engine.bpmn.file import Subject, is_key, quote
 from processes.workflows.engine.bpmn.nodes import read_name
 from processes.workflows.engine.bpmn.xml import XmlElement, parse_xml
-from processes.workflows.engine.case_plan import CasePlan, PlanItem
+from processes.workflows.engine.case_plan import CasePlan
 from processes.workflows.engine.cmmn.file import CMMN, read_file
 from processes.workflows.engine.cmmn.outline import CaseOutline, outline_case, read_case_file
 from processes.workflows.engine.cmmn.plan_items import index_on_parts, read_plan_items
@@ -64,7 +64,11 @@ def _read_case(case: XmlElement, model: XmlElement, found: CaseOutline) -> tuple
         items=items,
         files=files,
         on_parts=index_on_parts(model.id, items, found.scopes),
-        items_with_conditions=frozenset(key for key, item in items.items() if _has_condition(item)),
+        items_with_conditions=frozenset(
+            key
+            for key, item in items.items()
+            if any(criterion.sentry.condition is not None for criterion in item.criteria)
+        ),
     )
     definition = Definition(
         key=case.id,
@@ -76,7 +80,3 @@ def _read_case(case: XmlElement, model: XmlElement, found: CaseOutline) -> tuple
         plan=plan,
     )
     return definition, plan
-
-
-def _has_condition(item: PlanItem) -> bool:
-    return any(criterion.sentry.condition is not None for criterion in item.criteria)

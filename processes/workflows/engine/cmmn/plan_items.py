@@ -70,7 +70,8 @@ def index_on_parts(
     for key, item in items.items():
         for number, criterion in enumerate(item.criteria):
             for place, part in enumerate(criterion.sentry.on):
-                common = root if part.is_file else _common(around[key], around[part.source])
+                stages = zip(around[key], around.get(part.source, ()), strict=False)
+                common = root if part.is_file else [one for one, other in stages if one == other][-1]
                 found[part.source, part.event].append(OnPartReference(key, number, place, common))
     return {heard: tuple(listening) for heard, listening in found.items()}
 
@@ -81,7 +82,3 @@ def _find_enclosing_stages(scopes: dict[str, ScopeDefinition]) -> dict[str, tupl
     for scope in scopes.values():  # a stage comes after the one it lies in
         around |= dict.fromkeys(scope.nodes, (*around.get(scope.id, ()), scope.id))
     return around
-
-
-def _common(one: tuple[str, ...], other: tuple[str, ...]) -> str:
-    return [stage for stage, same in zip(one, other, strict=False) if stage == same][-1]

@@ -38,7 +38,9 @@ class SentryReader:
 
     def read_on_part(self, subject: Subject, part: XmlElement, *, is_file: bool) -> OnPart | None:
         """Read what is waited for; None, and a problem, when it can never happen."""
-        source, event = part.get("sourceRef"), _event_of(part)
+        written = part.find("standardEvent")
+        # An element by the schema of CMMN 1.1; an attribute is accepted too.
+        source, event = part.get("sourceRef"), written.text if written is not None else part.get("standardEvent")
         if not event:
             subject.refuse(f"{part.name} has no standardEvent.", part)
             return None
@@ -83,11 +85,6 @@ class SentryReader:
 
 
 _ON_PARTS = ("planItemOnPart", "caseFileItemOnPart")
-
-
-def _event_of(part: XmlElement) -> str:
-    element = part.find("standardEvent")
-    return element.text if element is not None else part.get("standardEvent")
 
 
 def _read_condition(subject: Subject) -> Expression | None:

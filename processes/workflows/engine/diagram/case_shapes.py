@@ -143,8 +143,9 @@ def _find_layer(shape: Shape) -> Layer:
     return Layer.BORDER if kind in CRITERIA else Layer.NODE
 
 
-def _is_labelled_beside(shape: Shape) -> bool:
-    return _find_draw(shape) in _LABELLED_BESIDE
-
-
-CASE = Notation(find_picture, _find_draw, _find_layer, _is_labelled_beside)
+CASE = Notation(
+    find_picture,
+    _find_draw,
+    _find_layer,
+    is_labelled_beside=lambda shape: _find_draw(shape) in _LABELLED_BESIDE,
+)

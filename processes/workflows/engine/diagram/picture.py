@@ -1,6 +1,6 @@
 """A picture, as it was read from a file and before it is drawn: what is where."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -97,22 +97,18 @@ _MARGIN = 24.0
 
 
 def find_extent(picture: Picture, labels: Iterable[Bounds]) -> Bounds:
-    boxes = [*_shapes(picture), *_points(picture), *labels]
+    """Return the area of a drawing: everything in it and a margin. Coordinates may be negative."""
+    boxes = [
+        *(
+            Bounds(box.x, box.y - above, box.width, box.height + above)
+            for box, above in ((shape.bounds, shape.overhang) for shape in picture.shapes)
+        ),
+        *(Bounds(point.x, point.y, 0, 0) for edge in picture.edges for point in edge.points),
+        *labels,
+    ]
     left, top = min(box.x for box in boxes) - _MARGIN, min(box.y for box in boxes) - _MARGIN
     right, bottom = max(box.right for box in boxes) + _MARGIN, max(box.bottom for box in boxes) + _MARGIN
     return Bounds(left, top, right - left, bottom - top)
-
-
-def _shapes(picture: Picture) -> Iterator[Bounds]:
-    for shape in picture.shapes:
-        box, above = shape.bounds, shape.overhang
-        yield Bounds(box.x, box.y - above, box.width, box.height + above)
-
-
-def _points(picture: Picture) -> Iterator[Bounds]:
-    for edge in picture.edges:
-        for point in edge.points:
-            yield Bounds(point.x, point.y, 0, 0)
 
 
 DrawShape = Callable[[etree._Element, Shape, ShapeStyle], None]

@@ -145,10 +145,6 @@ def _is_expanded(drawn: InterchangeNode) -> bool:
     return drawn.has_children if drawn.node.get("isExpanded") == "" else drawn.node.get("isExpanded") == "true"
 
 
-def _describe_edge(drawn: InterchangeNode) -> DrawnElement:
-    return describe_element(drawn.element, drawn.index)
-
-
 _DIALECT = InterchangeDialect(
     prefix="BPMN",
     reference="bpmnElement",
@@ -161,5 +157,5 @@ _DIALECT = InterchangeDialect(
     each_plane=_each_plane,
     find_title=_find_title,
     make_shape=_make_shape,
-    describe_edge=_describe_edge,
+    describe_edge=lambda drawn: describe_element(drawn.element, drawn.index),
 )

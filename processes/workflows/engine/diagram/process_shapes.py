@@ -221,8 +221,11 @@ def _find_layer(shape: Shape) -> Layer:
     return Layer.BORDER if kind == "boundaryEvent" else Layer.NODE
 
 
-def _is_labelled_beside(shape: Shape) -> bool:
-    return shape.element.kind not in _LABELLED_INSIDE and _find_draw(shape) is not draw_activity
-
-
-PROCESS = Notation(find_picture, _find_draw, _find_layer, _is_labelled_beside)
+PROCESS = Notation(
+    find_picture,
+    _find_draw,
+    _find_layer,
+    is_labelled_beside=lambda shape: (
+        shape.element.kind not in _LABELLED_INSIDE and _find_draw(shape) is not draw_activity
+    ),
+)

@@ -25,6 +25,7 @@ _WAITING = {NodeKind.USER_TASK: "user", NodeKind.MANUAL_TASK: "manual", NodeKind
 
 def begin_activity(work: UnitOfWork, token: str, node: Node) -> None:
     """Begin an activity, or one round of it."""
+    scope = work.tokens[token]["scope"]
     if node.kind in _WAITING:
         _open_task(work, token, node, _WAITING[node.kind])
     elif node.kind in (NodeKind.SERVICE_TASK, NodeKind.SEND_TASK):
@@ -32,9 +33,11 @@ def begin_activity(work: UnitOfWork, token: str, node: Node) -> None:
     elif node.kind is NodeKind.SCRIPT_TASK:
         _run_script(work, token, node)
     elif node.kind is NodeKind.SUB_PROCESS:
-        _run_sub_process(work, token, node)
+        _arm_own_boundary_events(work, token, node)
+        begin_scope(work, open_scope(work, {"element": node.id, "parent": scope, "token": token, "variables": {}}))
     elif node.kind is NodeKind.CALL_ACTIVITY:
-        _call(work, token, node)
+        _arm_own_boundary_events(work, token, node)
+        call_definition(work, scope, token, node.id, node.called, kinds=("bpmn", "cmmn"))
     else:
         finish_activity(work, token)
 
@@ -83,6 +86,7 @@ def _open_task(work: UnitOfWork, token: str, node: Node, kind: str, inputs: Vari
 
 
 def _run_handler(work: UnitOfWork, token: str, node: Node) -> None:
+    """Publish the effect of a service or send task, or open a job or an external task for it."""
     handler = node.handler
     if not handler and node.event is not None and node.event.trigger is Trigger.MESSAGE:
         work.add_effect("throw", node.id, evaluate_inputs(work, token, node), node.event.name)
@@ -90,7 +94,7 @@ def _run_handler(work: UnitOfWork, token: str, node: Node) -> None:
         name = node.topic or (node.event.name if node.event is not None else "")
         work.add_effect(handler, node.id, evaluate_inputs(work, token, node), name)
     elif handler:
-        # Without inputs of its own the work is given the variables as they are when it is taken up.
+        # Without declared inputs a worker sees the variables as they are when it takes the task, not as they are now.
         inputs = evaluate_inputs(work, token, node) if node.inputs else None
         _open_task(work, token, node, EXTERNAL if handler == EXTERNAL else "job", inputs)
         return
@@ -102,15 +106,3 @@ def _run_script(work: UnitOfWork, token: str, node: Node) -> None:
     for assignment in node.assigns:
         write_variables(work, scope, {assignment.name: evaluate(work, assignment.expression, scope, node.id)}, node.id)
     finish_activity(work, token)
-
-
-def _run_sub_process(work: UnitOfWork, token: str, node: Node) -> None:
-    parent = work.tokens[token]["scope"]
-    _arm_own_boundary_events(work, token, node)
-    begin_scope(work, open_scope(work, {"element": node.id, "parent": parent, "token": token, "variables": {}}))
-
-
-def _call(work: UnitOfWork, token: str, node: Node) -> None:
-    """Run another process, or a case, inside this state."""
-    _arm_own_boundary_events(work, token, node)
-    call_definition(work, work.tokens[token]["scope"], token, node.id, node.called, kinds=("bpmn", "cmmn"))

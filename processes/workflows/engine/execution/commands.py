@@ -1,7 +1,8 @@
-"""The commands an instance takes."""
+"""The commands an instance accepts, beside those to single plan items."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from processes.workflows.engine.cases.commands import (
@@ -14,7 +15,7 @@ from processes.workflows.engine.cases.commands import (
     terminate_case,
 )
 from processes.workflows.engine.cases.transitions import is_subscription_suspended, is_within_suspended
-from processes.workflows.engine.definition import Definition, Node, NodeKind, Trigger
+from processes.workflows.engine.definition import Definition, Trigger
 from processes.workflows.engine.execution.activities import finish_activity
 from processes.workflows.engine.execution.completion import end_instance
 from processes.workflows.engine.execution.errors import CommandFailed, CommandRejected
@@ -68,10 +69,10 @@ def apply_command(work: UnitOfWork, command: Command) -> None:
     if name in ITEM_COMMANDS:
         apply_item_command(work, name, command)
         return
-    carry_out = _COMMANDS.get(name)
-    if carry_out is None:
+    handle = _COMMANDS.get(name)
+    if handle is None:
         raise CommandRejected(f"A {'case' if is_case(work) else 'process'} takes no command {name}.")
-    carry_out(work, command)
+    handle(work, command)
 
 
 def read_variables(command: Command, key: str = "variables") -> Variables:
@@ -98,7 +99,7 @@ def _choose_start(definition: Definition, chosen: str | None) -> tuple[str, ...]
         if chosen not in starts:
             raise CommandRejected(f"The process has no start event {chosen}.")
         return (chosen,)
-    plain = [key for key in starts if _is_plain(definition.nodes[key])]
+    plain = [key for key in starts if definition.nodes[key].trigger is Trigger.NONE]
     if starts and len(plain) != 1:
         raise CommandRejected("The process does not have exactly one start event without a trigger.")
     try:
@@ -107,19 +108,7 @@ def _choose_start(definition: Definition, chosen: str | None) -> tuple[str, ...]
         raise CommandRejected(failed.reason) from failed
 
 
-def _is_plain(node: Node) -> bool:
-    return node.kind is NodeKind.START and (node.event is None or node.event.trigger is Trigger.NONE)
-
-
-def _complete_task(work: UnitOfWork, command: Command) -> None:
-    _complete(work, command, ("user", "manual", "receive"))
-
-
-def _complete_job(work: UnitOfWork, command: Command) -> None:
-    _complete(work, command, ("external", "job"))
-
-
-def _complete(work: UnitOfWork, command: Command, kinds: tuple[str, ...]) -> None:
+def _complete_task(work: UnitOfWork, command: Command, *, kinds: tuple[str, ...]) -> None:
     task = _get_task(work, command, kinds)
     work.hops = command.get("hops", task.get("hops", 0))
     write_variables(work, task["scope"], read_variables(command), task["element"])
@@ -127,7 +116,7 @@ def _complete(work: UnitOfWork, command: Command, kinds: tuple[str, ...]) -> Non
 
 
 def _fail_job(work: UnitOfWork, command: Command) -> None:
-    task = _get_task(work, command, ("external", "job"))
+    task = _get_task(work, command, _JOB_KINDS)
     reason = str(command.get("error") or "The work failed.")
     code = command.get("code")
     if not code:
@@ -165,14 +154,10 @@ def _deliver_event(work: UnitOfWork, command: Command) -> None:
         raise CommandRejected("Nothing waits for the event any more.")
     if is_subscription_suspended(work, record):
         raise CommandRejected("What waits for the event is suspended.")
-    fire_event(work, key, record, _told(command.get("payload")))
-
-
-def _told(payload: object) -> Variables:
-    """Return the parts of an event's payload that can be variables."""
-    if not isinstance(payload, dict):
-        return {}
-    return {name: value for name, value in payload.items() if is_name(name) and is_json(value)}
+    payload = command.get("payload")
+    parts = payload if isinstance(payload, dict) else {}
+    # Events are written by others: a part that cannot be a variable is left out, and the event still arrives.
+    fire_event(work, key, record, {name: value for name, value in parts.items() if is_name(name) and is_json(value)})
 
 
 def _fire_timer(work: UnitOfWork, command: Command) -> None:
@@ -217,9 +202,10 @@ def _get_root_scope(work: UnitOfWork) -> str:
     return next(key for key, record in work.scopes.items() if record["token"] is None)
 
 
+_JOB_KINDS = ("external", "job")
 _COMMANDS: dict[str, Callable[[UnitOfWork, Command], None]] = {
-    "complete_task": _complete_task,
-    "complete_job": _complete_job,
+    "complete_task": partial(_complete_task, kinds=("user", "manual", "receive")),
+    "complete_job": partial(_complete_task, kinds=_JOB_KINDS),
     "fail_job": _fail_job,
     "send_message": _send_message,
     "event": _deliver_event,

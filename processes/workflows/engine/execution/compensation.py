@@ -179,6 +179,6 @@ def _find_compensation_start(work: UnitOfWork, scope: str, element: str) -> Node
     for sub_process in definition.event_sub_processes.get(element, ()):
         for start in definition.starts.get(sub_process, ()):
             node = definition.nodes[start]
-            if node.event is not None and node.event.trigger is Trigger.COMPENSATION:
+            if node.trigger is Trigger.COMPENSATION:
                 return node
     return None

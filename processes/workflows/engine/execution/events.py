@@ -27,10 +27,10 @@ def pass_event(work: UnitOfWork, token: str, node: Node, flow: str | None) -> No
 
 
 def enter_catch(work: UnitOfWork, token: str, node: Node, flow: str | None) -> None:
-    if node.event is None or node.event.trigger is Trigger.NONE:
+    if node.trigger is Trigger.NONE:
         leave_element(work, token)
-        return
-    arm_event(work, node, work.tokens[token]["scope"], token)
+    else:
+        arm_event(work, node, work.tokens[token]["scope"], token)
 
 
 def enter_event_gateway(work: UnitOfWork, token: str, node: Node, flow: str | None) -> None:
@@ -44,15 +44,15 @@ def enter_event_gateway(work: UnitOfWork, token: str, node: Node, flow: str | No
 def enter_throw(work: UnitOfWork, token: str, node: Node, flow: str | None) -> None:
     """Throw the event of an end or an intermediate throw event."""
     event = node.event
-    trigger = event.trigger if event is not None else Trigger.NONE
-    if event is None or trigger is Trigger.NONE:
+    if event is None or event.trigger is Trigger.NONE:
         leave_element(work, token)
-    elif trigger is Trigger.COMPENSATION:
+    elif event.trigger is Trigger.COMPENSATION:
         compensate(work, token, event.name)
-    elif trigger is Trigger.TERMINATE:
+    elif event.trigger is Trigger.TERMINATE:
         _terminate_scope(work, token)
-    elif trigger is Trigger.ERROR:
-        _throw_error(work, token, event)
+    elif event.trigger is Trigger.ERROR:
+        work.trace.append(("leave", node.id))
+        raise_in_scope(work, work.remove_token(token)["scope"], event.name, origin=node.id)
     else:
         _throw(work, token, node, event)
 
@@ -64,14 +64,8 @@ def _throw(work: UnitOfWork, token: str, node: Node, event: BpmnEvent) -> None:
         work.add_effect("signal", node.id, inputs, event.name)
     else:
         work.add_effect("throw", node.id, inputs, event.name)
-    if token in work.tokens:  # the signal may have interrupted the one who threw it
+    if token in work.tokens:  # a boundary event that hears the signal may have interrupted its thrower
         leave_element(work, token)
-
-
-def _throw_error(work: UnitOfWork, token: str, event: BpmnEvent) -> None:
-    work.trace.append(("leave", work.tokens[token]["element"]))
-    record = work.remove_token(token)
-    raise_in_scope(work, record["scope"], event.name, origin=record["element"])
 
 
 def _terminate_scope(work: UnitOfWork, token: str) -> None:
@@ -114,9 +108,11 @@ def fire_event(
 
 def throw_signal(work: UnitOfWork, name: str) -> None:
     """Fire every event in this state that waits for a signal."""
-    for key in [key for key in work.subscriptions.keys_in_order() if _is_signal(work.subscriptions[key], name)]:
+    for key in work.subscriptions.keys_in_order():
+        # One event may cancel what another waits in, and what it arms itself does not hear this signal.
         record = work.subscriptions.get(key)
-        if record is not None and not is_subscription_suspended(work, record):
+        is_awaited = record is not None and record["kind"] == "signal" and record["name"] == name
+        if record is not None and is_awaited and not is_subscription_suspended(work, record):
             fire_event(work, key, record)
 
 
@@ -124,7 +120,7 @@ def fire_true_conditions(work: UnitOfWork) -> None:
     """Fire the conditional events whose condition has become true."""
     for key in work.conditions.keys_in_order():
         record = work.conditions.get(key)
-        if record is None:
+        if record is None:  # an event fired before it has cancelled what it waited in
             continue
         does_hold = _holds_now(work, record)
         if does_hold and not record["held"]:
@@ -145,10 +141,6 @@ def _continue_at_event(work: UnitOfWork, token: str, node: Node) -> None:
         return
     work.cancel_owned(token)
     leave_element(work, token)
-
-
-def _is_signal(record: SubscriptionRecord, name: str) -> bool:
-    return record["kind"] == "signal" and record["name"] == name
 
 
 def _holds_now(work: UnitOfWork, record: ConditionRecord) -> bool:

@@ -104,14 +104,15 @@ def _find_upstream(work: UnitOfWork, scope: str, node: Node, empty: Iterable[str
         )
         size = sum(map(len, found))
         work.budget.count_checks(node.id, size // VISITS_A_LOOK)
-        while definition.upstream and size + sum(_size(each) for each in definition.upstream.values()) > MAX_UPSTREAM:
+        # The definition is shared by threads: the oldest entry may be gone by the time it is evicted.
+        while definition.upstream and size + _count_cached(definition) > MAX_UPSTREAM:
             definition.upstream.pop(next(iter(definition.upstream)), None)
         definition.upstream[key] = found
     return found
 
 
-def _size(upstream: JoinUpstream) -> int:
-    return len(upstream[0]) + len(upstream[1])
+def _count_cached(definition: Definition) -> int:
+    return sum(len(towards_empty) + len(towards_full) for towards_empty, towards_full in definition.upstream.values())
 
 
 def _find_elements_reaching(

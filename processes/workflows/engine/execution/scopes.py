@@ -37,7 +37,7 @@ def begin_scope(work: UnitOfWork, scope: str, starts: Sequence[str] = ()) -> Non
 def find_first_elements(definition: Definition, scope: str) -> Sequence[str]:
     """Return the start event without a trigger; without any start event, all elements without incoming flows."""
     starts = definition.starts.get(scope, ())
-    plain = [start for start in starts if _trigger(definition.nodes[start]) is Trigger.NONE]
+    plain = [start for start in starts if definition.nodes[start].trigger is Trigger.NONE]
     if plain:
         return plain[:1]
     if starts:
@@ -49,7 +49,7 @@ def find_first_elements(definition: Definition, scope: str) -> Sequence[str]:
 
 
 def interrupt_activity(work: UnitOfWork, token: str, boundary: str) -> None:
-    """Cancel an activity and let its token go on at a boundary event."""
+    """Cancel an activity and move its token to a boundary event."""
     record = work.tokens[token]
     work.cancel_owned(token)
     if "loop" not in record:
@@ -67,10 +67,6 @@ def start_event_sub_process(work: UnitOfWork, scope: str, start: Node) -> None:
     work.trace.append(("enter", start.scope))
     inner = open_scope(work, {"element": start.scope, "parent": scope, "token": token, "variables": {}})
     begin_scope(work, inner, (start.id,))
-
-
-def _trigger(node: Node) -> Trigger:
-    return node.event.trigger if node.event is not None else Trigger.NONE
 
 
 def _is_first(node: Node) -> bool:

@@ -1,6 +1,6 @@
-"""From a tree to a function of the names: each node becomes a closure over those of its operands.
+"""From a syntax tree to a function of the variables: each node becomes a closure over those of its operands.
 
-What conditions do all day has closures of its own, for speed; the rest goes through `operations`.
+Comparisons and variables, which conditions consist of, are inlined for speed; the rest goes through `operations`.
 """
 
 from collections.abc import Callable, Mapping
@@ -188,9 +188,5 @@ def _any(node: AnyOf) -> Evaluator:
 
 @build_evaluator.register
 def _choice(node: Conditional) -> Evaluator:
-    condition, then, otherwise = (
-        build_evaluator(node.condition),
-        build_evaluator(node.then),
-        build_evaluator(node.otherwise),
-    )
+    condition, then, otherwise = map(build_evaluator, (node.condition, node.then, node.otherwise))
     return lambda names, meter: then(names, meter) if condition(names, meter) else otherwise(names, meter)

@@ -64,7 +64,7 @@ def add(left: Any, right: Any, meter: Meter) -> Any:
         if kind is list:
             meter.spend_items(len(left) + len(right))
             return left + right
-    if _is_text_and_number(left, right):
+    if {kind, type(right)} in ({str, int}, {str, float}):
         raise ExpressionFailed("text and a number cannot be added: use string(…) or number(…)")
     _check_numbers("+", left, right)
     return check_number(left + right)
@@ -156,10 +156,6 @@ _TYPE_NAMES = {
     list: "a list",
     dict: "a map",
 }
-
-
-def _is_text_and_number(left: Any, right: Any) -> bool:
-    return (type(left) is str and type(right) in _NUMBERS) or (type(left) in _NUMBERS and type(right) is str)
 
 
 def _check_numbers(symbol: str, left: Any, right: Any) -> None:
