@@ -20,8 +20,8 @@ def branch_state(
 ) -> InstanceState:
     """Copy a state for a new branch: new ids in the new epoch, timers moved to the new time.
 
-    What runs by duration or in cycles is given the time it had left when the state was taken; a date stays the date it
-    is. The order of creation stays, so that the same commands lead to the same states.
+    Durations and cycles keep the time they had left when the state was taken; a date stays the same date. The order of
+    ids is kept, so that the same commands lead to the same states.
     """
     names = _new_names(state, epoch)
     renewed: InstanceState = {**state, "epoch": epoch, "next": len(names) + 1}

@@ -28,8 +28,8 @@ class StateDifference(TypedDict):
 def compare_states(before: InstanceState, after: InstanceState) -> StateDifference:
     """Compare the variables and the active elements of two states.
 
-    The variables of the process stand under their own names; those of scopes inside it under the way to them, as in
-    `Review[2].verdict` for the second round of Review.
+    Variables of the root scope are keyed by name; those of inner scopes by their path, as in `Review[2].verdict` for
+    the second round of Review.
     """
     old, new = _count_active(before), _count_active(after)
     return {

@@ -1,10 +1,10 @@
-"""What keeps a file from being run."""
+"""Problems of a file: everything that keeps it from running, by element and line."""
 
 from dataclasses import dataclass, field
 from typing import NoReturn
 
 MOST_PROBLEMS = 100
-"""More tell nobody anything."""
+"""Enough for an author to work on; the parsing ends there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class InvalidDefinition(Exception):
 
 @dataclass(slots=True)
 class Problems:
-    """Gathers what is wrong with a file."""
+    """Collects the problems of a file while it is parsed."""
 
     found: list[Problem] = field(default_factory=list)
 

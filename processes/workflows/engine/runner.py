@@ -31,9 +31,9 @@ class CommandOutcome:
 
 
 def run_command(library: Library, state: InstanceState | None, command: Command, at: datetime) -> CommandOutcome:
-    """Carry out a command; the state that is given stays as it is.
+    """Run a command against a state, which is not modified; `state` is None for the command that starts an instance.
 
-    Raises NotPossible when the command does not fit the state, Failed when it was tried and could not go through.
+    Raises CommandRejected if the command does not fit the state, CommandFailed if it fails at an element.
     """
     if state is None and command["command"] != "start":
         raise CommandRejected("The instance has not been started.")

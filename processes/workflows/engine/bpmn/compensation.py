@@ -1,4 +1,4 @@
-"""Which activity undoes which: a compensation boundary event and the association that leads from it."""
+"""Compensating activities: found by a compensation boundary event and the association that leads from it."""
 
 from processes.workflows.engine.bpmn.file import BPMN, Subject, is_true
 from processes.workflows.engine.bpmn.nodes import ACTIVITIES
@@ -10,13 +10,13 @@ def find_compensations(outline: ProcessOutline) -> dict[str, str]:
     """Return the compensating activity of each activity that has one."""
     found: dict[str, str] = {}
     ends = _index_associations(outline)
-    for node_id, placed in outline.nodes.items():
-        definitions = {child.name for child in placed.element.children if child.space == BPMN}
-        if placed.kind is not NodeKind.BOUNDARY or "compensateEventDefinition" not in definitions:
+    for node_id, outlined in outline.nodes.items():
+        definitions = {child.name for child in outlined.element.children if child.space == BPMN}
+        if outlined.kind is not NodeKind.BOUNDARY or "compensateEventDefinition" not in definitions:
             continue
-        subject = Subject(placed.element, outline.file)
-        handlers = [end for end in ends.get(node_id, []) if _is_handler(outline.nodes.get(end), placed.scope)]
-        host = placed.element.get("attachedToRef").rpartition(":")[2]
+        subject = Subject(outlined.element, outline.file)
+        handlers = [end for end in ends.get(node_id, []) if _is_handler(outline.nodes.get(end), outlined.scope)]
+        host = outlined.element.get("attachedToRef").rpartition(":")[2]
         if len(handlers) != 1:
             subject.refuse("A compensation event is associated with one activity that is for compensation.")
         elif host in found:
@@ -36,7 +36,7 @@ def _index_associations(outline: ProcessOutline) -> dict[str, list[str]]:
     return ends
 
 
-def _is_handler(placed: OutlinedNode | None, scope: str) -> bool:
-    if placed is None or placed.scope != scope or placed.kind not in ACTIVITIES:
+def _is_handler(outlined: OutlinedNode | None, scope: str) -> bool:
+    if outlined is None or outlined.scope != scope or outlined.kind not in ACTIVITIES:
         return False
-    return is_true(placed.element.get("isForCompensation"))
+    return is_true(outlined.element.get("isForCompensation"))

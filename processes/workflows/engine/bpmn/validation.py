@@ -1,4 +1,4 @@
-"""Whether a definition can be run: what the parts of it say about each other. All problems at once."""
+"""Rules between the parts of a process: start events of scopes, places of events, conditions of flows."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Reads uploaded XML into plain elements, within bounds: size, depth, number of elements; no DOCTYPE, no network."""
+"""Parse uploaded XML into plain elements, within bounds: size, depth, number of elements; no DOCTYPE, no network."""
 
 import codecs
 import re
@@ -73,7 +73,7 @@ def _invalid(message: str, line: int = 0) -> InvalidDefinition:
 
 
 def _decode(source: bytes) -> str:
-    """Decode by the mark or the declaration and blank the declaration out: the parser is given UTF-8 alone."""
+    """Decode by byte order mark or declaration, and blank the declaration out: the parser always gets UTF-8."""
     encoding, mark = next(((name, mark) for mark, name in _BOMS if source.startswith(mark)), ("", b""))
     try:
         text = source[len(mark) :].decode(encoding or _declared_encoding(source))
@@ -108,7 +108,7 @@ def _refuse_doctype(text: str) -> None:
 
 
 def _parse(source: bytes) -> etree._Element:
-    """Parse in pieces, so that a file beyond the bounds is left before it is a tree."""
+    """Parse in chunks, so that a file beyond the bounds is refused before it is a tree in memory."""
     parser = etree.XMLPullParser(
         events=("start", "end"),
         encoding="utf-8",
@@ -150,7 +150,7 @@ class _Bounds:
             raise _invalid(f"The elements are nested more than {MAX_DEPTH} deep.", element.sourceline)
         if self.elements > MAX_ELEMENTS:
             raise _invalid(f"The file has more than {MAX_ELEMENTS} elements.", element.sourceline)
-        # Reading them costs the square of their number, counting them does not.
+        # lxml reads attributes in the square of their number; counting them does not.
         if len(element.attrib) > MAX_ATTRIBUTES:
             raise _invalid(f"An element has more than {MAX_ATTRIBUTES} attributes.", element.sourceline)
 

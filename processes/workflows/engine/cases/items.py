@@ -90,7 +90,7 @@ def open_stage(work: UnitOfWork, key: str, node: Node) -> None:
     parent = work.items[key]["scope"]
     scope = open_scope(work, {"element": node.id, "parent": parent, "token": key, "variables": {}})
     children = [_add_item(work, scope, child) for child in work.definition(scope).scopes[node.id].nodes]
-    for child in children:  # all are there by now: each hears of the others
+    for child in children:  # after all of them exist: sentries of one wait for another
         notify_sentries(work, child, Transition.CREATE)
 
 

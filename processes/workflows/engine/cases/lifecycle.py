@@ -1,7 +1,7 @@
 """The life cycle of CMMN 1.1: in which state an item may make which transition, and where that leads.
 
-Three tables: stages and tasks; milestones and event listeners; the case itself. `before` stands for the state that an
-item was in when its parent was suspended. `reactivate` is not there yet.
+Three tables: stages and tasks; milestones and event listeners; the case itself. `PREVIOUS` stands for the state that
+an item was in when its parent was suspended. The transition `reactivate` is not supported.
 """
 
 from collections.abc import Mapping
@@ -101,7 +101,7 @@ _TABLES = {
 
 def find_next_state(kind: NodeKind, state: str, transition: str) -> str | None:
     """Return the state that a transition leads to; None where the life cycle does not allow it."""
-    # A member of a StrEnum is found by its text: nothing has to be made of what is given.
+    # Members of a StrEnum hash and compare like their text, so records need no conversion.
     return _TABLES.get(kind, ACTIVITY).get((state, transition))
 
 

@@ -1,7 +1,7 @@
-"""Sentries: what has happened of that for which they wait, and whether their condition holds.
+"""Sentries: which of their on-parts have happened, and whether their condition holds.
 
-An item remembers the on-parts it has heard until its criterion is met, which happens once: after that it has heard
-nothing. A sentry without on-parts is met when its condition becomes true, not for as long as it is.
+The on-parts that have happened are recorded with the item until its criterion is met, then cleared. A sentry without
+on-parts is met when its condition becomes true, not while it is.
 """
 
 from collections.abc import Iterator
@@ -20,18 +20,18 @@ def notify_sentries(work: UnitOfWork, key: str, event: str, criterion: str = "")
     """Record an item's transition with every criterion in the same stage that waits for it."""
     record = work.items[key]
     plan = get_plan(work.definition(record["scope"]))
-    for listening in plan.on_parts.get((record["element"], event), ()):
-        place = _find_stage_scope(work, record["scope"], listening.common)
+    for on_part in plan.on_parts.get((record["element"], event), ()):
+        place = _find_stage_scope(work, record["scope"], on_part.common)
         around = None
-        if plan.items[listening.item].criteria[listening.criterion].role is CriterionRole.EXIT:
+        if plan.items[on_part.item].criteria[on_part.criterion].role is CriterionRole.EXIT:
             # What happens in one run of a stage does not end another run of it.
-            stage = _find_stage_scope(work, record["scope"], listening.item)
+            stage = _find_stage_scope(work, record["scope"], on_part.item)
             around = None if stage is None else work.scopes[stage]["token"]
-        for other in work.items_of_element(listening.item):
+        for other in work.items_of_element(on_part.item):
             if other == key or around not in (None, other):
                 continue
-            if _find_stage_scope(work, work.items[other]["scope"], listening.common) == place:
-                _record_on_part(work, other, listening, criterion)
+            if _find_stage_scope(work, work.items[other]["scope"], on_part.common) == place:
+                _record_on_part(work, other, on_part, criterion)
 
 
 def notify_variable_changes(work: UnitOfWork) -> None:
@@ -81,18 +81,18 @@ def get_case_scope(work: UnitOfWork, scope: str) -> str:
     return scope
 
 
-def _record_on_part(work: UnitOfWork, key: str, listening: OnPartReference, by: str = "") -> None:
+def _record_on_part(work: UnitOfWork, key: str, on_part: OnPartReference, by: str = "") -> None:
     record = work.items[key]
-    criterion = get_plan(work.definition(record["scope"])).items[record["element"]].criteria[listening.criterion]
-    part = criterion.sentry.on[listening.part]
+    criterion = get_plan(work.definition(record["scope"])).items[record["element"]].criteria[on_part.criterion]
+    part = criterion.sentry.on[on_part.part]
     work.budget.count_checks(record["element"])
     if not is_criterion_open(record, criterion.role) or (part.criterion and part.criterion != by):
         return
-    name = str(listening.criterion)
+    name = str(on_part.criterion)
     heard = record.get("heard", {})
-    parts = sorted({*heard.get(name, ()), listening.part})
+    parts = sorted({*heard.get(name, ()), on_part.part})
     work.items.put(key, {**record, "heard": {**heard, name: parts}})
-    _meet_if_satisfied(work, key, listening.criterion, criterion)
+    _meet_if_satisfied(work, key, on_part.criterion, criterion)
 
 
 def _check_condition(work: UnitOfWork, key: str, place: int, criterion: Criterion) -> None:
@@ -144,10 +144,10 @@ def _find_stage_scope(work: UnitOfWork, scope: str | None, element: str) -> str 
 
 
 def _notify_file_event(work: UnitOfWork, scope: str, plan: CasePlan, file: str, event: str) -> None:
-    for listening in plan.on_parts.get((file, event), ()):
-        for key in work.items_of_element(listening.item):
+    for on_part in plan.on_parts.get((file, event), ()):
+        for key in work.items_of_element(on_part.item):
             if get_case_scope(work, work.items[key]["scope"]) == scope:
-                _record_on_part(work, key, listening)
+                _record_on_part(work, key, on_part)
 
 
 def _get_part(value: Any, way: tuple[str, ...]) -> Any:

@@ -12,7 +12,7 @@ from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 
 
 def begin_case(work: UnitOfWork, scope: str) -> None:
-    """Open the case plan; its initial variables count as created once its items exist to hear of them."""
+    """Open the case plan; the initial variables count as created after its items, whose sentries may wait for them."""
     if work.scopes.get(scope) is None:
         return
     work.reset_conditions()

@@ -30,10 +30,10 @@ def parse_cmmn_root(root: XmlElement) -> Definition:
         Subject(case, file).refuse(f"{quote(case.id)} cannot be the key of a definition.")
     if model.find("planItem") is None:
         Subject(model, file).refuse("The case plan model has no plan item.")
-    found = outline_case(case, model, file)
-    if model.id not in found.scopes:  # without ids of their own nothing else can be told apart
+    outline = outline_case(case, model, file)
+    if model.id not in outline.scopes:  # nothing else can be identified without these ids
         file.problems.raise_if_any()
-    definition, plan = _read_case(case, model, found)
+    definition, plan = _read_case(case, model, outline)
     validate(definition, plan, file.problems)
     file.problems.raise_if_any()
     return definition
@@ -56,14 +56,14 @@ def _choose_model(case: XmlElement) -> XmlElement:
     return models[0]
 
 
-def _read_case(case: XmlElement, model: XmlElement, found: CaseOutline) -> tuple[Definition, CasePlan]:
-    files = read_case_file(case, found)
-    nodes, items = read_plan_items(SentryReader(found, files))
+def _read_case(case: XmlElement, model: XmlElement, outline: CaseOutline) -> tuple[Definition, CasePlan]:
+    files = read_case_file(case, outline)
+    nodes, items = read_plan_items(SentryReader(outline, files))
     plan = CasePlan(
         root=model.id,
         items=items,
         files=files,
-        on_parts=index_on_parts(model.id, items, found.scopes),
+        on_parts=index_on_parts(model.id, items, outline.scopes),
         items_with_conditions=frozenset(
             key
             for key, item in items.items()
@@ -72,9 +72,9 @@ def _read_case(case: XmlElement, model: XmlElement, found: CaseOutline) -> tuple
     )
     definition = Definition(
         key=case.id,
-        name=read_name(Subject(case, found.file)) or case.id,
+        name=read_name(Subject(case, outline.file)) or case.id,
         kind="cmmn",
-        scopes=found.scopes,
+        scopes=outline.scopes,
         nodes=nodes,
         flows={},
         plan=plan,

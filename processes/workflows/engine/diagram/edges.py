@@ -1,4 +1,4 @@
-"""Flows, connectors and associations. Arrow heads are paths of their own: a marker would need a reference."""
+"""Edges: flows, connectors and associations. Arrow heads are paths, because an SVG marker would be a reference."""
 
 import math
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ def draw_edge(group: etree._Element, edge: Edge) -> None:
 
 
 def _draw_sequence(group: etree._Element, edge: Edge) -> None:
-    # The line ends within the head: its square end would show beside the tip.
+    # The line ends inside the head: its square end would show beside the tip.
     _draw_line(group, [*edge.points[:-1], _point_towards(edge.points[-1], edge.points[-2], _HEAD - 1)], LINE)
     add_element(group, "path", d=_arrow_head(edge.points, closed=True), fill=LINE, stroke=LINE, stroke_linejoin="round")
     if edge.element.is_default:
@@ -94,7 +94,7 @@ def _arrow_head(points: Sequence[Point], *, closed: bool) -> str:
 
 
 def _rounded_path(points: Sequence[Point]) -> str:
-    """Write a path whose corners are rounded, as far as the lines at a corner are long enough."""
+    """Return a path with rounded corners, where the lines at a corner are long enough."""
     data = [f"M{_format_point(points[0])}"]
     for before, corner, after in zip(points, points[1:], points[2:], strict=False):
         radius = min(_CORNER, _distance(before, corner) / 2, _distance(corner, after) / 2)

@@ -34,7 +34,7 @@ def enter_catch(work: UnitOfWork, token: str, node: Node, flow: str | None) -> N
 
 
 def enter_event_gateway(work: UnitOfWork, token: str, node: Node, flow: str | None) -> None:
-    """Wait at every event behind the gateway; the first one that comes takes the token."""
+    """Arm every event behind the gateway; the first one that fires takes the token."""
     scope = work.tokens[token]["scope"]
     definition = work.definition(scope)
     for outgoing in node.outgoing:

@@ -1,4 +1,4 @@
-"""Gateways: exclusive, parallel and inclusive ones. The event-based one waits like an event: see `events`."""
+"""Gateways: exclusive, parallel and inclusive; event-based ones wait like events, see `events`."""
 
 from collections.abc import Iterable
 from typing import TypeAlias
@@ -16,7 +16,7 @@ def enter_exclusive(work: UnitOfWork, token: str, node: Node, flow: str | None) 
 
 
 def enter_parallel(work: UnitOfWork, token: str, node: Node, flow: str | None) -> None:
-    """Wait for one token of every incoming flow, then go on by every outgoing one."""
+    """Wait for one token of every incoming flow, then leave by every outgoing one."""
     if flow is not None and len(node.incoming) > 1:
         waiting = work.wait_at_join(token, flow)
         if len(waiting) < len(node.incoming):
@@ -27,7 +27,7 @@ def enter_parallel(work: UnitOfWork, token: str, node: Node, flow: str | None) -
 
 
 def enter_inclusive(work: UnitOfWork, token: str, node: Node, flow: str | None) -> None:
-    """Wait for every token that can still come, then go on by every flow whose condition holds."""
+    """Wait for every token that can still arrive, then leave by every flow whose condition holds."""
     if flow is not None and len(node.incoming) > 1:
         waiting = work.wait_at_join(token, flow)
         if _can_token_still_arrive(work, node, work.tokens[token]["scope"], waiting):

@@ -14,11 +14,11 @@ MAX_ROUNDS = 10_000
 MAX_CALLS = 20
 """Call activities inside one another."""
 MAX_HOPS = 100
-"""How often events, handlers and timers of no length may lead to one another without anybody from outside."""
+"""How often events, handlers and timers without a wait may lead to one another without a command from outside."""
 LEAST_WAIT = 1.0
 """Seconds: a timer that waits for less counts as such a hop."""
 LONG_WAIT = 60.0
-"""Seconds: whatever goes on after such a wait begins anew, for it cannot happen often."""
+"""Seconds: a timer that waits this long resets the chain, for it cannot fire often."""
 MAX_SCOPES_DEEP = 100
 """Sub-processes, rounds and calls inside one another. One file stays within it: see `bpmn.outline.MAX_NESTED`."""
 MAX_VARIABLES = 1_000_000
@@ -30,26 +30,26 @@ MAX_LOOKS = 200_000
 VISITS_A_LOOK = 10
 """Elements upstream of a join that are found in the time of one such step."""
 MAX_UPSTREAM = 20_000
-"""Elements that a definition remembers to lie upstream of its joins: about two megabytes."""
+"""Elements in a definition's cache of what lies upstream of its joins: about two megabytes."""
 MAX_MEASURED = 100_000_000
 """Bytes of JSON that one command may write, copy and remove in all."""
 MAX_ENTRIES = 10_000
-"""Activities that can still be undone."""
+"""Completed activities that can be compensated."""
 MAX_NAME = 100
 MAX_DEPTH = 50
 MAX_INTEGER = 2**63
 
 
 def estimate_size(variables: Mapping[str, Any]) -> int:
-    """Count about how many bytes variables take as JSON."""
+    """Return about how many bytes variables take as JSON."""
     return sum(len(name) + 4 + estimate_value_size(value) for name, value in variables.items())
 
 
 def estimate_value_size(value: object) -> int:
-    """Count about how many bytes a value takes as JSON.
+    """Return about how many bytes a value takes as JSON.
 
-    A value of an expression may hold the same large list a hundred times and be much larger written than it is here:
-    so what is past the limit is not counted to its end, and what is nested too deeply counts as past the limit.
+    A value may contain the same large list a hundred times and be much larger in JSON than in memory, so counting stops
+    past the limit; a value nested too deeply counts as past the limit.
     """
     kind = type(value)
     if kind is str:
@@ -77,7 +77,7 @@ def estimate_value_size(value: object) -> int:
 
 
 def _estimate_container_size(part: list[object] | dict[str, object], below: list[object]) -> int:
-    """Count a list or a map without what lies in it, which is put with the parts to be counted next."""
+    """Return the size of a list or a map without its parts, which are added to `below`."""
     if isinstance(part, list):
         below.extend(part)
         return 2 + len(part)
@@ -116,7 +116,7 @@ def is_json(value: object, depth: int = 0) -> bool:
 class CommandBudget:
     """Counts what one command does and what its state holds; past a limit the command fails at an element.
 
-    A file is written by others: whatever it says, a command ends within seconds and its state stays small.
+    Definitions are uploaded: whatever a file says, a command ends within seconds and its state stays small.
     """
 
     __slots__ = ("_checks", "_effects", "_measured", "_steps", "size")

@@ -1,7 +1,7 @@
-"""More than one round of an activity: multi-instance, sequential and parallel, and the standard loop.
+"""Loops: the rounds of an activity, sequential or parallel multi-instance or a standard loop.
 
-The activity's own token stays and owns everything; each round has a scope, with the counter and the item, and a token
-of its own in it.
+The activity's own token stays and owns the rounds; each round has a scope, with the counter and the item, and in it a
+token of its own.
 """
 
 from typing import Any

@@ -85,13 +85,13 @@ class UnitOfWork:
         self.joins: dict[tuple[str, str], dict[str, list[str]]] = {}
         """Tokens that wait at a join, by scope and element, then by the flow they came by."""
         self.conditions_due = False
-        """Variables were written or a condition was armed since conditions were last looked at."""
+        """Variables were written or a condition was armed since conditions were last checked."""
         self.file_changes: list[tuple[str, str, Any, Any]] = []
         """Variables of cases that were written: the case's scope, the name, the value before and after."""
         self.copied_scopes: set[str] = set()
         """Scopes whose variables are copies already and may be written in place."""
         self.hops = 0
-        """How long the chain is that has led here: see `MAX_HOPS`."""
+        """The length of the chain of events, handlers and timers that has led here: see `MAX_HOPS`."""
         self.visible_variables: dict[str, Mapping[str, Any]] = {}
         """Cache of `get_visible` by scope; cleared at every write."""
         self.variable_sizes: dict[tuple[str, str], int] = {}
@@ -191,12 +191,12 @@ class UnitOfWork:
         """Return the record of an owner, which is a token or a plan item."""
         return self.items[key] if key in self.items else self.tokens[key]
 
-    def _below(self, owner: str, wanted: Section[Any]) -> list[str]:
+    def _below(self, owner: str, kind: Section[Any]) -> list[str]:
         found: list[str] = []
         owners = [owner]
         while owners:
             for key, section in self._children.get(owners.pop(), {}).items():
-                if section is wanted:
+                if section is kind:
                     found.append(key)
                 elif section is not self.items:
                     owners.append(key)

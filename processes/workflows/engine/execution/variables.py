@@ -1,4 +1,4 @@
-"""Variables: a name is looked for from the scope outwards, up to the process; a new one belongs to the process."""
+"""Variables: looked up from a scope outwards, up to the process or case; a new one is written there."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
@@ -67,7 +67,7 @@ def evaluate_condition(work: UnitOfWork, expression: Expression, scope: str, ele
 
 
 def write_variables(work: UnitOfWork, scope: str, values: Mapping[str, Any], element: str) -> None:
-    """Write each variable where it is defined, from the scope outwards; one that is nowhere, into the process."""
+    """Write each variable in the nearest scope that has it; a new one in the scope of the process or case."""
     for name, value in values.items():
         _write_variable(work, _find_defining_scope(work, scope, name), name, value, element)
 
@@ -122,7 +122,7 @@ def evaluate_inputs(work: UnitOfWork, token: str, node: Node) -> Variables:
     scope = work.tokens[token]["scope"]
     if not node.inputs:
         return dict(get_visible(work, scope))
-    inputs = {given.name: evaluate(work, given.expression, scope, node.id) for given in node.inputs}
+    inputs = {declared.name: evaluate(work, declared.expression, scope, node.id) for declared in node.inputs}
     if work.budget.measure(inputs, node.id) > MAX_VARIABLES:
         raise CommandFailed(node.id, f"The inputs would take more than {MAX_VARIABLES} bytes.")
     return inputs

@@ -39,7 +39,7 @@ class Function:
     least: int
     most: int | None
     call: Callable[..., Any] | None
-    """Takes the meter and the arguments; None: they are evaluated one by one, up to the first that is not null."""
+    """Called with the meter and the arguments; None: arguments are evaluated up to the first that is not null."""
 
     def takes(self, count: int) -> bool:
         return self.least <= count and (self.most is None or count <= self.most)

@@ -1,6 +1,6 @@
-"""What operators do to values.
+"""The operators of the language.
 
-Data from outside is looked at before it is used: only JSON's own types come through, so no other class's method runs.
+Values from variables are checked before they are used: only JSON's own types pass, so no other class's method runs.
 """
 
 import operator

@@ -275,12 +275,12 @@ class _Parser:
         self._next = self._tokens[self._at]
         return token
 
-    def _unexpected(self, wanted: str = "") -> ExpressionError:
-        instead = f"{wanted} is expected here" if wanted else "A value is expected here"
+    def _unexpected(self, expected: str = "") -> ExpressionError:
+        instead = f"{expected} is expected here" if expected else "A value is expected here"
         found = self._next
         if found.kind is TokenKind.END:
             return ExpressionError(f"{instead}, but the expression ends.", found.position)
-        if not wanted and self._at and self._ends_a_value(self._tokens[self._at - 1]):
+        if not expected and self._at and self._ends_a_value(self._tokens[self._at - 1]):
             instead = "An operator is expected here"
         return ExpressionError(f"{instead}, not {found.text[:40]}.", found.position)
 
