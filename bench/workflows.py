@@ -32,13 +32,13 @@ from bench.figure import ROUNDS, Figure, compare, report, seconds
 from processes.workflows.engine.definition import Definition
 from processes.workflows.engine.parser import parse_definition
 from processes.workflows.engine.runner import run_command
+from processes.workflows.heads import Head
 from processes.workflows.models import WorkflowInstance
-from processes.workflows.services.commanding import carry_out
-from processes.workflows.services.heads import Head
-from processes.workflows.services.planning import Order
-from processes.workflows.services.publishing import publish_definition
-from processes.workflows.services.starting import Beginning, start_instance
-from processes.workflows.services.storing import join, split
+from processes.workflows.services.execution import execute_command
+from processes.workflows.services.planning import CommandRequest
+from processes.workflows.services.publish import publish_definition
+from processes.workflows.services.start import StartRequest, start_instance
+from processes.workflows.state_storage import join_state, split_state
 
 KEY, CASE, TASKS = "ten", "ten_in_a_case", 10
 CYCLES, DURABLE = 100, 20
@@ -109,7 +109,7 @@ class _Engine:
         definition = parse_definition(source)
         self._library: Callable[[str, int | None], tuple[Definition, int]] = lambda key, revision: (definition, 1)
         begin = {"command": "start", "definition": [definition.key, 1], "record": "", "variables": {"amount": 5}}
-        self._first = split(run_command(self._library, None, begin, timezone.now()).state)
+        self._first = split_state(run_command(self._library, None, begin, timezone.now()).state)
 
     def speed(self) -> float:
         began = time.perf_counter()
@@ -120,11 +120,11 @@ class _Engine:
     def _run_through(self) -> None:
         stored, at = self._first, timezone.now()
         for number in range(TASKS):
-            state = join(stored.skeleton, stored.bodies)
+            state = join_state(stored.skeleton, stored.bodies)
             (task,) = state["tasks"]
             command = {"command": "complete_task", "task": task, "variables": {"step": number}}
-            stored = split(run_command(self._library, state, command, at).state)
-        assert join(stored.skeleton, stored.bodies)["status"] == "completed"
+            stored = split_state(run_command(self._library, state, command, at).state)
+        assert join_state(stored.skeleton, stored.bodies)["status"] == "completed"
 
 
 class _Spiff:
@@ -195,7 +195,7 @@ def _durable_speed(key: str) -> float:
 
 
 def _start(key: str = KEY) -> Head:
-    return start_instance(Beginning(key, variables={"amount": 5}), actor="bench", at=timezone.now())
+    return start_instance(StartRequest(key, variables={"amount": 5}), actor="bench", at=timezone.now())
 
 
 def _complete(head: Head, number: int) -> Head:
@@ -205,7 +205,7 @@ def _complete(head: Head, number: int) -> Head:
 
 
 def _command(head: Head, command: dict[str, Any]) -> Head:
-    return carry_out(head.id, Order(command, actor="bench", at=timezone.now()))
+    return execute_command(head.id, CommandRequest(command, actor="bench", at=timezone.now()))
 
 
 def _set(head: Head, number: int) -> Head:

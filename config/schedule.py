@@ -113,7 +113,7 @@ SCHEDULE = (
     ),
     Upkeep(
         name="forget_old_workflows",
-        function="processes.workflows.services.upkeep.forget_old_workflows",
+        function="processes.workflows.services.retention.expire_workflows",
         at=crontab(minute="11", hour="3"),
         sentence="Delete workflow instances that ended more than FINISHED_INSTANCE_DAYS ago, and ids of old events.",
     ),

@@ -14,26 +14,29 @@ class WorkflowsConfig(AppConfig):
         from config.common.background.work import BackgroundWork, register_work
         from notifications.decisions import register_decision
         from notifications.followers import follow
-        from processes.workflows.services import events, outgoing, works
-        from processes.workflows.services.effects import leave_once
+        from processes.workflows.services import outgoing, work_names
+        from processes.workflows.services.effects.dispatch import dispatch_due_effects
+        from processes.workflows.services.events import follower
+        from processes.workflows.services.events.amqp import EventConsumer
         from processes.workflows.services.incidents import ALERT, awaits_operator
-        from processes.workflows.services.incoming import Incoming
-        from processes.workflows.services.jobs import register_handlers_of_plugins, run_jobs_once
-        from processes.workflows.services.postponed import take_postponed_once
-        from processes.workflows.services.start_timers import start_due_once
-        from processes.workflows.services.timing import fire_due_once
-        from processes.workflows.tracing import trace_effects, trace_versions
+        from processes.workflows.services.jobs import register_handlers_of_plugins, run_due_jobs
+        from processes.workflows.services.postponed import take_postponed_events
+        from processes.workflows.services.start_timers import start_due_instances
+        from processes.workflows.services.timers import fire_due_timers
+        from processes.workflows.trace import trace_effects, trace_versions
 
-        register_work(BackgroundWork(name=works.TIMERS, run_once=fire_due_once, every=1.0))
-        register_work(BackgroundWork(name=works.STARTS, run_once=start_due_once, every=1.0))
-        register_work(BackgroundWork(name=works.JOBS, run_once=run_jobs_once, every=2.0, on_workers=True))
-        register_work(BackgroundWork(name=works.EFFECTS, run_once=leave_once, every=2.0, on_workers=True))
-        register_work(BackgroundWork(name=works.POSTPONED, run_once=take_postponed_once, every=5.0))
+        register_work(BackgroundWork(name=work_names.TIMERS, run_once=fire_due_timers, every=1.0))
+        register_work(BackgroundWork(name=work_names.STARTS, run_once=start_due_instances, every=1.0))
+        register_work(BackgroundWork(name=work_names.JOBS, run_once=run_due_jobs, every=2.0, on_workers=True))
+        register_work(
+            BackgroundWork(name=work_names.EFFECTS, run_once=dispatch_due_effects, every=2.0, on_workers=True)
+        )
+        register_work(BackgroundWork(name=work_names.POSTPONED, run_once=take_postponed_events, every=5.0))
         register_handlers_of_plugins()
         register_trace_source(TraceSource("workflows.view_workflowversion", trace_versions))
         register_trace_source(TraceSource("workflows.view_workfloweffect", trace_effects))
         register_decision(ALERT, awaits_operator)
-        follow(events.FOLLOWING)
+        follow(follower.FOLLOWING)
         if settings.AMQP_URL:
-            register_work(BackgroundWork(name=works.INCOMING, run_once=Incoming().take_once, every=0.5))
+            register_work(BackgroundWork(name=work_names.INCOMING, run_once=EventConsumer().take_once, every=0.5))
             follow(outgoing.FOLLOWING)

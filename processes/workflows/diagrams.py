@@ -23,13 +23,13 @@ STATES: dict[str, Promise] = {
 }
 
 
-def say_state(state: str) -> str:
+def state_label(state: str) -> str:
     return str(STATES.get(state, state))
 
 
-def answer_diagram(revision: WorkflowRevision, marks: Marks | None = None) -> HttpResponse | None:
+def respond_with_diagram(revision: WorkflowRevision, marks: Marks | None = None) -> HttpResponse | None:
     """Draw a revision, with what is marked on it; None where its file holds no diagram."""
-    states = {state: say_state(state) for state in STATES}
+    states = {state: state_label(state) for state in STATES}
     words = MarkLabels(tokens=gettext("Tokens"), incident=gettext("Incident"), done=gettext("Done"), states=states)
     picture = draw_diagram(bytes(revision.source), marks, words)
     if picture is None:

@@ -11,6 +11,7 @@ from config.common.database.sql import in_array, load_sql
 from config.common.web.pagination import PAGE_BYTES
 from processes.workflows.engine.runner import InstanceState
 from processes.workflows.errors import DefinitionNotFound, RevisionNotFound, VersionNotFound
+from processes.workflows.heads import PACKAGE, Head, get_head
 from processes.workflows.models import (
     WorkflowBody,
     WorkflowDefinition,
@@ -20,12 +21,11 @@ from processes.workflows.models import (
     WorkflowVersion,
     WorkItem,
 )
-from processes.workflows.services.heads import PACKAGE, Head, read_head
-from processes.workflows.services.storing import join
+from processes.workflows.state_storage import join_state
 
 
 @dataclass(frozen=True)
-class Past:
+class LoadedVersion:
     """A version with its state; None: created, not started."""
 
     version: WorkflowVersion
@@ -48,25 +48,25 @@ def get_revision(key: str, number: int) -> WorkflowRevision:
     return revision
 
 
-def revisions_of(key: str) -> QuerySet[WorkflowRevision]:
+def list_revisions(key: str) -> QuerySet[WorkflowRevision]:
     """Return the revisions of a definition, the newest first, without their sources."""
     return WorkflowRevision.objects.filter(definition=get_definition(key)).defer("source").order_by("-number")
 
 
-def matching_instances(*, status: str = "", definition: str = "", record: str = "") -> QuerySet[WorkflowInstance]:
+def filter_instances(*, status: str = "", definition: str = "", record: str = "") -> QuerySet[WorkflowInstance]:
     rows = WorkflowInstance.objects.order_by("-id")
     wanted = {"status": status, "definition": definition, "record": record}
     return rows.filter(**{name: value for name, value in wanted.items() if value})
 
 
-def open_tasks(*, kinds: Sequence[str] = ()) -> QuerySet[WorkItem]:
+def list_open_tasks(*, kinds: Sequence[str] = ()) -> QuerySet[WorkItem]:
     """Return the open tasks of all instances, the oldest first, without what their workers are given."""
     rows = WorkItem.objects.filter(status=WorkItem.Status.OPEN).select_related("instance").order_by("id")
     rows = rows.defer("inputs", "last_error")
     return rows.filter(kind__in=kinds) if kinds else rows
 
 
-def open_incidents(instance_ids: Iterable[UUID]) -> dict[UUID, list[WorkflowIncident]]:
+def find_open_incidents(instance_ids: Iterable[UUID]) -> dict[UUID, list[WorkflowIncident]]:
     rows = WorkflowIncident.objects.filter(instance__in=list(instance_ids), status=WorkflowIncident.Status.OPEN)
     found: dict[UUID, list[WorkflowIncident]] = {}
     for incident in rows.order_by("pk"):
@@ -74,24 +74,20 @@ def open_incidents(instance_ids: Iterable[UUID]) -> dict[UUID, list[WorkflowInci
     return found
 
 
-def get_head(instance_id: UUID) -> Head:
-    return read_head(instance_id)
-
-
-def heads_of(instances: Sequence[WorkflowInstance]) -> Iterator[Head]:
+def load_heads(instances: Sequence[WorkflowInstance]) -> Iterator[Head]:
     """Read the heads of some instances in their order, as `pasts_of` does."""
     rows = WorkflowVersion.objects.filter(instance__in=[each.pk for each in instances], number=F("instance__head"))
     rows = rows.select_related("instance__definition", "revision").defer("revision__source")
     found = {version.instance_id: version for version in rows}
-    return map(_head, pasts_of([found[each.pk] for each in instances if each.pk in found]))
+    return map(_head, load_versions([found[each.pk] for each in instances if each.pk in found]))
 
 
-def versions_of(instance_id: UUID) -> QuerySet[WorkflowVersion]:
+def list_versions(instance_id: UUID) -> QuerySet[WorkflowVersion]:
     """Return the versions of an instance, the newest first."""
     return _versions(instance_id).order_by("-number")
 
 
-def pasts_of(versions: Sequence[WorkflowVersion]) -> Iterator[Past]:
+def load_versions(versions: Sequence[WorkflowVersion]) -> Iterator[LoadedVersion]:
     """Read the states of these versions as they are asked for: as many at a time as weigh no more than a page."""
     sizes = _sizes({digest for version in versions for digest in version.bodies.split()})
     part: list[WorkflowVersion] = []
@@ -106,16 +102,16 @@ def pasts_of(versions: Sequence[WorkflowVersion]) -> Iterator[Past]:
     yield from _with_states(part)
 
 
-def get_past(instance_id: UUID, number: int) -> Past:
+def get_version(instance_id: UUID, number: int) -> LoadedVersion:
     """Get one version with its state."""
     version = _versions(instance_id).filter(number=number).first() if _fits(number) else None
     if version is None:
-        read_head(instance_id)
+        get_head(instance_id)
         raise VersionNotFound
     return next(_with_states([version]))
 
 
-def line_of(instance_id: UUID, number: int) -> set[int]:
+def find_ancestors(instance_id: UUID, number: int) -> set[int]:
     """Return the numbers of a version and of those it was made from."""
     instance = instance_id if connection.vendor == "postgresql" else instance_id.hex
     with connection.cursor() as cursor:
@@ -136,15 +132,15 @@ def _sizes(digests: set[str]) -> dict[str, int]:
     return dict(WorkflowBody.objects.filter(pk__in=in_array(digests)).values_list("digest", length))
 
 
-def _with_states(versions: Sequence[WorkflowVersion]) -> Iterator[Past]:
+def _with_states(versions: Sequence[WorkflowVersion]) -> Iterator[LoadedVersion]:
     digests = {digest for version in versions for digest in version.bodies.split()}
     bodies = (
         dict(WorkflowBody.objects.filter(pk__in=in_array(digests)).values_list("digest", "content")) if digests else {}
     )
-    return (Past(each, join(each.skeleton, bodies) if each.skeleton else None) for each in versions)
+    return (LoadedVersion(each, join_state(each.skeleton, bodies) if each.skeleton else None) for each in versions)
 
 
-def _head(past: Past) -> Head:
+def _head(past: LoadedVersion) -> Head:
     version, instance = past.version, past.version.instance
     return Head(
         id=instance.pk,

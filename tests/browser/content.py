@@ -21,7 +21,7 @@ from notifications.services.events import NewEvent, record_events  # noqa: E402
 from notifications.services.relay import ATTEMPTS, relay_once  # noqa: E402
 from notifications.services.sequencer import stamp_once  # noqa: E402
 from processes.workflows.examples import publish_examples  # noqa: E402
-from processes.workflows.services.starting import Beginning, start_instance  # noqa: E402
+from processes.workflows.services.start import StartRequest, start_instance  # noqa: E402
 from tests.processes.coordination.admin.change_set_outcomes import commit, fail, refuse  # noqa: E402
 from tests.processes.coordination.in_memory_roles import InMemoryRoles  # noqa: E402
 
@@ -57,7 +57,7 @@ def _coordinate() -> None:
 
 def _publish_examples(now: datetime) -> None:
     publish_examples(actor="staff:olga", at=now)
-    wanted = Beginning("exchange-in-doubt", start="doubt", record="process/1", variables={"database": "erp"})
+    wanted = StartRequest("exchange-in-doubt", start="doubt", record="process/1", variables={"database": "erp"})
     start_instance(wanted, actor="staff:olga", at=now)
 
 

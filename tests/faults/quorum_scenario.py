@@ -26,7 +26,7 @@ from tests.faults.exchange_deployment import DeployedProcess
 from tests.faults.product import Product
 from tests.faults.scripted.handler import LOG
 from tests.faults.wait import wait_until
-from tests.processes.workflows.store.files import chain, user
+from tests.processes.workflows.process_files import chain, user
 from tests.servers.cluster import Cluster
 from tests.servers.private_server import HOST
 from tests.webhook_receiver import Receiver

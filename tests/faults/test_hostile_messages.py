@@ -23,10 +23,10 @@ from processes.coordination.bus.amqp import AmqpBus
 from processes.coordination.coordinator.role import Coordinator
 from processes.coordination.models import RoleLife
 from processes.coordination.protocol.messages import COORDINATOR, Message, MessageType, encode_message
-from processes.workflows.services import incoming
 from processes.workflows.services import topology as workflows
-from processes.workflows.services.incoming import Incoming
-from processes.workflows.services.receiving import receive_event
+from processes.workflows.services.events import amqp as incoming
+from processes.workflows.services.events.amqp import EventConsumer
+from processes.workflows.services.events.receive import receive_event
 from sensors.history import consumer as history_consumer
 from sensors.history.consumer import HistoryConsumer
 from sensors.history.queue import QUEUE as HISTORY
@@ -85,7 +85,7 @@ def channel(servers: ServerAddresses, settings: Any) -> Iterator[BlockingChannel
     channel = connection.channel()
     declare_signals(channel)
     declare_history_queue(channel)
-    workflows.declare(channel)
+    workflows.declare_topology(channel)
     channel.queue_declare(COORDINATOR, durable=True)
     channel.queue_purge(HISTORY)
     yield channel
@@ -135,7 +135,7 @@ def test_workflow_events(channel: BlockingChannel) -> None:
     queue = Queue(channel, workflows.QUEUE)
     queue.send_everything(b'{"type": "custom.odd"}')
     queue.send(b'{"type": "custom.good"}')
-    taking = Incoming()
+    taking = EventConsumer()
     turn(taking.take_once, lambda: Event.objects.filter(type="custom.good").exists())
     taking.close()
     assert queue.waiting == 0
@@ -279,7 +279,7 @@ def test_an_event_that_fails_for_no_known_reason_is_parked_and_the_line_goes_on(
     queue = Queue(channel, workflows.QUEUE)
     queue.send(b'{"type": "custom.bad"}')
     queue.send(b'{"type": "custom.good"}')
-    taking = Incoming()
+    taking = EventConsumer()
     with pytest.raises(DataError):
         taking.take_once()
     turn(taking.take_once, lambda: Event.objects.filter(type="custom.good").exists())

@@ -13,14 +13,14 @@ from notifications.models import Alert, Event, Follower
 from notifications.services.relay import relay_once
 from notifications.services.sequencer import stamp_once
 from processes.workflows.models import WorkflowEffect, WorkflowInstance, WorkflowTimer, WorkflowVersion, WorkItem
-from processes.workflows.services import commanding, returning, starting
-from processes.workflows.services.effects import leave_once
-from processes.workflows.services.events import FOLLOWING
-from processes.workflows.services.timing import fire_due_once
-from processes.workflows.services.writing import write_step
+from processes.workflows.services import execution, returns, start
+from processes.workflows.services.effects.dispatch import dispatch_due_effects
+from processes.workflows.services.events.follower import FOLLOWING
+from processes.workflows.services.timers import fire_due_timers
+from processes.workflows.services.write_step import write_step
 from tests.faults.fault_injection import FaultInjector, ProcessKilled
-from tests.processes.workflows.store.files import chain, message, named, timer, user
-from tests.processes.workflows.store.files import service as service_task
+from tests.processes.workflows.process_files import chain, message, named, timer, user
+from tests.processes.workflows.process_files import service as service_task
 from tests.sensors.api.callers import service
 
 PATIENCE = 60
@@ -44,7 +44,7 @@ class Scenario:
 
         with ExitStack() as stack:
             stack.enter_context(self._injector.in_place())
-            for module in (commanding, starting, returning):
+            for module in (execution, start, returns):
                 stack.enter_context(patch.object(module, "write_step", watched))
             yield
 
@@ -114,8 +114,8 @@ class Scenario:
         with self._injector.at_work():
             stamp_once()
             relay_once(FOLLOWING)
-            fire_due_once()
-            leave_once()
+            fire_due_timers()
+            dispatch_due_effects()
 
     def _survive(self, do: Callable[[], Any]) -> Any:
         """What dies starts again; an engine that was away is asked again."""

@@ -8,7 +8,8 @@ from processes.workflows.engine.cmmn import outline as case_outline
 from processes.workflows.engine.cmmn import sentries
 from processes.workflows.engine.execution import limits as engine
 from processes.workflows.engine.expressions import limits as expressions
-from processes.workflows.services import event_starts, incoming, planning
+from processes.workflows.services import planning
+from processes.workflows.services.events import amqp, starts
 
 REFUSED = "400 `not_executable`"
 INCIDENT = "an incident, the command is not carried out"
@@ -84,7 +85,7 @@ def instance_bounds() -> list[Bound]:
         Bound(
             "command.weighed",
             "variables written, copied and removed",
-            count(engine.MAX_WEIGHED, "bytes"),
+            count(engine.MAX_MEASURED, "bytes"),
             "command",
             INCIDENT,
         ),
@@ -99,8 +100,8 @@ def instance_bounds() -> list[Bound]:
         ),
         Bound(
             "chain.starts",
-            f"instances that chains of {event_starts.LONG_CHAIN} or more begin in a minute",
-            count(event_starts.MOST_STARTS),
+            f"instances that chains of {starts.LONG_CHAIN} or more begin in a minute",
+            count(starts.MOST_STARTS),
             "definition",
             "kept with an incident; past as many again in the log alone",
         ),
@@ -121,6 +122,6 @@ def instance_bounds() -> list[Bound]:
             "event",
             INCIDENT,
         ),
-        Bound("event.message", "event over AMQP", size(incoming.LARGEST), "message", "rejected, and in the log"),
+        Bound("event.message", "event over AMQP", size(amqp.LARGEST), "message", "rejected, and in the log"),
         Bound("external.bytes", task_bytes, size(PAGE_BYTES), "fetch", "fewer tasks, at least one"),
     ]

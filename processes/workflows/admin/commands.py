@@ -12,15 +12,15 @@ from django.utils.translation import gettext
 
 from config.admin_base.pages import Question, actor_of
 from config.admin_base.theme import ModelAdmin
-from processes.workflows.admin.asking import Asked, Done, ask
+from processes.workflows.admin.dialog import Dialog, Outcome, run_dialog
 from processes.workflows.admin.forms import RetryForm, SeenForm, VariablesForm
 from processes.workflows.admin.instance_page import all_variables
-from processes.workflows.admin.values import changed, show_values, text_of
+from processes.workflows.admin.values import editable_text, find_changed, show_values
 from processes.workflows.engine import state_queries
+from processes.workflows.heads import get_head
 from processes.workflows.models import WorkflowEffect, WorkflowIncident, WorkflowInstance
-from processes.workflows.selectors import get_head
-from processes.workflows.services.calls import command_instance
-from processes.workflows.services.effects import LEAVE
+from processes.workflows.services.commands import command_instance
+from processes.workflows.services.effects.dispatch import DISPATCH_EFFECT
 
 Admin = ModelAdmin[WorkflowInstance]
 ENDS = ("terminate", "close")
@@ -34,14 +34,14 @@ def command_view(
     To suspend and to resume mean the same at every version; an end is for the instance that the person has seen.
     """
 
-    def act(answers: dict[str, Any]) -> Done:
+    def act(answers: dict[str, Any]) -> Outcome:
         expected = answers["version"] if command in ENDS else None
         body = {"command": command}
         command_instance(instance.pk, body, actor=actor_of(request), at=timezone.now(), expected_version=expected)
-        return Done(said, _page_of(instance))
+        return Outcome(said, _page_of(instance))
 
     form = SeenForm(request.POST) if request.method == "POST" else SeenForm(initial={"version": instance.head})
-    return ask(model_admin, request, Asked(question, form, act, _page_of(instance), subject=instance))
+    return run_dialog(model_admin, request, Dialog(question, form, act, _page_of(instance), subject=instance))
 
 
 def variables_view(model_admin: Admin, request: HttpRequest, instance: WorkflowInstance) -> HttpResponse:
@@ -53,10 +53,10 @@ def variables_view(model_admin: Admin, request: HttpRequest, instance: WorkflowI
         button=gettext("Change"),
     )
 
-    def act(answers: dict[str, Any]) -> Done:
-        wanted = changed(current, answers["variables"])
+    def act(answers: dict[str, Any]) -> Outcome:
+        wanted = find_changed(current, answers["variables"])
         if not wanted and answers["version"] == head.number:
-            return Done(
+            return Outcome(
                 gettext("Nothing was different: the variables are as they were."), _page_of(instance), messages.INFO
             )
         body = {"command": "set_variables", "variables": wanted}
@@ -64,13 +64,13 @@ def variables_view(model_admin: Admin, request: HttpRequest, instance: WorkflowI
             instance.pk, body, actor=actor_of(request), at=timezone.now(), expected_version=answers["version"]
         )
         if after.number == head.number:
-            return say_failed(instance)
-        return Done(gettext("The variables have been changed."), _page_of(instance))
+            return report_failure(instance)
+        return Outcome(gettext("The variables have been changed."), _page_of(instance))
 
-    initial = {"version": head.number, "variables": text_of(current)}
+    initial = {"version": head.number, "variables": editable_text(current)}
     form = VariablesForm(request.POST) if request.method == "POST" else VariablesForm(initial=initial)
-    asked = Asked(question, form, act, _page_of(instance), subject=instance, extra=lambda: _now(instance, form))
-    return ask(model_admin, request, asked)
+    asked = Dialog(question, form, act, _page_of(instance), subject=instance, extra=lambda: _now(instance, form))
+    return run_dialog(model_admin, request, asked)
 
 
 def retry_view(
@@ -84,38 +84,38 @@ def retry_view(
         button=gettext("Try again"),
     )
 
-    def act(answers: dict[str, Any]) -> Done:
+    def act(answers: dict[str, Any]) -> Outcome:
         body = {
             "command": "retry_incident",
             "incident": incident.pk,
             "note": answers["note"],
-            "variables": changed(current, answers["variables"]),
+            "variables": find_changed(current, answers["variables"]),
         }
         command_instance(
             instance.pk, body, actor=actor_of(request), at=timezone.now(), expected_version=answers["version"]
         )
         if WorkflowIncident.objects.filter(pk=incident.pk, status=WorkflowIncident.Status.OPEN).exists():
-            return say_failed(instance)
-        return Done(gettext("It has been tried again; the incident is resolved."), _page_of(instance))
+            return report_failure(instance)
+        return Outcome(gettext("It has been tried again; the incident is resolved."), _page_of(instance))
 
-    initial = {"version": head.number, "variables": text_of(current)}
+    initial = {"version": head.number, "variables": editable_text(current)}
     form = RetryForm(request.POST) if request.method == "POST" else RetryForm(initial=initial)
-    asked = Asked(question, form, act, _page_of(instance), subject=instance, extra=lambda: _now(instance, form))
-    return ask(model_admin, request, asked)
+    asked = Dialog(question, form, act, _page_of(instance), subject=instance, extra=lambda: _now(instance, form))
+    return run_dialog(model_admin, request, asked)
 
 
 def _given(incident: WorkflowIncident, variables: dict[str, Any]) -> dict[str, Any]:
     """Return what a retry starts from: the variables, of an effect its inputs."""
-    if incident.command["command"] != LEAVE:
+    if incident.command["command"] != DISPATCH_EFFECT:
         return variables
     rows = WorkflowEffect.objects.filter(instance=incident.instance_id, local=incident.command["effect"])
     inputs = rows.values_list("inputs", flat=True).first()
     return dict(msgspec.json.decode(inputs)) if inputs else {}
 
 
-def say_failed(instance: WorkflowInstance) -> Done:
+def report_failure(instance: WorkflowInstance) -> Outcome:
     said = gettext("It was tried and did not go through. The incident tells why.")
-    return Done(said, _page_of(instance), messages.WARNING)
+    return Outcome(said, _page_of(instance), messages.WARNING)
 
 
 def _now(instance: WorkflowInstance, form: SeenForm) -> dict[str, Any]:

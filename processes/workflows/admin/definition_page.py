@@ -7,7 +7,7 @@ from django.http import HttpRequest
 
 from processes.workflows.admin.drawings import Drawing, draw_revision
 from processes.workflows.models import WorkflowDefinition, WorkflowRevision
-from processes.workflows.selectors import revisions_of
+from processes.workflows.selectors import list_revisions
 
 SHOWN = 50
 
@@ -23,7 +23,7 @@ class DefinitionPage:
 
 
 def build_definition_page(request: HttpRequest, definition: WorkflowDefinition) -> DefinitionPage:
-    rows = revisions_of(definition.pk)
+    rows = list_revisions(definition.pk)
     chosen = _number(request, "revision")
     revision = rows.filter(number=chosen or definition.newest).first()
     below = _number(request, "before")

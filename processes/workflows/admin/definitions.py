@@ -15,15 +15,15 @@ from django.utils.translation import gettext_lazy as _
 from config.admin_base.pages import Question, actor_of
 from config.admin_base.theme import action, display
 from processes.workflows.admin.access import WorkflowAdmin
-from processes.workflows.admin.asking import Asked, Done, ask
 from processes.workflows.admin.definition_page import build_definition_page
+from processes.workflows.admin.dialog import Dialog, Outcome, run_dialog
 from processes.workflows.admin.forms import StartForm, UploadForm
-from processes.workflows.diagrams import POLICY, answer_diagram
+from processes.workflows.diagrams import POLICY, respond_with_diagram
 from processes.workflows.models import WorkflowDefinition
 from processes.workflows.selectors import get_definition, get_revision
-from processes.workflows.services.publishing import publish_definition
-from processes.workflows.services.staff import start_once
-from processes.workflows.services.starting import Beginning
+from processes.workflows.services.publish import publish_definition
+from processes.workflows.services.staff import start_from_form
+from processes.workflows.services.start import StartRequest
 
 
 @admin.register(WorkflowDefinition)
@@ -73,7 +73,7 @@ class DefinitionAdmin(WorkflowAdmin[WorkflowDefinition]):
 
     def diagram_view(self, request: HttpRequest, object_id: str, number: int) -> HttpResponse:
         self.check_view(request)
-        answer = answer_diagram(get_revision(unquote(object_id), number))
+        answer = respond_with_diagram(get_revision(unquote(object_id), number))
         if answer is None:
             raise Http404
         return answer
@@ -109,14 +109,14 @@ class DefinitionAdmin(WorkflowAdmin[WorkflowDefinition]):
             button=gettext("Start"),
         )
 
-        def act(answers: dict[str, Any]) -> Done:
-            wanted = Beginning(definition.pk, record=answers["record"], variables=answers["variables"])
-            started = start_once(wanted, form_id=answers["form_id"], actor=actor_of(request), at=timezone.now())
+        def act(answers: dict[str, Any]) -> Outcome:
+            wanted = StartRequest(definition.pk, record=answers["record"], variables=answers["variables"])
+            started = start_from_form(wanted, form_id=answers["form_id"], actor=actor_of(request), at=timezone.now())
             page = reverse("admin:workflows_workflowinstance_change", args=[started])
-            return Done(gettext("The instance has been started."), page)
+            return Outcome(gettext("The instance has been started."), page)
 
         form = StartForm(request.POST if request.method == "POST" else None)
-        return ask(self, request, Asked(question, form, act, back=_page_of(definition.pk), subject=definition))
+        return run_dialog(self, request, Dialog(question, form, act, back=_page_of(definition.pk), subject=definition))
 
     def _upload(self, request: HttpRequest, definition: WorkflowDefinition | None) -> HttpResponse:
         """Publish the file: of what cannot run nothing is kept, and each fault is told with its element and line."""
@@ -129,7 +129,7 @@ class DefinitionAdmin(WorkflowAdmin[WorkflowDefinition]):
             button=gettext("Publish"),
         )
 
-        def act(answers: dict[str, Any]) -> Done:
+        def act(answers: dict[str, Any]) -> Outcome:
             owner = answers["enterprise"]
             made = publish_definition(
                 source=answers["file"].read(),
@@ -139,15 +139,15 @@ class DefinitionAdmin(WorkflowAdmin[WorkflowDefinition]):
             )
             told = {"key": made.key, "revision": made.revision}
             if made.is_new:
-                return Done(gettext("Published: “%(key)s”, revision %(revision)s.") % told, _page_of(made.key))
+                return Outcome(gettext("Published: “%(key)s”, revision %(revision)s.") % told, _page_of(made.key))
             said = gettext("This very file is there already: “%(key)s”, revision %(revision)s.") % told
-            return Done(said, _page_of(made.key), messages.INFO)
+            return Outcome(said, _page_of(made.key), messages.INFO)
 
         initial = {} if definition is None else {"enterprise": definition.enterprise_id}
         is_sent = request.method == "POST"
         form = UploadForm(request.POST if is_sent else None, request.FILES if is_sent else None, initial=initial)
         back = _page_of(definition.pk) if definition else reverse("admin:workflows_workflowdefinition_changelist")
-        return ask(self, request, Asked(question, form, act, back, subject=definition))
+        return run_dialog(self, request, Dialog(question, form, act, back, subject=definition))
 
 
 def _page_of(key: str) -> str:

@@ -11,13 +11,13 @@ from django.contrib.admin.utils import quote
 from django.db.models import Q
 from django.urls import reverse
 
-from processes.workflows.admin.words import say_kind
-from processes.workflows.diagrams import say_state
+from processes.workflows.admin.labels import kind_label
+from processes.workflows.diagrams import state_label
 from processes.workflows.engine.definition import Node
 from processes.workflows.engine.diagram import Marks, draw_diagram, find_shown_state
 from processes.workflows.engine.runner import InstanceState
 from processes.workflows.models import WorkflowRevision
-from processes.workflows.services.library import compiled
+from processes.workflows.services.library import get_compiled
 
 MOST_ELEMENTS = 300
 MOST_DRAWINGS = 5
@@ -26,7 +26,7 @@ Called = tuple[str, int]
 
 
 @dataclass(frozen=True)
-class Spot:
+class ListedElement:
     element: str
     name: str
     kind: str
@@ -42,7 +42,7 @@ class Drawing:
     title: str
     address: str
     """Of the image; empty where the file holds no diagram."""
-    spots: list[Spot]
+    spots: list[ListedElement]
     """What is told instead."""
     more: int = 0
 
@@ -57,26 +57,26 @@ def draw_state(
     instance_id: UUID, version: int, state: InstanceState | None, *, own: Called, incidents: Iterable[str] = ()
 ) -> list[Drawing]:
     """Draw an instance: its own definition first, then those that it is inside of by call activities."""
-    shown = shown_definitions(state, own)
+    shown = find_shown_definitions(state, own)
     address = reverse("admin:workflows_instance_diagram", args=[instance_id, version])
     digests = _digests(shown)
     return [
-        _drawing(called, digests[called], f"{address}?of={place}", marks_of(state or {}, called, incidents))
+        _drawing(called, digests[called], f"{address}?of={place}", make_marks(state or {}, called, incidents))
         for place, called in enumerate(shown)
     ]
 
 
-def shown_definitions(state: InstanceState | None, own: Called) -> list[Called]:
-    return [own, *(each for each in definitions_of(state or {}) if each != own)][:MOST_DRAWINGS]
+def find_shown_definitions(state: InstanceState | None, own: Called) -> list[Called]:
+    return [own, *(each for each in find_definitions(state or {}) if each != own)][:MOST_DRAWINGS]
 
 
-def definitions_of(state: InstanceState) -> list[Called]:
+def find_definitions(state: InstanceState) -> list[Called]:
     """Name the definitions that run in a state, the first called first."""
     found = [scope["definition"] for scope in state.get("scopes", {}).values() if "definition" in scope]
     return list(dict.fromkeys((key, revision) for key, revision in found))
 
 
-def marks_of(state: InstanceState, called: Called, incidents: Iterable[str] = ()) -> Marks:
+def make_marks(state: InstanceState, called: Called, incidents: Iterable[str] = ()) -> Marks:
     """Mark what is active in one of the definitions of a state: another may have elements of the same ids."""
     tokens = Counter(
         token["element"]
@@ -86,15 +86,18 @@ def marks_of(state: InstanceState, called: Called, incidents: Iterable[str] = ()
     return Marks(active=tokens, incidents=frozenset(incidents), items=_items_of(state, called))
 
 
-def name_elements(called: Iterable[Called]) -> dict[str, str]:
+def get_element_names(called: Iterable[Called]) -> dict[str, str]:
     """Give the names of the elements of definitions, for lists that know their ids alone."""
     return {
-        node.id: " ".join(node.name.split()) for each in called for node in compiled(*each).nodes.values() if node.name
+        node.id: " ".join(node.name.split())
+        for each in called
+        for node in get_compiled(*each).nodes.values()
+        if node.name
     }
 
 
 def _drawing(called: Called, digest: str, address: str, marks: Marks) -> Drawing:
-    definition = compiled(*called)
+    definition = get_compiled(*called)
     title = definition.name or definition.key
     if has_diagram(called[0], digest):
         return Drawing(title, address, [])
@@ -102,17 +105,17 @@ def _drawing(called: Called, digest: str, address: str, marks: Marks) -> Drawing
     return Drawing(title, "", spots[:MOST_ELEMENTS], more=max(0, len(spots) - MOST_ELEMENTS))
 
 
-def _spot(node: Node, marks: Marks) -> Spot:
+def _spot(node: Node, marks: Marks) -> ListedElement:
     shown = find_shown_state(marks.items.get(node.id, {}))
     state, count = shown if shown is not None else ("", 0)
-    return Spot(
+    return ListedElement(
         node.id,
         " ".join(node.name.split()),
-        say_kind(node.kind),
+        kind_label(node.kind),
         marks.active.get(node.id, 0),
         node.id in marks.incidents,
         state,
-        f"{say_state(state)}: {count}" if count > 1 else say_state(state),
+        f"{state_label(state)}: {count}" if count > 1 else state_label(state),
     )
 
 

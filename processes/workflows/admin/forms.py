@@ -13,7 +13,7 @@ from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminTextInputWidge
 from messaging.models import Enterprise
 from processes.workflows.admin.values import VariablesField
 from processes.workflows.models import WorkflowDefinition
-from processes.workflows.services.starting import LONGEST_RECORD
+from processes.workflows.services.start import LONGEST_RECORD
 
 LARGEST_NUMBER = 2**31 - 1
 LONGEST_REASON = 180

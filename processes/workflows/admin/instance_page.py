@@ -8,16 +8,16 @@ from django.db.models import F
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from processes.workflows.admin.drawings import Drawing, definitions_of, draw_state, name_elements
+from processes.workflows.admin.drawings import Drawing, draw_state, find_definitions, get_element_names
+from processes.workflows.admin.labels import describe_cause, status_badge, time_html, wait_label
 from processes.workflows.admin.plan_card import PlanCard, build_plan_card
 from processes.workflows.admin.values import ShownValues, show_values
 from processes.workflows.admin.version_tree import draw_tree
-from processes.workflows.admin.words import say_cause, say_moment, say_waited_for, status_badge
 from processes.workflows.engine import difference, state_queries
 from processes.workflows.engine.runner import InstanceState
+from processes.workflows.heads import Head, get_head
 from processes.workflows.models import WorkflowIncident, WorkflowInstance, WorkflowVersion, WorkItem
-from processes.workflows.selectors import get_head, open_incidents, versions_of
-from processes.workflows.services.heads import Head
+from processes.workflows.selectors import find_open_incidents, list_versions
 
 MOST_OPEN = 100
 """Tasks, timers, events and incidents that a page lists, of each."""
@@ -82,8 +82,8 @@ def build_instance_page(request: HttpRequest, instance: WorkflowInstance, *, may
     head = get_head(instance.pk)
     state: InstanceState = head.state or {}
     own = (head.definition, head.revision)
-    incidents = open_incidents([head.id]).get(head.id, [])[:MOST_OPEN] if head.open_incidents else []
-    names = name_elements(definitions_of(state) or [own])
+    incidents = find_open_incidents([head.id]).get(head.id, [])[:MOST_OPEN] if head.open_incidents else []
+    names = get_element_names(find_definitions(state) or [own])
     drawings = draw_state(
         head.id, head.number, head.state, own=own, incidents=[incident.element for incident in incidents]
     )
@@ -118,14 +118,14 @@ def _timers(state: InstanceState, names: Mapping[str, str]) -> list[Waiting]:
     """List the timers, that which is due next first."""
     found = [(datetime.fromisoformat(timer["due"]), timer) for timer in state_queries.list_timers(state)]
     return [
-        Waiting(timer["element"], names.get(timer["element"], ""), say_waited_for(timer["kind"]), say_moment(due))
+        Waiting(timer["element"], names.get(timer["element"], ""), wait_label(timer["kind"]), time_html(due))
         for due, timer in sorted(found, key=lambda pair: pair[0])[:MOST_OPEN]
     ]
 
 
 def _events(state: InstanceState, names: Mapping[str, str]) -> list[Waiting]:
     return [
-        Waiting(each["element"], names.get(each["element"], ""), say_waited_for(each["kind"]), each["name"])
+        Waiting(each["element"], names.get(each["element"], ""), wait_label(each["kind"]), each["name"])
         for each in list(state.get("subscriptions", {}).values())[:MOST_OPEN]
     ]
 
@@ -133,7 +133,7 @@ def _events(state: InstanceState, names: Mapping[str, str]) -> list[Waiting]:
 def _tree(request: HttpRequest, head: Head, names: Mapping[str, str], *, may_act: bool) -> Tree:
     text = request.GET.get("before", "")
     below = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
-    rows = versions_of(head.id).defer("revision__source", "skeleton", "bodies")
+    rows = list_versions(head.id).defer("revision__source", "skeleton", "bodies")
     found = list((rows.filter(number__lt=below) if below else rows)[: VERSIONS + 1])
     shown = found[:VERSIONS]
     drawn = draw_tree([(row.number, row.parent) for row in shown], head=head.number, returns=_returns(head))
@@ -141,7 +141,7 @@ def _tree(request: HttpRequest, head: Head, names: Mapping[str, str], *, may_act
     versions = [
         Version(
             row,
-            say_cause(row.cause, names),
+            describe_cause(row.cause, names),
             line.cells + [""] * (width - len(line.cells)),
             line.is_current,
             status_badge(row.status),

@@ -14,9 +14,10 @@ from config.admin_base.pages import Question, get_subject, page_of
 from config.admin_base.theme import action, display
 from processes.workflows.admin.access import WorkflowAdmin
 from processes.workflows.admin.commands import command_view, retry_view, variables_view
-from processes.workflows.admin.instance_filters import DefinitionFilter, StatusFilter, matching
+from processes.workflows.admin.filters import DefinitionFilter, StatusFilter, match_instance
 from processes.workflows.admin.instance_page import build_instance_page
 from processes.workflows.admin.item_commands import item_view
+from processes.workflows.admin.labels import status_badge, time_html
 from processes.workflows.admin.version_pages import (
     compare_view,
     diagram_view,
@@ -24,7 +25,6 @@ from processes.workflows.admin.version_pages import (
     return_view,
     version_view,
 )
-from processes.workflows.admin.words import say_moment, status_badge
 from processes.workflows.models import WorkflowDefinition, WorkflowIncident, WorkflowInstance
 from processes.workflows.models.instance import Status
 
@@ -65,7 +65,7 @@ class InstanceAdmin(WorkflowAdmin[WorkflowInstance]):
 
     @display(description=_("since"))
     def since(self, instance: WorkflowInstance) -> SafeString:
-        return say_moment(instance.started_at)
+        return time_html(instance.started_at)
 
     @display(description=_("version"))
     def version(self, instance: WorkflowInstance) -> str:
@@ -82,7 +82,7 @@ class InstanceAdmin(WorkflowAdmin[WorkflowInstance]):
         self, request: HttpRequest, queryset: QuerySet[WorkflowInstance], search_term: str
     ) -> tuple[QuerySet[WorkflowInstance], bool]:
         text = search_term.strip()
-        return (queryset.filter(matching(text)) if text else queryset), False
+        return (queryset.filter(match_instance(text)) if text else queryset), False
 
     def get_urls(self) -> list[URLPattern]:
         guard = self.admin_site.admin_view

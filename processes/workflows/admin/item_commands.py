@@ -9,14 +9,14 @@ from django.utils.translation import gettext
 
 from config.admin_base.pages import Question, actor_of, page_of
 from config.admin_base.theme import ModelAdmin
-from processes.workflows.admin.asking import Asked, Done, ask
-from processes.workflows.admin.commands import say_failed
+from processes.workflows.admin.commands import report_failure
+from processes.workflows.admin.dialog import Dialog, Outcome, run_dialog
 from processes.workflows.admin.forms import SeenForm
 from processes.workflows.admin.item_words import COMMANDS
 from processes.workflows.admin.plan_card import name_item
+from processes.workflows.heads import get_head
 from processes.workflows.models import WorkflowInstance
-from processes.workflows.selectors import get_head
-from processes.workflows.services.calls import command_instance
+from processes.workflows.services.commands import command_instance
 
 
 def item_view(
@@ -34,14 +34,14 @@ def item_view(
         return HttpResponseRedirect(back)
     named = {"item": name_item(state, record)}
 
-    def act(answers: dict[str, Any]) -> Done:
+    def act(answers: dict[str, Any]) -> Outcome:
         body = {"command": command, "item": item}
         seen = answers["version"]
         after = command_instance(instance.pk, body, actor=actor_of(request), at=timezone.now(), expected_version=seen)
-        return say_failed(instance) if after.number == seen else Done(wording.said % named, back)
+        return report_failure(instance) if after.number == seen else Outcome(wording.said % named, back)
 
     question = Question(
         title=wording.title % named, text=str(wording.text), button=str(wording.label), dangerous=wording.asks
     )
     form = SeenForm(request.POST) if request.method == "POST" else SeenForm(initial={"version": head.number})
-    return ask(model_admin, request, Asked(question, form, act, back, subject=instance))
+    return run_dialog(model_admin, request, Dialog(question, form, act, back, subject=instance))

@@ -4,7 +4,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 
 from notifications.names import Named, Names, register_names
-from processes.workflows.naming import subject_of
+from processes.workflows.ids import subject_of
 
 PREFIX = subject_of("")
 

@@ -8,15 +8,15 @@ from datetime import datetime
 from django.urls import reverse
 
 from processes.workflows.admin.item_words import COMMANDS
-from processes.workflows.admin.words import say_kind
-from processes.workflows.diagrams import say_state
+from processes.workflows.admin.labels import kind_label
+from processes.workflows.diagrams import state_label
 from processes.workflows.engine import state_queries
 from processes.workflows.engine.cases.commands import list_allowed_commands
 from processes.workflows.engine.definition import Definition, Node, NodeKind
 from processes.workflows.engine.execution.records import InstanceState, ItemRecord, sequence_number
+from processes.workflows.heads import Head
 from processes.workflows.models import WorkItem
-from processes.workflows.services.heads import Head
-from processes.workflows.services.library import library_of
+from processes.workflows.services.library import library_for
 
 MOST_ITEMS = 300
 DEEPEST = 5
@@ -59,7 +59,7 @@ def build_plan_card(head: Head, *, may_act: bool) -> PlanCard | None:
         return None
     rows = list(_in_tree(state))
     shown = rows[:MOST_ITEMS]
-    offered = list_allowed_commands(library_of(None), state) if may_act else {}
+    offered = list_allowed_commands(library_for(None), state) if may_act else {}
     forms = _find_forms(head, state, [key for key, _ in shown if "complete_item" in offered.get(key, ())])
     items = [_item(head, state, key, depth, offered.get(key, ()), forms) for key, depth in shown]
     return PlanCard(items, more=len(rows) - len(shown))
@@ -123,9 +123,9 @@ def _item(
     return PlanItem(
         name=name_item(state, record),
         element=node.id,
-        kind=say_kind(node.kind),
+        kind=kind_label(node.kind),
         state=record["state"],
-        state_word=say_state(record["state"]),
+        state_word=state_label(record["state"]),
         since=datetime.fromisoformat(record["since"]),
         is_required=record.get("required", False),
         repeats=definition.plan.items[node.id].repetition is not None,
@@ -142,7 +142,7 @@ def _offer(head: Head, key: str, name: str, forms: dict[str, str]) -> Offer:
 
 
 def _definition_of(state: InstanceState, record: ItemRecord) -> Definition:
-    return state_queries.get_definition(state, library_of(None), record["scope"])
+    return state_queries.get_definition(state, library_for(None), record["scope"])
 
 
 def _node_of(state: InstanceState, record: ItemRecord) -> Node:

@@ -16,18 +16,17 @@ from config.common.errors import ApplicationError
 from processes.workflows.admin.access import WorkflowAdmin
 from processes.workflows.admin.drawings import Drawing, draw_state
 from processes.workflows.admin.instance_page import FORMS
+from processes.workflows.admin.labels import explain_refusal, status_badge
 from processes.workflows.admin.task_form import TaskForm
 from processes.workflows.admin.values import ShownValues, show_values
-from processes.workflows.admin.words import refusal, status_badge
 from processes.workflows.engine import state_queries
 from processes.workflows.engine.definition import FormField
 from processes.workflows.engine.execution.records import TaskRecord
+from processes.workflows.heads import Head, get_head
 from processes.workflows.models import WorkflowIncident, WorkflowVersion, WorkItem
-from processes.workflows.selectors import get_head
-from processes.workflows.services.calls import command_instance
-from processes.workflows.services.heads import Head
-from processes.workflows.services.library import library_of
-from processes.workflows.services.stillness import is_still
+from processes.workflows.services.commands import command_instance
+from processes.workflows.services.library import library_for
+from processes.workflows.services.suspension import is_owner_suspended
 
 INBOX = "admin:workflows_workitem_changelist"
 
@@ -40,7 +39,7 @@ class TaskPage:
     form: TaskForm | None
     """None: it is not for this person, not for people, or not open."""
     closed: str
-    is_still: bool
+    is_suspended: bool
     """What it lies in is suspended, though the instance is not."""
     incident: WorkflowIncident | None
     drawings: list[Drawing]
@@ -81,7 +80,7 @@ def _form(head: Head, record: TaskRecord, data: Any = None) -> TaskForm:
 
 def _fields(head: Head, record: TaskRecord) -> Sequence[FormField]:
     assert head.state is not None
-    return state_queries.get_node(head.state, library_of(None), record["scope"], record["element"]).form
+    return state_queries.get_node(head.state, library_for(None), record["scope"], record["element"]).form
 
 
 def _complete(request: HttpRequest, item: WorkItem, form: TaskForm) -> HttpResponse | None:
@@ -90,7 +89,7 @@ def _complete(request: HttpRequest, item: WorkItem, form: TaskForm) -> HttpRespo
     try:
         head = command_instance(item.instance_id, body, actor=actor_of(request), at=timezone.now())
     except ApplicationError as error:
-        form.add_error(None, refusal(error))
+        form.add_error(None, explain_refusal(error))
         return None
     if item.local in (head.state or {}).get("tasks", {}):
         said = gettext("It was tried and did not go through: the task stays open. The incident tells why.")
@@ -117,7 +116,7 @@ def _show(
         badge=status_badge(head.status),
         form=form,
         closed="" if is_open else _say_closed(item),
-        is_still=bool(head.state and record and is_still(head.state, record["token"])),
+        is_suspended=bool(head.state and record and is_owner_suspended(head.state, record["token"])),
         incident=_incident(item) if is_open and head.open_incidents else None,
         drawings=draw_state(head.id, head.number, head.state, own=(head.definition, head.revision)),
         values=show_values(visible),

@@ -9,9 +9,9 @@ from django.utils.translation import gettext_lazy as _
 
 from config.admin_base.theme import display
 from processes.workflows.admin.access import WorkflowAdmin
-from processes.workflows.admin.instance_filters import TaskDefinitionFilter, find_id
+from processes.workflows.admin.filters import TaskDefinitionFilter, find_typed_id
+from processes.workflows.admin.labels import age_html, status_badge
 from processes.workflows.admin.task_page import task_view
-from processes.workflows.admin.words import say_age, status_badge
 from processes.workflows.models import WorkItem
 
 INBOX = (WorkItem.Kind.USER, WorkItem.Kind.MANUAL)
@@ -38,7 +38,7 @@ class TaskAdmin(WorkflowAdmin[WorkItem]):
 
     @display(description=_("open for"))
     def waits(self, item: WorkItem) -> SafeString:
-        return say_age(item.since)
+        return age_html(item.since)
 
     @display(description=_("instance"))
     def fares(self, item: WorkItem) -> SafeString:
@@ -65,5 +65,5 @@ class TaskAdmin(WorkflowAdmin[WorkItem]):
 
 def _matching(text: str) -> Q:
     """Find the tasks of an instance by its id or by that of one of them, else those of a record."""
-    instance_id = find_id(text)
+    instance_id = find_typed_id(text)
     return Q(instance__record=text) if instance_id is None else Q(instance=instance_id)

@@ -48,13 +48,13 @@ def show_value(name: str, value: Any) -> ShownValue:
     return ShownValue(name, text[:LONGEST_VALUE], is_whole=len(text) <= LONGEST_VALUE)
 
 
-def text_of(values: Mapping[str, Any]) -> str:
+def editable_text(values: Mapping[str, Any]) -> str:
     """Lay out values to be edited; nothing where they are too long for a form."""
     text = _json(values)
     return format_json(text, longest=3 * LONGEST_EDITED) if len(text) <= LONGEST_EDITED else ""
 
 
-def changed(before: Mapping[str, Any], typed: Mapping[str, Any]) -> dict[str, Any]:
+def find_changed(before: Mapping[str, Any], typed: Mapping[str, Any]) -> dict[str, Any]:
     """Keep what was typed differently; as JSON has it, true is not 1."""
     return {name: value for name, value in typed.items() if name not in before or _differ(before[name], value)}
 

@@ -15,26 +15,27 @@ from django.utils.translation import gettext
 from config.admin_base.pages import Question, actor_of
 from config.admin_base.theme import ModelAdmin
 from config.common.errors import ApplicationError
-from processes.workflows.admin.asking import Asked, Done, ask
+from processes.workflows.admin.dialog import Dialog, Outcome, run_dialog
 from processes.workflows.admin.drawings import (
     Called,
     Drawing,
-    definitions_of,
     draw_state,
-    marks_of,
-    name_elements,
-    shown_definitions,
+    find_definitions,
+    find_shown_definitions,
+    get_element_names,
+    make_marks,
 )
 from processes.workflows.admin.forms import CompareForm, ReturnForm
 from processes.workflows.admin.instance_page import all_variables
+from processes.workflows.admin.labels import describe_cause, explain_refusal, status_badge
 from processes.workflows.admin.values import ShownValue, ShownValues, show_value, show_values
-from processes.workflows.admin.words import refusal, say_cause, status_badge
-from processes.workflows.diagrams import answer_diagram, say_state
+from processes.workflows.diagrams import respond_with_diagram, state_label
+from processes.workflows.heads import get_head
 from processes.workflows.models import WorkflowInstance
-from processes.workflows.presenting import present_difference
-from processes.workflows.selectors import Past, get_head, get_past, get_revision, open_incidents
-from processes.workflows.services.returning import preview_return
-from processes.workflows.services.staff import return_as_seen
+from processes.workflows.presentation import present_difference
+from processes.workflows.selectors import LoadedVersion, find_open_incidents, get_revision, get_version
+from processes.workflows.services.returns import preview_return
+from processes.workflows.services.staff import return_if_unchanged
 
 MOST_LISTED = 200
 Admin = ModelAdmin[WorkflowInstance]
@@ -63,7 +64,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class VersionPage:
-    past: Past
+    past: LoadedVersion
     cause: str
     badge: str
     drawings: list[Drawing]
@@ -84,11 +85,11 @@ class Listed:
 
 
 def version_view(model_admin: Admin, request: HttpRequest, instance: WorkflowInstance, number: int) -> HttpResponse:
-    past = get_past(instance.pk, number)
-    parent = None if past.version.parent is None else get_past(instance.pk, past.version.parent)
+    past = get_version(instance.pk, number)
+    parent = None if past.version.parent is None else get_version(instance.pk, past.version.parent)
     page = VersionPage(
         past=past,
-        cause=say_cause(past.version.cause, name_elements(_definitions(parent or past, instance))),
+        cause=describe_cause(past.version.cause, get_element_names(_definitions(parent or past, instance))),
         badge=status_badge(past.version.status),
         drawings=draw_state(instance.pk, number, past.state, own=_own(past, instance)),
         values=show_values(all_variables(past.state or {})),
@@ -107,16 +108,16 @@ def compare_view(model_admin: Admin, request: HttpRequest, instance: WorkflowIns
     form = CompareForm(request.GET)
     if not form.is_valid():
         raise Http404
-    before, after = (get_past(instance.pk, form.cleaned_data[name]) for name in ("from", "to"))
+    before, after = (get_version(instance.pk, form.cleaned_data[name]) for name in ("from", "to"))
     title = gettext("Versions %(before)s and %(after)s") % {
         "before": before.version.number,
         "after": after.version.number,
     }
     difference = _difference(before, after, instance)
-    names = name_elements([*_definitions(before, instance), *_definitions(after, instance)])
+    names = get_element_names([*_definitions(before, instance), *_definitions(after, instance)])
     context = {
         "difference": difference,
-        "versions": [(past.version, say_cause(past.version.cause, names)) for past in (before, after)],
+        "versions": [(past.version, describe_cause(past.version.cause, names)) for past in (before, after)],
     }
     return _page(model_admin, request, instance, "admin/workflows/compare.html", title, **context)
 
@@ -127,7 +128,7 @@ def return_view(model_admin: Admin, request: HttpRequest, instance: WorkflowInst
     try:
         preview = preview_return(instance.pk, version=number, at=timezone.now())
     except ApplicationError as error:
-        messages.warning(request, refusal(error))
+        messages.warning(request, explain_refusal(error))
         return HttpResponseRedirect(back)
     question = Question(
         title=gettext("Return to version %(number)s?") % {"number": number},
@@ -138,8 +139,8 @@ def return_view(model_admin: Admin, request: HttpRequest, instance: WorkflowInst
         dangerous=True,
     )
 
-    def act(answers: dict[str, Any]) -> Done:
-        return_as_seen(
+    def act(answers: dict[str, Any]) -> Outcome:
+        return_if_unchanged(
             instance.pk,
             version=number,
             expected_version=answers["version"],
@@ -147,29 +148,29 @@ def return_view(model_admin: Admin, request: HttpRequest, instance: WorkflowInst
             actor=actor_of(request),
             at=timezone.now(),
         )
-        return Done(gettext("The instance is back at version %(number)s.") % {"number": number}, back)
+        return Outcome(gettext("The instance is back at version %(number)s.") % {"number": number}, back)
 
     initial = {"version": instance.head}
     form = ReturnForm(request.POST) if request.method == "POST" else ReturnForm(initial=initial)
     names = _names(instance, number)
     shown = {part: _listed(preview[part], names) for part in ("cancelled", "restarted", "irrevocable")}
-    asked = Asked(
+    asked = Dialog(
         question, form, act, back, subject=instance, template="admin/workflows/return.html", extra=lambda: shown
     )
-    return ask(model_admin, request, asked)
+    return run_dialog(model_admin, request, asked)
 
 
 def diagram_view(request: HttpRequest, instance: WorkflowInstance, number: int) -> HttpResponse:
     """Draw one of the definitions that run in a version, with its tokens; of the newest the incidents too."""
-    past = get_past(instance.pk, number)
-    shown = shown_definitions(past.state, _own(past, instance))
+    past = get_version(instance.pk, number)
+    shown = find_shown_definitions(past.state, _own(past, instance))
     place = request.GET.get("of", "0")
     if place not in map(str, range(len(shown))):
         raise Http404
     called = shown[int(place)]
-    incidents = open_incidents([instance.pk]).get(instance.pk, []) if number == instance.head else []
-    marks = marks_of(past.state or {}, called, [incident.element for incident in incidents])
-    answer = answer_diagram(get_revision(*called), marks)
+    incidents = find_open_incidents([instance.pk]).get(instance.pk, []) if number == instance.head else []
+    marks = make_marks(past.state or {}, called, [incident.element for incident in incidents])
+    answer = respond_with_diagram(get_revision(*called), marks)
     if answer is None:
         raise Http404
     return answer
@@ -190,11 +191,11 @@ def _page(
     return TemplateResponse(request, template, {**frame, **context})
 
 
-def _own(past: Past, instance: WorkflowInstance) -> Called:
+def _own(past: LoadedVersion, instance: WorkflowInstance) -> Called:
     return instance.definition_id, past.version.revision.number
 
 
-def _difference(before: Past, after: Past, instance: WorkflowInstance) -> Difference:
+def _difference(before: LoadedVersion, after: LoadedVersion, instance: WorkflowInstance) -> Difference:
     found = present_difference(before, after)
     variables = found["variables"]
     cells = [
@@ -205,7 +206,7 @@ def _difference(before: Past, after: Past, instance: WorkflowInstance) -> Differ
             for name, value in variables["changed"].items()
         ),
     ]
-    names = name_elements([*_definitions(before, instance), *_definitions(after, instance)])
+    names = get_element_names([*_definitions(before, instance), *_definitions(after, instance)])
     return Difference(
         cells=sorted(cells, key=lambda cell: cell.name)[:MOST_LISTED],
         more=max(0, len(cells) - MOST_LISTED),
@@ -214,14 +215,14 @@ def _difference(before: Past, after: Past, instance: WorkflowInstance) -> Differ
     )
 
 
-def _definitions(past: Past, instance: WorkflowInstance) -> list[Called]:
-    return definitions_of(past.state or {}) or [_own(past, instance)]
+def _definitions(past: LoadedVersion, instance: WorkflowInstance) -> list[Called]:
+    return find_definitions(past.state or {}) or [_own(past, instance)]
 
 
 def _names(instance: WorkflowInstance, number: int) -> Mapping[str, str]:
     head = get_head(instance.pk)
-    past = get_past(instance.pk, number)
-    return name_elements([*definitions_of(head.state or {}), *_definitions(past, instance)])
+    past = get_version(instance.pk, number)
+    return get_element_names([*find_definitions(head.state or {}), *_definitions(past, instance)])
 
 
 def _listed(entries: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> dict[str, Any]:
@@ -236,7 +237,7 @@ def _listed(entries: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> d
         Listed(
             words.get(entry["what"], entry["what"]),
             names.get(entry["element"]) or entry["element"],
-            " ".join(filter(None, [say_state(entry["kind"]), entry.get("name", "")])),
+            " ".join(filter(None, [state_label(entry["kind"]), entry.get("name", "")])),
         )
         for entry in entries[:MOST_LISTED]
     ]

@@ -19,10 +19,10 @@ from config.common.times import format_time
 from config.common.web.json_codec import JSONParser
 from config.common.web.pagination import paginate
 from processes.workflows.api import shapes
-from processes.workflows.diagrams import answer_diagram
+from processes.workflows.diagrams import respond_with_diagram
 from processes.workflows.models import WorkflowDefinition, WorkflowRevision
-from processes.workflows.selectors import get_revision, revisions_of
-from processes.workflows.services.publishing import publish_definition
+from processes.workflows.selectors import get_revision, list_revisions
+from processes.workflows.services.publish import publish_definition
 
 
 class NoDiagram(NotFound):
@@ -67,7 +67,7 @@ class RevisionsView(ApiView):
         responses=shapes.RevisionListSerializer,
     )
     def get(self, request: Request, key: str) -> Response:
-        found = paginate(request, revisions_of(key).select_related("definition"), order=["-number"])
+        found = paginate(request, list_revisions(key).select_related("definition"), order=["-number"])
         return Response({"results": [_revision(each) for each in found.results], "next": found.next})
 
 
@@ -93,7 +93,7 @@ class DiagramView(ApiView):
     )
     def get(self, request: Request, key: str, number: int) -> HttpResponse:
         """Draw the diagram that the file holds."""
-        answer = answer_diagram(get_revision(key, number))
+        answer = respond_with_diagram(get_revision(key, number))
         if answer is None:
             raise NoDiagram
         return answer

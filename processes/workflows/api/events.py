@@ -9,7 +9,7 @@ from config.access.authentication import owner_of
 from config.access.scopes import Scope
 from config.api.base_view import ApiView
 from processes.workflows.api import shapes
-from processes.workflows.services.receiving import receive_event
+from processes.workflows.services.events.receive import receive_event
 
 
 class EventsView(ApiView):

@@ -14,7 +14,8 @@ from config.api.openapi import PAGE_PARAMETERS
 from config.common.errors import Invalid
 from config.common.web.pagination import RenderedRows, paginate
 from processes.workflows.api import shapes
-from processes.workflows.presenting import (
+from processes.workflows.heads import get_head
+from processes.workflows.presentation import (
     present_difference,
     present_instance,
     present_instances,
@@ -22,16 +23,10 @@ from processes.workflows.presenting import (
     present_version,
     present_versions,
 )
-from processes.workflows.selectors import (
-    get_head,
-    get_past,
-    matching_instances,
-    open_tasks,
-    versions_of,
-)
-from processes.workflows.services.calls import command_instance
-from processes.workflows.services.returning import preview_return, return_instance
-from processes.workflows.services.starting import Beginning, start_instance
+from processes.workflows.selectors import filter_instances, get_version, list_open_tasks, list_versions
+from processes.workflows.services.commands import command_instance
+from processes.workflows.services.returns import preview_return, return_instance
+from processes.workflows.services.start import StartRequest, start_instance
 
 
 class InstancesView(ApiView):
@@ -48,7 +43,7 @@ class InstancesView(ApiView):
         asked = shapes.InstanceQuery(data=request.query_params)
         asked.is_valid(raise_exception=True)
         shown = RenderedRows(present_instances)
-        found = paginate(request, matching_instances(**asked.validated_data), order=["-id"], weigh=shown.weigh)
+        found = paginate(request, filter_instances(**asked.validated_data), order=["-id"], weigh=shown.weigh)
         return Response({"results": shown.results(found.results), "next": found.next})
 
     @extend_schema(
@@ -61,7 +56,7 @@ class InstancesView(ApiView):
         """Start an instance of a definition: of its newest revision, unless another is named."""
         asked = shapes.StartInstanceSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
-        head = start_instance(Beginning(**asked.validated_data), actor=actor_of(request), at=timezone.now())
+        head = start_instance(StartRequest(**asked.validated_data), actor=actor_of(request), at=timezone.now())
         return Response(present_instance(head), status=201)
 
 
@@ -108,7 +103,7 @@ class VersionsView(ApiView):
         """List every state that the instance has been in, newest first."""
         get_head(instance_id)
         shown = RenderedRows(present_versions)
-        found = paginate(request, versions_of(instance_id), order=["-number"], weigh=shown.weigh)
+        found = paginate(request, list_versions(instance_id), order=["-number"], weigh=shown.weigh)
         return Response({"results": shown.results(found.results), "next": found.next})
 
 
@@ -117,7 +112,7 @@ class VersionView(ApiView):
 
     @extend_schema(operation_id="workflow_versions_get", tags=["workflows"], responses=shapes.VersionSerializer)
     def get(self, request: Request, instance_id: UUID, number: int) -> Response:
-        return Response(present_version(get_past(instance_id, number)))
+        return Response(present_version(get_version(instance_id, number)))
 
 
 class DifferenceView(ApiView):
@@ -133,7 +128,7 @@ class DifferenceView(ApiView):
         """Compare two versions."""
         asked = shapes.DifferenceQuery(data=request.query_params)
         asked.is_valid(raise_exception=True)
-        before, after = (get_past(instance_id, asked.validated_data[name]) for name in ("from", "to"))
+        before, after = (get_version(instance_id, asked.validated_data[name]) for name in ("from", "to"))
         return Response(present_difference(before, after))
 
 
@@ -171,5 +166,5 @@ class TasksView(ApiView):
     )
     def get(self, request: Request) -> Response:
         """List the open tasks of all instances, oldest first."""
-        found = paginate(request, open_tasks(), order=["pk"])
+        found = paginate(request, list_open_tasks(), order=["pk"])
         return Response({"results": [present_task(item) for item in found.results], "next": found.next})

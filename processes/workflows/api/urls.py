@@ -1,6 +1,6 @@
 from django.urls import path
 
-from processes.workflows.api import definitions, events, external, instances
+from processes.workflows.api import definitions, events, external_tasks, instances
 
 urlpatterns = [
     path("workflows/definitions/", definitions.DefinitionsView.as_view()),
@@ -16,7 +16,7 @@ urlpatterns = [
     path("workflows/instances/<uuid:instance_id>/return/", instances.ReturnView.as_view()),
     path("workflows/tasks/", instances.TasksView.as_view()),
     path("workflows/events/", events.EventsView.as_view()),
-    path("workflows/external-tasks/fetch/", external.FetchView.as_view()),
-    path("workflows/external-tasks/<str:task>/complete/", external.CompleteView.as_view()),
-    path("workflows/external-tasks/<str:task>/fail/", external.FailView.as_view()),
+    path("workflows/external-tasks/fetch/", external_tasks.FetchView.as_view()),
+    path("workflows/external-tasks/<str:task>/complete/", external_tasks.CompleteView.as_view()),
+    path("workflows/external-tasks/<str:task>/fail/", external_tasks.FailView.as_view()),
 ]

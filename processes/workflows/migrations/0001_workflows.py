@@ -2,7 +2,7 @@
 
 import django.db.models.deletion
 import django.db.models.functions.datetime
-import processes.workflows.naming
+import processes.workflows.ids
 from django.db import migrations, models
 
 
@@ -94,7 +94,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='WorkflowInstance',
             fields=[
-                ('id', models.UUIDField(default=processes.workflows.naming.new_instance_id, editable=False, primary_key=True, serialize=False, verbose_name='id')),
+                ('id', models.UUIDField(default=processes.workflows.ids.new_instance_id, editable=False, primary_key=True, serialize=False, verbose_name='id')),
                 ('record', models.CharField(blank=True, max_length=200, verbose_name='record')),
                 ('status', models.CharField(choices=[('active', 'active'), ('completed', 'completed'), ('terminated', 'terminated'), ('incident', 'incident'), ('suspended', 'suspended'), ('closed', 'closed')], default='active', max_length=10, verbose_name='status')),
                 ('head', models.PositiveIntegerField(default=0, verbose_name='version')),

@@ -4,10 +4,15 @@ from processes.workflows.models.definition import (
     WorkflowRevision,
     WorkflowStartTimer,
 )
+from processes.workflows.models.effect import ReceivedEvent, WorkflowEffect
 from processes.workflows.models.incident import WorkflowIncident
 from processes.workflows.models.instance import WorkflowBody, WorkflowInstance, WorkflowVersion
-from processes.workflows.models.outside import ReceivedEvent, WorkflowEffect
-from processes.workflows.models.waiting import PostponedEvent, WorkflowSubscription, WorkflowTimer, WorkItem
+from processes.workflows.models.open_work import (
+    PostponedEvent,
+    WorkflowSubscription,
+    WorkflowTimer,
+    WorkItem,
+)
 
 __all__ = [
     "EventElement",

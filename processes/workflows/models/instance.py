@@ -4,8 +4,8 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from processes.workflows.ids import new_instance_id
 from processes.workflows.models.definition import WorkflowDefinition, WorkflowRevision
-from processes.workflows.naming import new_instance_id
 
 ENDED = ["completed", "terminated", "closed"]
 

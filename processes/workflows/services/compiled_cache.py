@@ -34,7 +34,7 @@ class CompiledCache:
             return found[0]
 
     def keep(self, key: str, revision: int, definition: Definition) -> None:
-        size = weigh_definition(definition)
+        size = measure_definition(definition)
         with self._lock:
             before = self._kept.pop((key, revision), None)
             self._used += size - (before[1] if before is not None else 0)
@@ -52,7 +52,7 @@ class CompiledCache:
         return len(self._kept)
 
 
-def weigh_definition(definition: Definition) -> int:
+def measure_definition(definition: Definition) -> int:
     """Count the bytes of a definition and of everything that is its own."""
     size = 0
     rest: list[Any] = [definition]

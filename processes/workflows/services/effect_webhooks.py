@@ -11,15 +11,15 @@ from config.common.text import is_storable
 from config.common.times import format_time
 from notifications.models import Delivery
 from notifications.services.deliveries import NewDelivery, enqueue_deliveries
+from processes.workflows.ids import subject_of
 from processes.workflows.models import WorkflowEffect, WorkflowInstance
-from processes.workflows.naming import subject_of
-from processes.workflows.services.refusals import EffectRefused, mark_left
+from processes.workflows.services.refusals import EffectRefused, mark_dispatched
 from sensors.models import Client
 
 TYPE = "workflow.message"
 
 
-def leave_webhook(effect: WorkflowEffect, instance: WorkflowInstance, inputs: dict[str, Any]) -> None:
+def dispatch_webhook(effect: WorkflowEffect, instance: WorkflowInstance, inputs: dict[str, Any]) -> None:
     """Owe the client a message."""
     endpoint_id = _endpoint(inputs.get("client"))
     if not is_storable(inputs):
@@ -36,7 +36,7 @@ def leave_webhook(effect: WorkflowEffect, instance: WorkflowInstance, inputs: di
         "at": format_time(effect.at),
     }
     with transaction.atomic():
-        mark_left(effect)
+        mark_dispatched(effect)
         enqueue_deliveries([NewDelivery(endpoint_id, TYPE, Delivery.Family.LIST, subject_of(instance.pk), body)])
 
 

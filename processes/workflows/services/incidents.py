@@ -13,11 +13,11 @@ from django.utils.translation import gettext_noop
 from config.common.correlation import correlation_id
 from config.common.text import clean_text
 from notifications.services.alerts import close_alert, raise_alert
+from processes.workflows.heads import Head
+from processes.workflows.ids import subject_of
 from processes.workflows.models import WorkflowIncident, WorkflowInstance, WorkflowTimer, WorkflowVersion, WorkItem
 from processes.workflows.models.instance import ENDED, Status
-from processes.workflows.naming import subject_of
-from processes.workflows.services.heads import Head
-from processes.workflows.services.planning import Order
+from processes.workflows.services.planning import CommandRequest
 from processes.workflows.services.steps import Step
 
 ALERT = "workflow.incident"
@@ -25,7 +25,7 @@ TITLE = gettext_noop("Workflow %(definition)s of %(record)s cannot go on at %(el
 EFFECT = "effect:"
 
 
-def about_of(order: Order) -> str:
+def derive_about(order: CommandRequest) -> str:
     """Name what of the instance a command is about: it has one open incident at most."""
     command = order.command
     if order.taken_key is not None:
@@ -36,13 +36,13 @@ def about_of(order: Order) -> str:
     return f"{command['command']}:{command['name']}"[:300] if "name" in command else str(command["command"])
 
 
-def open_incident(head: Head, order: Order, *, element: str, reason: str) -> Head | None:
+def open_incident(head: Head, order: CommandRequest, *, element: str, reason: str) -> Head | None:
     """Keep a command that failed; return the instance, or None if it has moved meanwhile and is to be tried again."""
     with transaction.atomic():
         instance = WorkflowInstance.objects.select_for_update(no_key=True).get(pk=head.id)
         if instance.head != head.number:
             return None
-        about = about_of(order)
+        about = derive_about(order)
         command = {**order.command, "taken_key": order.taken_key, "position": order.position}
         record_incident(instance, about, command, element=element, reason=reason, at=order.at)
         _hold(head.id, about)
@@ -80,7 +80,7 @@ def awaits_operator(subject: str) -> bool:
     return WorkflowIncident.objects.filter(instance=instance, status=WorkflowIncident.Status.OPEN).exists()
 
 
-def settle_incidents(head: Head, step: Step, *, about: str) -> str:
+def close_overtaken_incidents(head: Head, step: Step, *, about: str) -> str:
     """Close what a step has overtaken: what it was about, what is waited for no more, everything at the end.
 
     Effects that were refused are another matter. Return the status of the instance, which the step has locked.

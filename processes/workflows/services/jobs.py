@@ -13,13 +13,13 @@ from config.common.correlation import correlated
 from config.common.database.leases import LeaseLost, claim
 from config.common.plugins import find_declared
 from processes.workflows.errors import Abandoned, InstanceNotFound, NotPossible
+from processes.workflows.heads import find_head
 from processes.workflows.models import WorkItem
-from processes.workflows.services.commanding import carry_out
-from processes.workflows.services.failing import fail_work
-from processes.workflows.services.given import inputs_of
-from processes.workflows.services.heads import find_head
-from processes.workflows.services.mirroring import section
-from processes.workflows.services.planning import Order
+from processes.workflows.services.execution import execute_command
+from processes.workflows.services.failing import fail_work_item
+from processes.workflows.services.given import get_task_inputs
+from processes.workflows.services.open_work import section
+from processes.workflows.services.planning import CommandRequest
 
 LEASE = timedelta(minutes=5)
 TRIES = 3
@@ -70,7 +70,7 @@ def registered_handlers() -> list[str]:
     return sorted(_handlers)
 
 
-def run_jobs_once() -> bool:
+def run_due_jobs() -> bool:
     """Run the handler of a task that waits for it; return whether there was one.
 
     One at a time: a handler may take its time, and nothing else must wait for it under a lease.
@@ -89,7 +89,7 @@ def _run(item: WorkItem) -> None:
         _fail(item, error)
         return
     try:
-        carry_out(item.instance_id, Order(command, actor=f"handler:{item.topic}", at=timezone.now()))
+        execute_command(item.instance_id, CommandRequest(command, actor=f"handler:{item.topic}", at=timezone.now()))
     except NotPossible as refusal:
         if _is_waited_for(item):
             _fail(item, ValueError(refusal.data.get("reason")))
@@ -102,7 +102,7 @@ def _ask(item: WorkItem) -> dict[str, Any]:
     handler = _handlers.get(item.topic)
     if handler is None:
         raise LookupError(f"No handler is registered as {item.topic}.")
-    job = Job(item.public_id, item.instance_id, item.element, dict(inputs_of([item])[item.pk]))
+    job = Job(item.public_id, item.instance_id, item.element, dict(get_task_inputs([item])[item.pk]))
     try:
         variables = dict(handler(job) or {})
     except BpmnError as error:
@@ -121,6 +121,8 @@ def _fail(item: WorkItem, error: Exception) -> None:
     left = (TRIES if item.retries is None else item.retries) - 1
     delay = FIRST_DELAY * 3 ** (TRIES - 1 - left) if left < TRIES else FIRST_DELAY
     try:
-        fail_work(item, error=f"{type(error).__name__}: {error}", retries=max(left, 0), delay=delay, at=timezone.now())
+        fail_work_item(
+            item, error=f"{type(error).__name__}: {error}", retries=max(left, 0), delay=delay, at=timezone.now()
+        )
     except LeaseLost:
         log.info("workflows.job_overtaken", task=item.public_id)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 
-class Kept(NamedTuple):
+class StoredVariable(NamedTuple):
     """A variable of which parts, or the whole, are kept apart."""
 
     stored: Any
@@ -21,12 +21,12 @@ class Kept(NamedTuple):
     """The bodies that it is kept in."""
 
 
-class KeptVariables(dict[str, Any]):
-    def __init__(self, values: Mapping[str, Any], kept: Mapping[str, Kept]) -> None:
+class LazyVariables(dict[str, Any]):
+    def __init__(self, values: Mapping[str, Any], kept: Mapping[str, StoredVariable]) -> None:
         super().__init__(values)
         self._kept = dict(kept)
 
-    def find_kept(self, name: str) -> Kept | None:
+    def find_kept(self, name: str) -> StoredVariable | None:
         """Return how a variable is kept, unless it has been given another value since."""
         kept = self._kept.get(name)
         return kept if kept is not None and kept.value is super().get(name) else None
@@ -55,15 +55,15 @@ class KeptVariables(dict[str, Any]):
     def values(self) -> ValuesView[Any]:  # type: ignore[override]
         return self._read().values()
 
-    def copy(self) -> "KeptVariables":
+    def copy(self) -> "LazyVariables":
         """Copy the map and nothing in it; what is text stays text."""
-        same = KeptVariables({}, {})
-        dict.update(same, {name: super(KeptVariables, self).__getitem__(name) for name in self})
+        same = LazyVariables({}, {})
+        dict.update(same, {name: super(LazyVariables, self).__getitem__(name) for name in self})
         same._kept = dict(self._kept)
         return same
 
     def __eq__(self, other: object) -> bool:
-        return self._read() == (other._read() if isinstance(other, KeptVariables) else other)
+        return self._read() == (other._read() if isinstance(other, LazyVariables) else other)
 
     __hash__ = None
 

@@ -18,16 +18,16 @@ class UnknownDefinition(LookupError):
     """There is no such definition for whoever calls it."""
 
 
-def library_of(enterprise_id: str | None) -> Library:
+def library_for(enterprise_id: str | None) -> Library:
     """Return what instances of this enterprise may call: its own definitions and those that belong to nobody."""
 
     def find(key: str, revision: int | None) -> tuple[Definition, int]:
         if revision is not None:
-            return compiled(key, revision), revision
+            return get_compiled(key, revision), revision
         newest = find_newest(key)
         if newest is None or newest[1] not in (None, enterprise_id):
             raise UnknownDefinition(key)
-        return compiled(key, newest[0]), newest[0]
+        return get_compiled(key, newest[0]), newest[0]
 
     return find
 
@@ -37,7 +37,7 @@ def find_newest(key: str) -> tuple[int, str | None] | None:
     return WorkflowDefinition.objects.filter(pk=key).values_list("newest", "enterprise_id").first()
 
 
-def compiled(key: str, revision: int) -> Definition:
+def get_compiled(key: str, revision: int) -> Definition:
     found = COMPILED.find(key, revision)
     if found is None:
         found = _compile(key, revision)

@@ -14,9 +14,9 @@ from config.engines.publisher import ChannelClosed, NotPublished, NotRouted, Ove
 from notifications.errors import FollowerWaits
 from notifications.followers import Following
 from notifications.models import Event
-from processes.workflows.naming import task_id
-from processes.workflows.services.planning import OWN
-from processes.workflows.services.topology import OUTGOING, declare_once, forget_declared
+from processes.workflows.ids import public_id
+from processes.workflows.services.planning import CUSTOM_PREFIX
+from processes.workflows.services.topology import OUTGOING, declare_once, reset_declared
 
 NAME = "workflows.out"
 SECONDS_EACH = 5.0
@@ -32,7 +32,7 @@ _publisher = Publisher()
 def publish_events(events: Sequence[Event]) -> None:
     """Publish the events that instances have told; whoever has not bound a queue does not want them."""
     for event in events:
-        if event.type.startswith(OWN) and event.payload.get("instance"):
+        if event.type.startswith(CUSTOM_PREFIX) and event.payload.get("instance"):
             _publish(event)
 
 
@@ -52,7 +52,7 @@ def _publish(event: Event) -> None:
     except NotRouted:
         log.debug("workflows.out_unheard", type=event.type)
     except ChannelClosed as error:
-        forget_declared()
+        reset_declared()
         raise FollowerWaits(str(error)) from error
     except NotPublished as error:
         raise FollowerWaits(str(error)) from error
@@ -86,7 +86,7 @@ def _properties(event: Event) -> BasicProperties:
 
 def _id(event: Event) -> str:
     """The same over repeats, as it stands in the event; an event from before there were such ids has its effect's."""
-    return event.payload.get("message_id") or task_id(event.payload["instance"], event.payload["effect"])
+    return event.payload.get("message_id") or public_id(event.payload["instance"], event.payload["effect"])
 
 
 FOLLOWING = Following(name=NAME, handle=publish_events, outside=True, batch=BATCH)

@@ -11,23 +11,23 @@ from config.common.correlation import correlation_id
 from config.common.ids import new_id
 from config.common.text import is_storable
 from processes.workflows.engine.runner import CommandFailed, InstanceState
+from processes.workflows.heads import Head
+from processes.workflows.ids import subject_of
+from processes.workflows.models.effect import WorkflowEffect
 from processes.workflows.models.instance import ENDED
-from processes.workflows.models.outside import WorkflowEffect
-from processes.workflows.naming import subject_of
-from processes.workflows.services.heads import Head
-from processes.workflows.services.mirroring import mirror, section
+from processes.workflows.services.open_work import compare_open_work, section
 from processes.workflows.services.steps import NewEffect, NewEvent, Step
-from processes.workflows.services.storing import split
+from processes.workflows.state_storage import split_state
 
-OWN = "custom."
+CUSTOM_PREFIX = "custom."
 """How the types of events begin that are not the product's."""
 LONGEST_TYPE = 80
-TOLD = {WorkflowEffect.Kind.EVENT, WorkflowEffect.Kind.THROW, WorkflowEffect.Kind.SIGNAL}
+EVENT_KINDS = {WorkflowEffect.Kind.EVENT, WorkflowEffect.Kind.THROW, WorkflowEffect.Kind.SIGNAL}
 """Effects that are events: the outbox is where they go."""
 
 
 @dataclass(frozen=True)
-class Order:
+class CommandRequest:
     """A command with who gave it and why."""
 
     command: Mapping[str, Any]
@@ -45,14 +45,14 @@ class Order:
     """To be set before the command is run."""
 
 
-def plan_step(head: Head, order: Order, state: InstanceState, effects: Iterable[Mapping[str, Any]]) -> Step:
-    gone = mirror(head.state, state, done=_done(order.command, head.state))
+def plan_step(head: Head, order: CommandRequest, state: InstanceState, effects: Iterable[Mapping[str, Any]]) -> Step:
+    gone = compare_open_work(head.state, state, done=_done(order.command, head.state))
     return make_step(head, order, state, effects, mirrored=gone)
 
 
 def make_step(
     head: Head,
-    order: Order,
+    order: CommandRequest,
     state: InstanceState,
     effects: Iterable[Mapping[str, Any]] = (),
     *,
@@ -62,7 +62,7 @@ def make_step(
 ) -> Step:
     """Put together the version and its rows."""
     given = list(effects)
-    stored = split(state)
+    stored = split_state(state)
     status = state["status"]
     return Step(
         instance_id=head.id,
@@ -74,7 +74,7 @@ def make_step(
         record=head.record,
         status=status,
         ended_at=(head.ended_at or order.at) if status in ENDED else None,
-        cause=(order.cause or describe(order.command, head.state))[:200],
+        cause=(order.cause or describe_cause(order.command, head.state))[:200],
         actor=order.actor[:160],
         at=order.at,
         correlation_id=correlation_id(),
@@ -83,13 +83,13 @@ def make_step(
         digests=" ".join(stored.bodies),
         taken_key=order.taken_key,
         position=order.position,
-        mirror=mirrored or mirror(head.state, state),
+        mirror=mirrored or compare_open_work(head.state, state),
         effects=[_effect(effect, order.at) for effect in given],
-        events=[_event(effect, head) for effect in given if effect["kind"] in TOLD],
+        events=[_event(effect, head) for effect in given if effect["kind"] in EVENT_KINDS],
     )
 
 
-def describe(command: Mapping[str, Any], state: InstanceState | None) -> str:
+def describe_cause(command: Mapping[str, Any], state: InstanceState | None) -> str:
     """Say what caused a version: the command, and the element it was about."""
     name = str(command["command"])
     parts = (("task", "tasks"), ("item", "items"), ("timer", "timers"), ("subscription", "subscriptions"))
@@ -112,7 +112,7 @@ def _done(command: Mapping[str, Any], state: InstanceState | None) -> Collection
 
 
 def _effect(effect: Mapping[str, Any], at: datetime) -> NewEffect:
-    leaves_now = effect["kind"] in TOLD
+    leaves_now = effect["kind"] in EVENT_KINDS
     return NewEffect(
         local=effect["id"],
         kind=effect["kind"],
@@ -155,7 +155,7 @@ def _event(effect: Mapping[str, Any], head: Head) -> NewEvent:
 
 def _type(name: Any, element: str) -> str:
     text = str(name)
-    text = text if text.startswith(OWN) else f"{OWN}{text}"
+    text = text if text.startswith(CUSTOM_PREFIX) else f"{CUSTOM_PREFIX}{text}"
     if len(text) > LONGEST_TYPE or not is_storable(text):
         raise CommandFailed(element, f"The type of an event has at most {LONGEST_TYPE} characters.")
     return text

@@ -9,14 +9,14 @@ from django.utils import timezone
 from config.common.correlation import correlated
 from config.common.database.leases import claim
 from processes.workflows.models import PostponedEvent
-from processes.workflows.services.arrivals import ACTOR, Delivered, deliver
-from processes.workflows.services.planning import Order
+from processes.workflows.services.events.arrivals import ACTOR, OfferOutcome, offer_event
+from processes.workflows.services.planning import CommandRequest
 
 BATCH = 50
 LEASE = timedelta(seconds=30)
 
 
-def take_postponed_once() -> bool:
+def take_postponed_events() -> bool:
     """Take what may be taken; return whether there may be more."""
     claimed = claim(PostponedEvent.objects.all(), limit=BATCH, lease=LEASE)
     for kept in claimed:
@@ -26,7 +26,7 @@ def take_postponed_once() -> bool:
 
 
 def _take(kept: PostponedEvent) -> None:
-    order = Order(
+    order = CommandRequest(
         kept.command,
         actor=ACTOR,
         at=timezone.now(),
@@ -34,10 +34,10 @@ def _take(kept: PostponedEvent) -> None:
         taken_key=kept.taken_key,
         position=kept.position,
     )
-    outcome = deliver(kept.instance_id, order)
+    outcome = offer_event(kept.instance_id, order)
     rows = PostponedEvent.objects.filter(pk=kept.pk, fence=kept.fence)
     with transaction.atomic():
-        if outcome == Delivered.SUSPENDED:
+        if outcome == OfferOutcome.SUSPENDED:
             rows.update(due_at=None, fence=F("fence") + 1)
         else:
             rows.delete()

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from processes.workflows.services.heads import Head
+from processes.workflows.heads import Head
 
 SECONDS = 1.0
 MOST = 256
@@ -23,13 +23,13 @@ _heads: OrderedDict[UUID, tuple[float, Head]] = OrderedDict()
 _lock = threading.Lock()
 
 
-def remember_head(head: Head) -> None:
+def cache_head(head: Head) -> None:
     """Keep a head once it is committed."""
     if head.state is not None and head.state.get("size", 0) <= LARGEST and not head.open_incidents:
         transaction.on_commit(lambda: _keep(head))
 
 
-def take_head(instance_id: UUID) -> Head | None:
+def take_cached_head(instance_id: UUID) -> Head | None:
     """Give the head of an instance if it was written a moment ago; it is not given twice."""
     with _lock:
         found = _heads.pop(instance_id, None)
@@ -45,6 +45,6 @@ def _keep(head: Head) -> None:
             _heads.popitem(last=False)
 
 
-def forget_heads() -> None:
+def clear_head_cache() -> None:
     with _lock:
         _heads.clear()

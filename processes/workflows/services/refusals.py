@@ -10,6 +10,6 @@ class EffectRefused(Exception):
     """The effect cannot leave as it is; somebody must look at it."""
 
 
-def mark_left(effect: WorkflowEffect) -> None:
+def mark_dispatched(effect: WorkflowEffect) -> None:
     """Mark an effect in the transaction in which it leaves; raise `LeaseLost` if it has left or is cancelled."""
     finish(effect, status=WorkflowEffect.Status.LEFT, left_at=Now(), due_at=None)

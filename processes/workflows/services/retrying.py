@@ -14,20 +14,20 @@ from django.utils.translation import gettext_noop
 
 from config.common.background.ring import ring
 from processes.workflows.errors import NotPossible, VersionConflict
+from processes.workflows.heads import Head, get_head
 from processes.workflows.models import WorkflowEffect, WorkflowIncident, WorkItem
-from processes.workflows.services.commanding import carry_out
-from processes.workflows.services.effects import LEAVE
-from processes.workflows.services.failing import RETRY
-from processes.workflows.services.heads import Head, read_head
+from processes.workflows.services.effects.dispatch import DISPATCH_EFFECT
+from processes.workflows.services.execution import execute_command
+from processes.workflows.services.failing import RETRY_TASK
 from processes.workflows.services.incidents import resolve_incidents
-from processes.workflows.services.planning import Order
-from processes.workflows.services.works import EFFECTS, JOBS
+from processes.workflows.services.planning import CommandRequest
+from processes.workflows.services.work_names import EFFECTS, JOBS
 
 OVERTAKEN = gettext_noop("the instance has gone on without it")
 
 
 @dataclass(frozen=True)
-class Retry:
+class RetryRequest:
     actor: str
     at: datetime
     note: str = ""
@@ -37,16 +37,16 @@ class Retry:
     expected_version: int | None = None
 
 
-def retry_incident(instance_id: UUID, wanted: Retry) -> Head:
+def retry_incident(instance_id: UUID, wanted: RetryRequest) -> Head:
     """Try again what an incident is about; what is not possible any more is closed, for there is nothing to be done."""
-    head = read_head(instance_id)
+    head = get_head(instance_id)
     if wanted.expected_version not in (None, head.number):
         raise VersionConflict(version=head.number)
     incident = _find(instance_id, wanted.incident_id)
     command = incident.command
-    if command["command"] == LEAVE:
+    if command["command"] == DISPATCH_EFFECT:
         return _leave_again(incident, wanted)
-    if command["command"] == RETRY:
+    if command["command"] == RETRY_TASK:
         return _offer_again(incident, wanted)
     return _run_again(incident, wanted)
 
@@ -59,10 +59,10 @@ def _find(instance_id: UUID, incident_id: int | None) -> WorkflowIncident:
     return incident
 
 
-def _run_again(incident: WorkflowIncident, wanted: Retry) -> Head:
+def _run_again(incident: WorkflowIncident, wanted: RetryRequest) -> Head:
     """Run the command again; whoever was refused by it before is let through once."""
     command = {**incident.command, "hops": 0}  # a person begins a new chain
-    order = Order(
+    order = CommandRequest(
         command,
         actor=wanted.actor,
         at=wanted.at,
@@ -72,21 +72,21 @@ def _run_again(incident: WorkflowIncident, wanted: Retry) -> Head:
         variables=wanted.variables,
     )
     try:
-        head = carry_out(incident.instance_id, order)
+        head = execute_command(incident.instance_id, order)
     except NotPossible:
-        if read_head(incident.instance_id).state_status == "suspended":
+        if get_head(incident.instance_id).state_status == "suspended":
             raise
         return _close(incident, wanted, note=wanted.note or OVERTAKEN)
     WorkflowIncident.objects.filter(pk=incident.pk).update(note=wanted.note)
     return head
 
 
-def _offer_again(incident: WorkflowIncident, wanted: Retry) -> Head:
+def _offer_again(incident: WorkflowIncident, wanted: RetryRequest) -> Head:
     """Give work that failed one more try."""
     if wanted.variables:
         command = {"command": "set_variables", "variables": dict(wanted.variables)}
-        order = Order(command, actor=wanted.actor, at=wanted.at, expected_version=wanted.expected_version)
-        carry_out(incident.instance_id, order)
+        order = CommandRequest(command, actor=wanted.actor, at=wanted.at, expected_version=wanted.expected_version)
+        execute_command(incident.instance_id, order)
     with transaction.atomic():
         head = _close(incident, wanted, note=wanted.note)
         is_held = head.state_status == "suspended"
@@ -96,7 +96,7 @@ def _offer_again(incident: WorkflowIncident, wanted: Retry) -> Head:
     return head
 
 
-def _leave_again(incident: WorkflowIncident, wanted: Retry) -> Head:
+def _leave_again(incident: WorkflowIncident, wanted: RetryRequest) -> Head:
     """Let an effect that was refused leave once more; here the variables are its inputs."""
     with transaction.atomic():
         head = _close(incident, wanted, note=wanted.note)
@@ -114,8 +114,8 @@ def _leave_again(incident: WorkflowIncident, wanted: Retry) -> Head:
     return head
 
 
-def _close(incident: WorkflowIncident, wanted: Retry, *, note: str) -> Head:
+def _close(incident: WorkflowIncident, wanted: RetryRequest, *, note: str) -> Head:
     with transaction.atomic():
-        read_head(incident.instance_id, lock=True)
+        get_head(incident.instance_id, lock=True)
         resolve_incidents(incident.instance_id, Q(pk=incident.pk), note=note, actor=wanted.actor, at=wanted.at)
-        return read_head(incident.instance_id)
+        return get_head(incident.instance_id)

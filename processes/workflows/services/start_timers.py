@@ -20,8 +20,8 @@ from processes.workflows.engine.definition import (
 from processes.workflows.engine.expressions import ExpressionFailed
 from processes.workflows.engine.iso import NotIso, parse_cycle, parse_datetime, parse_duration
 from processes.workflows.models import WorkflowInstance, WorkflowRevision, WorkflowStartTimer
-from processes.workflows.services.starting import Beginning, start_instance
-from processes.workflows.services.works import STARTS
+from processes.workflows.services.start import StartRequest, start_instance
+from processes.workflows.services.work_names import STARTS
 
 BATCH = 20
 LEASE = timedelta(seconds=30)
@@ -30,14 +30,14 @@ ACTOR = "timer"
 log = structlog.get_logger(__name__)
 
 
-def renew_start_timers(revision: WorkflowRevision, definition: Definition, *, at: datetime) -> None:
+def replace_start_timers(revision: WorkflowRevision, definition: Definition, *, at: datetime) -> None:
     """Put the timers of a new revision in the place of those of the one before. The definition is locked."""
     WorkflowStartTimer.objects.filter(revision__definition=revision.definition_id).delete()
     WorkflowStartTimer.objects.bulk_create(_timers(revision, definition, at=at))
     ring(STARTS)
 
 
-def start_due_once() -> bool:
+def start_due_instances() -> bool:
     """Begin the instances whose time has come; return whether there may be more."""
     claimed = claim(WorkflowStartTimer.objects.all(), limit=BATCH, lease=LEASE)
     for timer in claimed:
@@ -115,7 +115,7 @@ def _start(timer: WorkflowStartTimer) -> None:
 
 def _begin(timer: WorkflowStartTimer, key: str, *, at: datetime) -> None:
     revision = WorkflowRevision.objects.only("definition", "number").get(pk=timer.revision_id)
-    wanted = Beginning(
+    wanted = StartRequest(
         revision.definition_id,
         revision=revision.number,
         start=timer.element,

@@ -56,7 +56,7 @@ class NewEvent(TypedDict):
 
 
 @dataclass(frozen=True)
-class Mirror:
+class OpenWorkChanges:
     """What becomes of the rows of open work."""
 
     items: Sequence[NewItem] = ()
@@ -98,7 +98,7 @@ class Step:
     digests: str = ""
     taken_key: str | None = None
     position: int = 0
-    mirror: Mirror = field(default_factory=Mirror)
+    mirror: OpenWorkChanges = field(default_factory=OpenWorkChanges)
     effects: Sequence[NewEffect] = ()
     events: Sequence[NewEvent] = ()
     beginning: NewInstance | None = None

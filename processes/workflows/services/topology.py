@@ -15,7 +15,7 @@ OUTGOING = "workflows.out"
 _declared = threading.Event()
 
 
-def declare(channel: BlockingChannel) -> None:
+def declare_topology(channel: BlockingChannel) -> None:
     for exchange in (INCOMING, OUTGOING):
         channel.exchange_declare(exchange, exchange_type="topic", durable=True)
     channel.queue_declare(QUEUE, durable=True)
@@ -29,7 +29,7 @@ def declare_once() -> None:
     try:
         connection = connect()
         try:
-            declare(connection.channel())
+            declare_topology(connection.channel())
         finally:
             connection.close()
     except (pika.exceptions.AMQPError, OSError) as error:
@@ -37,6 +37,6 @@ def declare_once() -> None:
     _declared.set()
 
 
-def forget_declared() -> None:
+def reset_declared() -> None:
     """The broker has lost them."""
     _declared.clear()

@@ -152,7 +152,7 @@ def test_two_processes_that_write_at_once_count_on_one_entry(in_threads: Callabl
 class TestFailedWrite:
     def test_is_counted_on_and_written_the_next_time(self, monkeypatch: pytest.MonkeyPatch) -> None:
         with monkeypatch.context() as patch:
-            patch.setattr(module, "write_entries", _fail)
+            patch.setattr(module, "write_log_entries", _fail)
             Caller(None)("GET", "/sensors/")
             with pytest.raises(DatabaseError):
                 flush_refusals()
@@ -161,7 +161,7 @@ class TestFailedWrite:
 
     def test_does_not_let_the_count_grow_past_its_bound(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "MOST_KINDS", 2)
-        monkeypatch.setattr(module, "write_entries", _fail)
+        monkeypatch.setattr(module, "write_log_entries", _fail)
         for number in range(10):
             record_early_refusal("POST", "/api/v1/signals/", 413, f"code{number}")
             with pytest.raises(DatabaseError):
@@ -186,7 +186,7 @@ class TestThread:
             if len(got) == 1:
                 raise DatabaseError("away")
 
-        monkeypatch.setattr(module, "write_entries", fail_first)
+        monkeypatch.setattr(module, "write_log_entries", fail_first)
         Browser().get("/api/v1/sensors/")
         assert wait_until(lambda: got == [1, 1])
         Browser().get("/api/v1/sensors/")
@@ -199,7 +199,7 @@ class TestThread:
         read, write = os.pipe()
         parent = os.getpid()
         told = lambda entries: os.getpid() == parent or os.write(write, _codes(entries))  # noqa: E731
-        monkeypatch.setattr(module, "write_entries", told)
+        monkeypatch.setattr(module, "write_log_entries", told)
         record_early_refusal("POST", "/api/v1/signals/", 413, "parents")
         child = os.fork()
         if child == 0:

@@ -93,11 +93,11 @@ ONE_PAST = {
     "messaging/api/test_rate.py": {
         "rate.enterprise": "TestEnterpriseRate::test_devices_and_databases_of_an_enterprise_share_one"
     },
-    "workflows/engine/execution/test_depth.py": {
+    "processes/workflows/engine/execution/test_depth.py": {
         "file.nested": "TestNesting::test_one_deeper_is_refused_with_its_element_and_line",
         "instance.depth": "TestCalls::test_deeper_than_a_state_may_be_is_a_failure_of_the_command",
     },
-    "workflows/store/test_endless.py": {
+    "processes/workflows/services/events/test_follower_chains.py": {
         "chain.hops": "TestEvents::test_one_that_begins_itself_ends_after_so_many_hops",
         "chain.starts": "TestEvents::test_one_that_begins_two_of_itself_is_held_by_its_rate",
     },
@@ -189,7 +189,7 @@ ONE_PAST = {
     "sensors/heartbeat/test_sweep.py": {
         "webhook.list": "TestSweepOnce::test_five_losses_of_one_client_are_one_list_of_at_most_200"
     },
-    "workflows/engine/bpmn/test_hostile.py": {
+    "processes/workflows/engine/bpmn/test_hostile.py": {
         "file.bytes": "TestReadXml::test_reads_nothing_beyond_them",
         "file.depth": "TestReadXml::test_reads_nothing_beyond_them",
         "file.elements": "TestReadXml::test_reads_so_many_elements_and_not_one_more",
@@ -199,22 +199,22 @@ ONE_PAST = {
         "file.expressions": "TestSize::test_of_all_expressions",
         "file.expression_text": "TestSize::test_of_all_expressions",
     },
-    "workflows/engine/bpmn/test_validation.py": {
+    "processes/workflows/engine/bpmn/test_validation.py": {
         "file.names": "TestIds::test_more_than_200_characters_are_refused",
         "file.problems": "TestAllAtOnce::test_no_more_than_a_hundred",
     },
-    "workflows/engine/bpmn/test_extensions.py": {
+    "processes/workflows/engine/bpmn/test_extensions.py": {
         "file.fields": "TestForms::test_what_cannot_be_shown_is_refused",
         "file.choices": "TestForms::test_a_field_has_so_many_choices_and_not_one_more",
     },
-    "workflows/engine/cmmn/test_limits.py": {
+    "processes/workflows/engine/cmmn/test_limits.py": {
         "file.items": "TestLimits::test_as_many_plan_items_as_are_allowed_are_read",
         "file.stages": "TestLimits::test_stages_as_deep_as_is_allowed_are_read",
         "file.on_parts": "TestLimits::test_a_sentry_has_so_many_on_parts",
         "file.awaited": "TestLimits::test_criteria_count_with_what_they_wait_for",
         "file.case_file": "TestLimits::test_as_many_items_of_the_case_file_as_are_allowed_are_read",
     },
-    "workflows/engine/expressions/test_refusals.py": {
+    "processes/workflows/engine/expressions/test_refusals.py": {
         "expression.text": "TestSize::test_one_more_is_refused",
         "expression.parts": "TestSize::test_one_more_part_is_refused",
         "expression.depth": "TestDepth::test_one_more_is_refused",
@@ -223,29 +223,33 @@ ONE_PAST = {
         "expression.items": "TestWork::test_takes_the_limit_and_not_one_more",
         "expression.integer": "TestWork::test_takes_the_limit_and_not_one_more",
     },
-    "workflows/engine/execution/test_allowance.py": {
+    "processes/workflows/engine/execution/test_limits.py": {
         "command.steps": "TestAllowance::test_steps",
         "command.looks": "TestAllowance::test_looks",
         "command.weighed": "TestAllowance::test_bytes_that_are_weighed",
         "command.effects": "TestAllowance::test_bytes_of_effects",
         "instance.variables": "TestAllowance::test_bytes_of_variables",
     },
-    "workflows/engine/execution/test_commands.py": {
+    "processes/workflows/engine/execution/test_commands.py": {
         "instance.tokens": "TestLimits::test_tokens_are_counted",
         "instance.items": "TestLimits::test_so_many_items_of_cases",
         "instance.calls": "TestLimits::test_so_many_call_one_another",
         "variable.depth": "TestLimits::test_values_have_a_depth",
         "variable.name": "TestLimits::test_names_have_a_length",
     },
-    "workflows/engine/execution/test_loops.py": {
+    "processes/workflows/engine/execution/test_loops.py": {
         "instance.rounds": "TestParallelMultiInstance::test_a_number_of_rounds_that_cannot_be_fails"
     },
-    "workflows/engine/execution/test_compensation.py": {"instance.undo": "TestLog::test_does_not_grow_without_end"},
-    "workflows/store/test_effects.py": {"event.type": "TestEvents::test_a_type_that_is_too_long_is_an_incident"},
-    "workflows/store/test_receiving.py": {
+    "processes/workflows/engine/execution/test_compensation.py": {
+        "instance.undo": "TestLog::test_does_not_grow_without_end"
+    },
+    "processes/workflows/services/effects/test_dispatch.py": {
+        "event.type": "TestEvents::test_a_type_that_is_too_long_is_an_incident"
+    },
+    "processes/workflows/services/events/test_receive.py": {
         "event.message": "TestTakeMessage::test_takes_a_body_of_the_limit_and_not_a_byte_more"
     },
-    "workflows/api/test_page_bytes.py": {
+    "processes/workflows/api/test_page_bytes.py": {
         "external.bytes": "TestFetch::test_as_many_as_fit_are_locked_and_the_others_wait_in_their_order"
     },
     "processes/coordination/api/test_rows.py": {

@@ -104,7 +104,7 @@ def refused_calls(stage: Stage) -> Callable[[], bool]:
     written: list[Any] = []
     stage.patch.setattr(refusals._Refusals, "_start", lambda self: self._thread.start() and None)
     stage.patch.setattr(refusals, "PAUSE_SECONDS", 0.01)
-    stage.patch.setattr(refusals, "write_entries", written.extend)
+    stage.patch.setattr(refusals, "write_log_entries", written.extend)
     stage.patch.setattr(refusals, "_refusals", refusals._Refusals())
     stage.break_once(refusals._Refusals, "_try_to_flush")
     refusals.record_early_refusal("POST", "/api/v1/signals/", 413, "code")

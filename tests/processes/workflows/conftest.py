@@ -5,10 +5,10 @@ import pytest
 from django.conf import settings
 
 from messaging.services.send import check_addressee
-from processes.workflows.services.heads import facts_of_revision
+from processes.workflows.heads import get_revision_facts
 from processes.workflows.services.library import COMPILED
-from processes.workflows.services.recent import forget_heads
-from tests.processes.workflows.store.scene import Scene
+from processes.workflows.services.recent import clear_head_cache
+from tests.processes.workflows.scene import Scene
 
 
 @pytest.fixture(autouse=True)
@@ -16,10 +16,10 @@ def _nothing_compiled(request: pytest.FixtureRequest) -> Iterator[None]:
     """Revisions are undone with the test, so their numbers mean others in the next."""
     yield
     if request.node.get_closest_marker("django_db"):
-        for remembers in (facts_of_revision, check_addressee):
+        for remembers in (get_revision_facts, check_addressee):
             remembers.cache_clear()
         COMPILED.clear()
-        forget_heads()
+        clear_head_cache()
         shutil.rmtree(settings.DATA_DIR / "messages", ignore_errors=True)
 
 

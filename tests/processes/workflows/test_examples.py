@@ -5,15 +5,15 @@ from django.utils import timezone
 
 from notifications.models import Alert
 from notifications.services.events import NewEvent, record_event
-from processes.workflows.diagrams import answer_diagram
+from processes.workflows.diagrams import respond_with_diagram
 from processes.workflows.examples import publish_examples
+from processes.workflows.heads import Head, get_head
 from processes.workflows.models import WorkflowInstance, WorkflowRevision
-from processes.workflows.presenting import present_instance
-from processes.workflows.services.effects import leave_once
-from processes.workflows.services.heads import Head, read_head
-from processes.workflows.services.library import compiled
-from tests.processes.workflows.store.scene import Scene
-from tests.processes.workflows.store.test_events import follow
+from processes.workflows.presentation import present_instance
+from processes.workflows.services.effects.dispatch import dispatch_due_effects
+from processes.workflows.services.library import get_compiled
+from tests.processes.workflows.scene import Scene
+from tests.processes.workflows.services.events.test_follower import follow
 
 pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
@@ -31,7 +31,7 @@ def tell(type: str, subject: str, **payload: str) -> None:
 
 
 def begun() -> Head:
-    return read_head(WorkflowInstance.objects.get().pk)
+    return get_head(WorkflowInstance.objects.get().pk)
 
 
 class TestLostSensor:
@@ -44,14 +44,14 @@ class TestLostSensor:
         assert (head.record, scene.waits_at(head)) == ("sensor/0xA", ["an_hour"])
         scene.pass_time(head, seconds=1)
         assert "find_out" in scene.waits_at(head)
-        leave_once()
+        dispatch_due_effects()
         assert "0xA" in str(Alert.objects.get().detail)
 
     def test_tells_again_when_nobody_finds_out(self, scene: Scene) -> None:
         head = self.lose()
         for _ in range(2):
             scene.pass_time(head, seconds=1)
-            leave_once()
+            dispatch_due_effects()
         assert scene.head(head).status == "active"
         assert "find_out" in scene.waits_at(head)
         assert Alert.objects.filter(kind__startswith="workflow").count() >= 1
@@ -81,7 +81,7 @@ class TestExchangeInDoubt:
     def test_asks_somebody_and_tells_after_half_an_hour(self, scene: Scene) -> None:
         head = self.doubt()
         scene.pass_time(head, seconds=1)
-        leave_once()
+        dispatch_due_effects()
         assert "look" in scene.waits_at(head)
         assert "erp" in str(Alert.objects.get().detail)
 
@@ -137,8 +137,8 @@ class TestSensorInstallation:
         assert self.give(scene, self.begin(scene), "occur", "cancelled").status == "terminated"
 
     def test_every_item_is_drawn(self, scene: Scene) -> None:
-        answer = answer_diagram(WorkflowRevision.objects.get(definition="sensor-installation"))
+        answer = respond_with_diagram(WorkflowRevision.objects.get(definition="sensor-installation"))
         assert answer is not None
         picture = answer.content.decode()
-        nodes = compiled("sensor-installation", 1).nodes
+        nodes = get_compiled("sensor-installation", 1).nodes
         assert [each for each in nodes if f'data-element="{each}"' not in picture] == []

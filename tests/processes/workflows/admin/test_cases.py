@@ -7,14 +7,14 @@ import pytest
 from django.test import Client
 
 from processes.workflows.admin import plan_card
+from processes.workflows.heads import Head
 from processes.workflows.models import WorkflowIncident, WorkflowInstance, WorkItem
-from processes.workflows.presenting import present_instance
-from processes.workflows.services.heads import Head
-from processes.workflows.services.returning import return_instance
+from processes.workflows.presentation import present_instance
+from processes.workflows.services.returns import return_instance
 from tests.processes.workflows.admin.test_definitions import LIST as DEFINITIONS
 from tests.processes.workflows.admin.test_definitions import upload
 from tests.processes.workflows.admin.test_instances import address
-from tests.processes.workflows.cases_files import (
+from tests.processes.workflows.case_files import (
     case,
     case_task,
     human,
@@ -23,8 +23,8 @@ from tests.processes.workflows.cases_files import (
     process_task,
     stage,
 )
-from tests.processes.workflows.store.files import chain, user
-from tests.processes.workflows.store.scene import Scene
+from tests.processes.workflows.process_files import chain, user
+from tests.processes.workflows.scene import Scene
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 

@@ -10,8 +10,8 @@ from django.test import Client
 from messaging.models import Enterprise
 from processes.workflows.admin import definition_page
 from processes.workflows.models import WorkflowDefinition, WorkflowInstance, WorkflowRevision
-from tests.processes.workflows.store.files import chain, named, started_by, user
-from tests.processes.workflows.store.scene import Scene
+from tests.processes.workflows.process_files import chain, named, started_by, user
+from tests.processes.workflows.scene import Scene
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 

@@ -8,16 +8,16 @@ from django.template.loader import render_to_string
 from django.test import Client
 from django.utils import translation
 
-from processes.workflows.admin.drawings import Drawing, Spot, draw_revision, draw_state, marks_of
-from processes.workflows.admin.words import KINDS
-from processes.workflows.diagrams import STATES, answer_diagram
+from processes.workflows.admin.drawings import Drawing, ListedElement, draw_revision, draw_state, make_marks
+from processes.workflows.admin.labels import KINDS
+from processes.workflows.diagrams import STATES, respond_with_diagram
 from processes.workflows.engine import diagram
 from processes.workflows.engine.definition import NodeKind
 from processes.workflows.engine.diagram import Marks
 from processes.workflows.engine.runner import InstanceState
 from processes.workflows.models import WorkflowRevision
-from tests.processes.workflows.cases_files import case, human, listener, milestone
-from tests.processes.workflows.store.scene import Scene
+from tests.processes.workflows.case_files import case, human, listener, milestone
+from tests.processes.workflows.scene import Scene
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
@@ -44,17 +44,17 @@ OWN: InstanceState = {
 
 class TestMarks:
     def test_the_items_of_a_definition_are_counted_by_their_states(self) -> None:
-        assert marks_of(STATE, ("c", 1)).items == {"plan": {"active": 1}, "A": {"active": 2, "completed": 1}}
+        assert make_marks(STATE, ("c", 1)).items == {"plan": {"active": 1}, "A": {"active": 2, "completed": 1}}
 
     def test_a_case_inside_has_items_of_its_own(self) -> None:
-        assert marks_of(STATE, ("d", 2)).items == {"A": {"failed": 1}}
+        assert make_marks(STATE, ("d", 2)).items == {"A": {"failed": 1}}
 
 
 class TestDiagram:
     def test_states_are_said_in_the_language_of_the_reader(self) -> None:
         revision = WorkflowRevision(source=CLAIM.read_bytes())
         with translation.override("en"):
-            answer = answer_diagram(revision, Marks(items={"P_pay": {"active": 2}}))
+            answer = respond_with_diagram(revision, Marks(items={"P_pay": {"active": 2}}))
         assert answer is not None
         assert "<title>Pay the customer – active: 2</title>" in answer.content.decode()
 
@@ -89,7 +89,10 @@ class TestPage:
         assert told == {"plan": ("active", "active"), "A": ("active", "active: 2"), "B": ("", "")}
 
     def test_an_item_in_the_list_says_its_state(self) -> None:
-        spots = [Spot("A", "Ask", "human task", 0, False, "failed", "failed: 2"), Spot("B", "", "stage", 0, False)]
+        spots = [
+            ListedElement("A", "Ask", "human task", 0, False, "failed", "failed: 2"),
+            ListedElement("B", "", "stage", 0, False),
+        ]
         page = render_to_string("admin/workflows/drawings.html", {"drawings": [Drawing("c", "", spots)]})
         assert '<li data-mark="incident">' in page
         assert '<strong class="pst-item-state" data-state="failed">failed: 2</strong>' in page

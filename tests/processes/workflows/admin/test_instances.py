@@ -6,13 +6,13 @@ from uuid import uuid4
 import pytest
 from django.test import Client
 
+from processes.workflows.heads import Head
 from processes.workflows.models import WorkflowIncident, WorkflowInstance
-from processes.workflows.services.effects import leave_once
-from processes.workflows.services.heads import Head
-from processes.workflows.services.returning import return_instance
+from processes.workflows.services.effects.dispatch import dispatch_due_effects
+from processes.workflows.services.returns import return_instance
 from tests.processes.workflows.admin.test_definitions import DRAWN
-from tests.processes.workflows.store.files import chain, message, named, script, service, timer, user
-from tests.processes.workflows.store.scene import Scene
+from tests.processes.workflows.process_files import chain, message, named, script, service, timer, user
+from tests.processes.workflows.scene import Scene
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
@@ -238,7 +238,7 @@ class TestRetry:
 
     def test_of_an_effect_the_inputs_are_asked_for(self, scene: Scene, operator: Client) -> None:
         head = scene.begin(chain("told", service("call", "webhook", url='"nowhere"'), user("check")), amount=5)
-        leave_once()
+        dispatch_due_effects()
         incident = WorkflowIncident.objects.get()
         form = operator.get(address(head, f"incidents/{incident.pk}/")).context["form"]
         assert form["variables"].value() == '{\n  "url": "nowhere"\n}'

@@ -5,11 +5,11 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from processes.workflows.heads import Head
 from processes.workflows.models import WorkItem
-from processes.workflows.services.heads import Head
-from processes.workflows.services.returning import return_instance
-from tests.processes.workflows.store.files import chain, script, service, user
-from tests.processes.workflows.store.scene import Scene
+from processes.workflows.services.returns import return_instance
+from tests.processes.workflows.process_files import chain, script, service, user
+from tests.processes.workflows.scene import Scene
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 

@@ -7,9 +7,9 @@ import pytest
 from processes.workflows.api.shapes import LONGEST_LOCK, MOST_TASKS
 from processes.workflows.engine.execution import limits
 from processes.workflows.engine.execution.limits import MAX_DEPTH, MAX_NAME, MAX_VARIABLES
+from processes.workflows.services.events.receive import LONGEST_ID, LONGEST_RECORD
 from processes.workflows.services.planning import LONGEST_TYPE
-from processes.workflows.services.receiving import LONGEST_ID, LONGEST_RECORD
-from tests.processes.workflows.store.files import chain, user
+from tests.processes.workflows.process_files import chain, user
 from tests.sensors.api.callers import Caller, service
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]

@@ -9,10 +9,10 @@ from django.test.utils import CaptureQueriesContext
 
 from config.common.web.pagination import PAGE_BYTES
 from processes.workflows.models import WorkItem
-from processes.workflows.services.kept_variables import KeptVariables
-from tests.processes.workflows.store.files import chain, flow, process, user
-from tests.processes.workflows.store.files import service as service_task
-from tests.processes.workflows.store.scene import Scene
+from processes.workflows.services.kept_variables import LazyVariables
+from tests.processes.workflows.process_files import chain, flow, process, user
+from tests.processes.workflows.process_files import service as service_task
+from tests.processes.workflows.scene import Scene
 from tests.sensors.api.callers import Caller, service
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
@@ -42,12 +42,12 @@ def follow(caller: Caller, address: str) -> list[list[Any]]:
 def _not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a large variable be read by nobody: reading them is what took seconds."""
 
-    def read(self: KeptVariables, name: str) -> Any:
+    def read(self: LazyVariables, name: str) -> Any:
         value = dict.__getitem__(self, name)
         assert type(value) is not msgspec.Raw, f"{name} is read"
         return value
 
-    monkeypatch.setattr(KeptVariables, "__getitem__", read)
+    monkeypatch.setattr(LazyVariables, "__getitem__", read)
 
 
 class TestVersions:

@@ -6,9 +6,9 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from processes.workflows.models import WorkflowInstance, WorkflowVersion, WorkItem
-from tests.processes.workflows.cases_files import case, human, listener
-from tests.processes.workflows.store.files import chain, user
-from tests.processes.workflows.store.files import service as service_task
+from tests.processes.workflows.case_files import case, human, listener
+from tests.processes.workflows.process_files import chain, user
+from tests.processes.workflows.process_files import service as service_task
 from tests.sensors.api.callers import Caller, service
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]

@@ -11,7 +11,7 @@ from processes.workflows.engine.bpmn.xml import MAX_ATTRIBUTES, MAX_BYTES, MAX_D
 from processes.workflows.engine.expressions.limits import MAX_TEXT
 from processes.workflows.engine.parser import parse_definition
 from processes.workflows.engine.problems import InvalidDefinition
-from tests.processes.workflows.store.files import process
+from tests.processes.workflows.process_files import process
 
 
 def around(body: str) -> bytes:

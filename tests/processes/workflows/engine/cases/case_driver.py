@@ -8,7 +8,7 @@ from processes.workflows.engine.definition import Definition
 from processes.workflows.engine.execution.records import InstanceState, sequence_number
 from processes.workflows.engine.parser import parse_definition
 from processes.workflows.engine.runner import CommandOutcome, run_command
-from tests.processes.workflows.cases_files import case
+from tests.processes.workflows.case_files import case
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from tests.processes.workflows.cases_files import (
+from tests.processes.workflows.case_files import (
     case,
     case_task,
     human,

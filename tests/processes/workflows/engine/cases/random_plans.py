@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from processes.workflows.engine.runner import InstanceState
-from tests.processes.workflows.cases_files import (
+from tests.processes.workflows.case_files import (
     Rule,
     case,
     case_task,

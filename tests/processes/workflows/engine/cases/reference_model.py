@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.processes.workflows.cases_files import Rule
+from tests.processes.workflows.case_files import Rule
 from tests.processes.workflows.engine.cases.random_plans import (
     CONDITIONS,
     LISTENERS,

@@ -6,7 +6,7 @@ import pytest
 
 from processes.workflows.engine.cases.commands import TRANSITIONS, list_allowed_commands
 from processes.workflows.engine.runner import CommandRejected, run_command
-from tests.processes.workflows.cases_files import (
+from tests.processes.workflows.case_files import (
     case,
     case_task,
     human,

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from processes.workflows.engine.runner import CommandRejected
-from tests.processes.workflows.cases_files import human, listener
+from tests.processes.workflows.case_files import human, listener
 from tests.processes.workflows.engine.cases.case_driver import CaseDriver
 from tests.processes.workflows.engine.cases.cases_by_state import ACTIVITIES, MOMENTS, bring, possible
 from tests.processes.workflows.engine.cases.test_lifecycle import read_table

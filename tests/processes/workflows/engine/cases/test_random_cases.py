@@ -16,15 +16,7 @@ from processes.workflows.engine.definition import NodeKind
 from processes.workflows.engine.execution import limits
 from processes.workflows.engine.execution.records import SECTIONS, sequence_number
 from processes.workflows.engine.runner import InstanceState, run_command
-from tests.processes.workflows.cases_files import (
-    case,
-    human,
-    listener,
-    milestone,
-    process_task,
-    stage,
-    timer,
-)
+from tests.processes.workflows.case_files import case, human, listener, milestone, process_task, stage, timer
 from tests.processes.workflows.engine.cases.case_driver import START, CaseDriver
 from tests.processes.workflows.engine.cases.cases_by_state import PROCESS
 from tests.processes.workflows.engine.cases.random_plans import ROOT

@@ -3,7 +3,7 @@
 import pytest
 
 from processes.workflows.engine.runner import CommandRejected
-from tests.processes.workflows.cases_files import case, human, listener, process_task, stage
+from tests.processes.workflows.case_files import case, human, listener, process_task, stage
 from tests.processes.workflows.engine.cases.case_driver import CaseDriver
 from tests.processes.workflows.engine.cases.cases_by_state import PROCESS
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from processes.workflows.engine.cmmn.parser import parse_cmmn
 from processes.workflows.engine.definition import Definition
 from processes.workflows.engine.problems import InvalidDefinition
-from tests.processes.workflows.cases_files import CMMN
+from tests.processes.workflows.case_files import CMMN
 
 FILES = Path(__file__).parent / "files"
 

@@ -5,7 +5,7 @@ import pytest
 
 from processes.workflows.engine.cmmn.outline import MAX_FILE_ITEMS, MAX_ITEMS, MAX_STAGES_DEEP
 from processes.workflows.engine.cmmn.sentries import MAX_AWAITED, MAX_ON_PARTS
-from tests.processes.workflows.cases_files import case, human, stage
+from tests.processes.workflows.case_files import case, human, stage
 from tests.processes.workflows.engine.cmmn.source_files import ON_A, SENTRY, item, told, wrap
 
 

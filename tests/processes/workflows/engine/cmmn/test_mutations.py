@@ -10,7 +10,7 @@ from processes.workflows.engine.case_plan import CriterionRole, PlanItem
 from processes.workflows.engine.cmmn.parser import parse_cmmn
 from processes.workflows.engine.definition import Definition, NodeKind
 from processes.workflows.engine.problems import MOST_PROBLEMS
-from tests.processes.workflows.cases_files import (
+from tests.processes.workflows.case_files import (
     case,
     case_task,
     human,

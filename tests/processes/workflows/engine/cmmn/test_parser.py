@@ -4,7 +4,7 @@ import pytest
 
 from processes.workflows.engine.case_plan import CriterionRole, ItemRule, OnPart, PlanItem
 from processes.workflows.engine.definition import FormField, NodeKind, TimerDefinition, TimerKind, Trigger
-from tests.processes.workflows.cases_files import (
+from tests.processes.workflows.case_files import (
     case_task,
     human,
     listener,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.processes.workflows.cases_files import case, human
+from tests.processes.workflows.case_files import case, human
 from tests.processes.workflows.engine.cmmn.source_files import item, told, wrap
 
 

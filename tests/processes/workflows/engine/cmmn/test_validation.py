@@ -4,7 +4,7 @@ import pytest
 
 from processes.workflows.engine.parser import parse_definition
 from processes.workflows.engine.problems import InvalidDefinition
-from tests.processes.workflows.cases_files import CMMN, case, human, milestone, process_task, stage
+from tests.processes.workflows.case_files import CMMN, case, human, milestone, process_task, stage
 from tests.processes.workflows.engine.cmmn.source_files import SENTRY, item, told, wrap
 
 ROOT = f'<definitions xmlns="{CMMN}">'

@@ -8,7 +8,7 @@ import pytest
 from processes.workflows.engine.execution import calls, limits, loops
 from processes.workflows.engine.runner import CommandFailed
 from tests.processes.workflows.engine.execution.test_depth import ONCE, Instance
-from tests.processes.workflows.store.files import flow, process
+from tests.processes.workflows.process_files import flow, process
 
 FEW = 8
 

@@ -11,7 +11,7 @@ from processes.workflows.engine.execution.limits import MAX_SCOPES_DEEP
 from processes.workflows.engine.parser import parse_definition
 from processes.workflows.engine.problems import InvalidDefinition
 from processes.workflows.engine.runner import CommandFailed, InstanceState, run_command
-from tests.processes.workflows.store.files import flow, process
+from tests.processes.workflows.process_files import flow, process
 
 AT = datetime(2030, 1, 1, tzinfo=UTC)
 ONCE = "<multiInstanceLoopCharacteristics><loopCardinality>1</loopCardinality></multiInstanceLoopCharacteristics>"

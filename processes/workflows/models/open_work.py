@@ -1,0 +1,181 @@
+"""What instances wait for, mirrored from their states so that it can be found: the state is the truth."""
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+from processes.workflows.ids import public_task_id
+from processes.workflows.models.instance import WorkflowInstance
+
+
+class WorkItem(models.Model):
+    """A task of an instance, open or past.
+
+    `due_at` is when an external task or a job may be taken: now, at the end of someone's lock, or after a delay. Nobody
+    may take one without it: it needs a person, it is held by an incident, or its instance is suspended.
+    """
+
+    class Kind(models.TextChoices):
+        USER = "user", pgettext_lazy("work item", "user")
+        MANUAL = "manual", pgettext_lazy("work item", "manual")
+        RECEIVE = "receive", pgettext_lazy("work item", "receive")
+        EXTERNAL = "external", pgettext_lazy("work item", "external")
+        JOB = "job", pgettext_lazy("work item", "job")
+
+    class Status(models.TextChoices):
+        OPEN = "open", pgettext_lazy("work item", "open")
+        DONE = "done", pgettext_lazy("work item", "done")
+        CANCELLED = "cancelled", pgettext_lazy("work item", "cancelled")
+        ABANDONED = "abandoned", pgettext_lazy("work item", "abandoned")
+
+    instance = models.ForeignKey(
+        WorkflowInstance,
+        verbose_name=_("instance"),
+        on_delete=models.CASCADE,
+        related_name="work_items",
+        db_index=False,
+    )
+    local = models.CharField(_("id"), max_length=30)
+    element = models.CharField(_("element"), max_length=200)
+    name = models.CharField(_("name"), max_length=200, blank=True)
+    kind = models.CharField(_("kind"), max_length=10, choices=Kind.choices)
+    status = models.CharField(_("status"), max_length=9, choices=Status.choices, default=Status.OPEN)
+    topic = models.CharField(_("topic"), max_length=200, blank=True)
+    """Of an external task; of a job the name of its handler."""
+    inputs = models.TextField(_("inputs"), blank=True)
+    since = models.DateTimeField(_("since"))
+    opened_by = models.PositiveIntegerField(_("opened by version"))
+    closed_by = models.PositiveIntegerField(_("closed by version"), null=True)
+    due_at = models.DateTimeField(_("due"), null=True)
+    fence = models.BigIntegerField(default=0)
+    worker = models.CharField(_("worker"), max_length=160, blank=True)
+    retries = models.PositiveIntegerField(_("tries left"), null=True)
+    """Nothing: nobody has failed yet."""
+    last_error = models.TextField(_("last error"), blank=True)
+    correlation_id = models.CharField(_("correlation id"), max_length=64, blank=True)
+
+    class Meta:
+        db_table = "workflows_work_item"
+        verbose_name = _("task")
+        verbose_name_plural = _("tasks")
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(name="work_item_once", fields=["instance", "local"]),
+            models.CheckConstraint(
+                name="work_item_due_only_while_open", condition=Q(due_at__isnull=True) | Q(status="open")
+            ),
+            models.CheckConstraint(
+                name="work_item_closed_by_a_version",
+                condition=Q(status="open", closed_by__isnull=True) | (~Q(status="open") & Q(closed_by__isnull=False)),
+            ),
+        ]
+        indexes = [
+            # The inbox of staff, and the list of open tasks.
+            models.Index(name="work_item_open", fields=["kind", "id"], condition=Q(status="open")),
+            models.Index(name="work_item_all_open", fields=["id"], condition=Q(status="open")),
+            # Workers take the external tasks of a topic; ours take the jobs.
+            models.Index(
+                name="work_item_external",
+                fields=["topic", "due_at", "id"],
+                condition=Q(kind="external", due_at__isnull=False),
+            ),
+            models.Index(name="work_item_job", fields=["due_at", "id"], condition=Q(kind="job", due_at__isnull=False)),
+        ]
+
+    def __str__(self) -> str:
+        return self.name or self.element
+
+    @property
+    def public_id(self) -> str:
+        return public_task_id(self.instance_id, self.local, self.since)
+
+
+class WorkflowTimer(models.Model):
+    """A timer that runs. One without `due_at` is held: by an incident, or because its instance is suspended."""
+
+    instance = models.ForeignKey(
+        WorkflowInstance, verbose_name=_("instance"), on_delete=models.CASCADE, related_name="timers", db_index=False
+    )
+    local = models.CharField(_("id"), max_length=30)
+    element = models.CharField(_("element"), max_length=200)
+    due_at = models.DateTimeField(_("due"), null=True)
+    fence = models.BigIntegerField(default=0)
+
+    class Meta:
+        db_table = "workflows_timer"
+        verbose_name = _("timer")
+        verbose_name_plural = _("timers")
+        constraints = [models.UniqueConstraint(name="timer_once", fields=["instance", "local"])]
+        # Timers are claimed when due.
+        indexes = [models.Index(name="timer_due", fields=["due_at"], condition=Q(due_at__isnull=False))]
+
+    def __str__(self) -> str:
+        return self.element
+
+
+class WorkflowSubscription(models.Model):
+    """A place where an instance waits for an event."""
+
+    class Kind(models.TextChoices):
+        MESSAGE = "message", pgettext_lazy("workflow", "message")
+        SIGNAL = "signal", pgettext_lazy("workflow", "signal")
+
+    instance = models.ForeignKey(
+        WorkflowInstance,
+        verbose_name=_("instance"),
+        on_delete=models.CASCADE,
+        related_name="subscriptions",
+        db_index=False,
+    )
+    local = models.CharField(_("id"), max_length=30)
+    element = models.CharField(_("element"), max_length=200)
+    definition = models.CharField(max_length=200)
+    """Whose element it is, with `revision`: of a called definition, its own."""
+    revision = models.PositiveIntegerField()
+    kind = models.CharField(_("kind"), max_length=7, choices=Kind.choices)
+    name = models.CharField(_("event"), max_length=200)
+    record = models.CharField(_("record"), max_length=200, blank=True)
+    after_position = models.BigIntegerField(default=0)
+    """The event that led here: neither it nor an earlier one is taken here when events are handed over again."""
+
+    class Meta:
+        db_table = "workflows_subscription"
+        verbose_name = _("subscription")
+        verbose_name_plural = _("subscriptions")
+        constraints = [models.UniqueConstraint(name="subscription_once", fields=["instance", "local"])]
+        indexes = [
+            # An event finds who waits for its name with its record.
+            models.Index(name="subscription_record", fields=["name", "record"]),
+            # It finds who waits at an element with a correlation of its own, by the value that this gives.
+            models.Index(name="subscription_element", fields=["definition", "revision", "element", "record"]),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.element}"
+
+
+class PostponedEvent(models.Model):
+    """An event that came for an instance while it was suspended: it is taken when the instance goes on."""
+
+    instance = models.ForeignKey(
+        WorkflowInstance, verbose_name=_("instance"), on_delete=models.CASCADE, related_name="+", db_index=False
+    )
+    taken_key = models.CharField(max_length=300)
+    command = models.JSONField(_("command"))
+    cause = models.CharField(_("cause"), max_length=200)
+    position = models.BigIntegerField()
+    due_at = models.DateTimeField(_("due"), null=True)
+    fence = models.BigIntegerField(default=0)
+    correlation_id = models.CharField(_("correlation id"), max_length=64, blank=True)
+
+    class Meta:
+        db_table = "workflows_postponed_event"
+        verbose_name = _("postponed event")
+        verbose_name_plural = _("postponed events")
+        constraints = [models.UniqueConstraint(name="postponed_event_once", fields=["instance", "taken_key"])]
+        # They are claimed when their instance goes on.
+        indexes = [models.Index(name="postponed_event_due", fields=["due_at"], condition=Q(due_at__isnull=False))]
+
+    def __str__(self) -> str:
+        return self.cause

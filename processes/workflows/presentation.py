@@ -1,0 +1,156 @@
+"""Workflows as the API shows them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from config.common.times import format_time
+from processes.workflows.engine import difference, state_queries
+from processes.workflows.engine.runner import InstanceState
+from processes.workflows.heads import Head
+from processes.workflows.ids import public_id, public_task_id
+from processes.workflows.models import WorkflowIncident, WorkflowInstance, WorkflowVersion, WorkItem
+from processes.workflows.selectors import LoadedVersion, find_open_incidents, load_heads, load_versions
+from processes.workflows.services.kept_variables import LazyVariables
+from processes.workflows.services.library import library_for
+from processes.workflows.services.work_items import FetchedTask
+
+NOTHING: InstanceState = {}
+
+
+def present_instance(head: Head) -> dict[str, Any]:
+    incidents = find_open_incidents([head.id]) if head.open_incidents else {}
+    return _instance(head, incidents.get(head.id, []))
+
+
+def present_instances(instances: Sequence[WorkflowInstance]) -> Iterator[dict[str, Any] | None]:
+    """Show instances one by one; nothing for one that was swept away since it was found."""
+    incidents = find_open_incidents(each.pk for each in instances if each.open_incidents)
+    heads = load_heads(instances)
+    head = next(heads, None)
+    for each in instances:
+        if head is None or head.id != each.pk:
+            yield None
+            continue
+        yield _instance(head, incidents.get(head.id, []))
+        head = next(heads, None)
+
+
+def present_versions(versions: Sequence[WorkflowVersion]) -> Iterable[dict[str, Any]]:
+    return map(present_version, load_versions(versions))
+
+
+def present_version(past: LoadedVersion) -> dict[str, Any]:
+    version, state = past.version, past.state or NOTHING
+    return {
+        "number": version.number,
+        "parent": version.parent,
+        "cause": version.cause,
+        "actor": version.actor,
+        "at": format_time(version.at),
+        "status": version.status,
+        "variables": _as_kept(state_queries.get_variables(state)),
+        "active": _active(state),
+        "definition_revision": version.revision.number,
+        "correlation_id": version.correlation_id,
+    }
+
+
+def present_difference(before: LoadedVersion, after: LoadedVersion) -> dict[str, Any]:
+    return {**difference.compare_states(before.state or NOTHING, after.state or NOTHING)}
+
+
+def present_task(item: WorkItem) -> dict[str, Any]:
+    """Show an open task in the list of all; its instance is loaded with it."""
+    return {
+        "id": item.public_id,
+        "element": item.element,
+        "name": item.name,
+        "kind": item.kind,
+        "since": format_time(item.since),
+        "instance": str(item.instance_id),
+        "definition": item.instance.definition_id,
+        "record": item.instance.record,
+    }
+
+
+def present_fetched(task: FetchedTask) -> dict[str, Any]:
+    item = task.item
+    assert item.due_at is not None
+    return {
+        "id": item.public_id,
+        "topic": item.topic,
+        "element": item.element,
+        "instance": str(item.instance_id),
+        "definition": task.definition,
+        "record": task.record,
+        "variables": _as_kept(task.inputs),
+        "worker": item.worker,
+        "locked_until": format_time(item.due_at),
+        "retries": item.retries,
+        "error": item.last_error,
+    }
+
+
+def _instance(head: Head, incidents: Sequence[WorkflowIncident]) -> dict[str, Any]:
+    state = head.state or NOTHING
+    return {
+        "id": str(head.id),
+        "definition": head.definition,
+        "revision": head.revision,
+        "record": head.record,
+        "status": head.status,
+        "version": head.number,
+        "variables": _as_kept(state_queries.get_variables(state)),
+        "active": _active(state),
+        "tasks": [
+            {
+                "id": public_task_id(head.id, task["id"], datetime.fromisoformat(task["since"])),
+                "element": task["element"],
+                "name": task["name"],
+                "kind": task["kind"],
+            }
+            for task in state_queries.list_tasks(state)
+        ],
+        "timers": [
+            {
+                "id": public_id(head.id, timer["id"]),
+                "element": timer["element"],
+                "kind": timer["kind"],
+                "due_at": _moment(timer["due"]),
+            }
+            for timer in state_queries.list_timers(state)
+        ],
+        "items": [{**item, "id": public_id(head.id, item["id"])} for item in state_queries.list_items(state)],
+        "incidents": [_incident(incident) for incident in incidents],
+    }
+
+
+def _as_kept(variables: dict[str, Any]) -> dict[str, Any] | msgspec.Raw:
+    """Show variables; those that are kept as text are not read for it."""
+    return msgspec.Raw(msgspec.json.encode(variables)) if isinstance(variables, LazyVariables) else variables
+
+
+def _active(state: InstanceState) -> list[dict[str, Any]]:
+    """Show where tokens are. Every definition of a state is known by its revision, whoever it belongs to."""
+    return [
+        {**each, "since": _moment(each["since"])}
+        for each in state_queries.list_active_elements(state, library_for(None))
+    ]
+
+
+def _incident(incident: WorkflowIncident) -> dict[str, Any]:
+    return {
+        "id": incident.pk,
+        "element": incident.element,
+        "command": incident.command["command"],
+        "reason": incident.reason,
+        "at": format_time(incident.opened_at),
+        "times": incident.times,
+    }
+
+
+def _moment(text: str) -> str:
+    return format_time(datetime.fromisoformat(text))
