@@ -8,7 +8,7 @@ from processes.exchange.admin.words import result_badge, status_badge
 from processes.exchange.models import ExchangeProcess, ProcessMessage
 
 
-def stages_of(message: Message, most: int) -> list[Stage]:
+def find_stages(message: Message, most: int) -> list[Stage]:
     if message.written_by is not None:
         return [_stage(process) for process in ExchangeProcess.objects.filter(pk=message.written_by)]
     entries = ProcessMessage.objects.filter(message=message).select_related("process").order_by("-id")[:most]
@@ -27,4 +27,4 @@ def _stage(process: ExchangeProcess, entry: ProcessMessage | None = None) -> Sta
     )
 
 
-register_stages("exchange.view_exchangeprocess", stages_of)
+register_stages("exchange.view_exchangeprocess", find_stages)

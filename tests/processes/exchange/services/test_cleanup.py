@@ -17,7 +17,8 @@ from notifications.models import Alert, Event
 from processes.exchange.errors import ProcessNotFailed, ProcessNotFound
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.services import cleanup
-from processes.exchange.services.cleanup import move_files_once, retry_process
+from processes.exchange.services.cleanup import move_files_once
+from processes.exchange.services.operations import retry_process
 from tests.messaging.calls import drafts, file_of
 from tests.messaging.disk import failing
 from tests.processes.exchange.scene import Scene, move_files

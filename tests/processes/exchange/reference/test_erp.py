@@ -9,8 +9,8 @@ from processes.exchange.reference.faults import Faults, Rates
 from processes.exchange.reference.hooks import Hooks, Point
 from processes.exchange.reference.ledger import Deadlock, IncorrectMessage
 from processes.exchange.reference.store import Store
-from tests.processes.exchange.fake_server import serving
-from tests.processes.exchange.reference_bench import Bench, CrashAt, Crashed, schema_of_its_own
+from tests.processes.exchange.reference.erp_and_server import Bench, CrashAt, Crashed, schema_of_its_own
+from tests.processes.exchange.reference.fake_server import serving
 
 FAILING_COMMIT = Faults(Rates(commit_failure=1))
 

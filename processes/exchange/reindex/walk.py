@@ -22,9 +22,9 @@ from messaging.files.scan import FoundFile, scan_files
 from messaging.files.volume import adopt_restored_volume, check_volume
 from messaging.models import Message
 from messaging.services.file_moves import place_and_record, wake_mover
-from processes.exchange.reindexing.doubts import Doubts
-from processes.exchange.reindexing.reading import STATUS_IN, Folder, NotOurs, Parties, Status, row_of
-from processes.exchange.reindexing.restored import settle_restored, take_back_lost_replies
+from processes.exchange.reindex.doubts import DoubtfulProcesses
+from processes.exchange.reindex.found_files import STATUS_IN, Folder, ForeignFile, Parties, Status, build_row
+from processes.exchange.reindex.restored import delete_lost_replies, settle_restored_processes
 
 BATCH = 200
 # The strongest witness first: what lies in Log has been processed, whatever lies elsewhere.
@@ -51,7 +51,7 @@ def reindex(*, after_restore: bool = False, progress: Callable[[int], None] = la
     if after_restore:
         adopt_restored_volume()
         advance_sequences(at=timezone.now())
-        take_back_lost_replies()
+        delete_lost_replies()
     check_volume()
     walk = _Walk(after_restore=after_restore)
     for batch in _batches(scan_files(ORDER)):
@@ -61,7 +61,7 @@ def reindex(*, after_restore: bool = False, progress: Callable[[int], None] = la
         progress(walk.report.files)
     check_volume()  # what was not found is about to count
     if after_restore:
-        settle_restored(committed=walk.committed, at=timezone.now())
+        settle_restored_processes(committed=walk.committed, at=timezone.now())
     with transaction.atomic():
         walk.doubts.hold_waiting(walk.put_aside)
         walk.doubts.hold_answered(after_restore=after_restore)
@@ -81,7 +81,7 @@ class _Walk:
     def __init__(self, *, after_restore: bool) -> None:
         self._after_restore = after_restore
         self._parties = Parties()
-        self.doubts = Doubts(timezone.now())
+        self.doubts = DoubtfulProcesses(timezone.now())
         self.report = Report()
         self.committed: set[str] = set()
         """Processes of which a reply lies as only a commit puts it."""
@@ -92,7 +92,7 @@ class _Walk:
         self.report.files += 1
         try:
             self._take(found)
-        except (NotOurs, FileForeign) as error:
+        except (ForeignFile, FileForeign) as error:
             self.report.foreign.append(f"{found.database_id}/{found.folder}/{found.path.name!r}: {error}")
 
     def _take(self, found: FoundFile) -> None:
@@ -100,9 +100,9 @@ class _Walk:
         rows = Message.objects.select_for_update().filter(enterprise=database.enterprise_id, public_id=name.id)
         known = rows.first()
         if known is None:
-            self._add(row_of(found, database, name))
+            self._add(build_row(found, database, name))
         elif name_of(known) != found.path.name:
-            raise NotOurs("another message has its id")
+            raise ForeignFile("another message has its id")
         elif known.file_gone_at is not None and not self._has_gone_on(known, found.folder):
             self._offer(known, found)
         elif found.folder not in (known.folder, _expected(known)):

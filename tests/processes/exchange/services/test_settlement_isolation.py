@@ -6,8 +6,8 @@ import pytest
 from django.db.models import Max
 
 from messaging.models import Message
-from processes.exchange.services.freeing import MOST_ISOLATION, MOST_SETBACKS, PATIENCE
-from processes.exchange.services.operating import resolve_by_operator
+from processes.exchange.services.operations import resolve_by_operator
+from processes.exchange.services.settlement import MOST_ISOLATION, MOST_SETBACKS, PATIENCE
 from tests.processes.exchange.scene import Answer, Scene, move_files
 from tests.processes.exchange.states import alerts, bring_to, let_time_pass
 

@@ -8,13 +8,18 @@ from django.utils.translation import gettext_noop
 from messaging.files.placement import find_files
 from messaging.models import Message
 from processes.exchange.models import ExchangeProcess, ProcessMessage
-from processes.exchange.services.settling import commit, doubt, give_up, roll_back
+from processes.exchange.services.settlement import (
+    abort_process,
+    put_in_doubt,
+    settle_committed,
+    settle_rolled_back,
+)
 
 Status, Result = ExchangeProcess.Status, ProcessMessage.Result
 SETTLED = (Message.Status.PROCESSED, Message.Status.INCORRECT)
 
 
-def take_back_lost_replies() -> None:
+def delete_lost_replies() -> None:
     """Delete the rows of replies that were taken back after the copy was made: their files are nowhere."""
     unsettled = [Message.Status.IN_PROCESS, Message.Status.IN_DOUBT]
     for reply in Message.objects.filter(direction=Message.Direction.REPLY, status__in=unsettled).iterator():
@@ -22,7 +27,7 @@ def take_back_lost_replies() -> None:
             reply.delete()
 
 
-def settle_restored(*, committed: set[str], at: datetime) -> None:
+def settle_restored_processes(*, committed: set[str], at: datetime) -> None:
     """End the processes that the copy shows as under way.
 
     Where a reply lies as only a commit puts it, the ERP has committed; where all replies are gone, it has not. One that
@@ -39,13 +44,13 @@ def settle_restored(*, committed: set[str], at: datetime) -> None:
 def _settle(process: ExchangeProcess, is_committed: bool, *, at: datetime) -> None:
     if process.status == Status.STARTED:
         text = gettext_noop("The database was restored: the messages are offered again")
-        give_up(process, Status.TIMED_OUT, at=at, template=text)
+        abort_process(process, Status.TIMED_OUT, at=at, template=text)
     elif is_committed or _lies_as_committed(process):
-        commit(process, at=at, how="restored")
+        settle_committed(process, at=at, how="restored")
     elif _was_taken_back(process):
-        roll_back(process, at=at, how="restored")
+        settle_rolled_back(process, at=at, how="restored")
     elif process.status == Status.READY_TO_COMMIT:
-        doubt(process, at=at)
+        put_in_doubt(process, at=at)
 
 
 def _lies_as_committed(process: ExchangeProcess) -> bool:

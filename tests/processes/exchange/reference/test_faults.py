@@ -15,8 +15,8 @@ from processes.exchange.reference.faults import EXIT_CODE, Faults, Rates
 from processes.exchange.reference.hooks import Hooks, Point
 from processes.exchange.reference.ledger import count_effects, open_store, read_balances
 from processes.exchange.reference.loop import Erp
-from tests.processes.exchange.fake_server import FakeServer, serving
-from tests.processes.exchange.reference_bench import Crashed
+from tests.processes.exchange.reference.erp_and_server import Crashed
+from tests.processes.exchange.reference.fake_server import FakeServer, serving
 
 IDS = [f"m{number:03}" for number in range(60)]
 ALL_AT_ONCE = Rates(deadlock=0.2, incorrect=0.1, leave_out=0.1, commit_failure=0.2, crash=0.3)

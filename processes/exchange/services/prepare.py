@@ -25,10 +25,8 @@ from messaging.protocol import Body, Error, Id, check_payload, megabytes
 from messaging.services.values import read_created_at
 from processes.exchange.errors import DifferentRepeat
 from processes.exchange.models import ExchangeProcess, ProcessMessage
-from processes.exchange.services.freeing import requests_of
-from processes.exchange.services.holding import hold_process, judge_call
-from processes.exchange.services.settling import give_up
-from processes.exchange.services.telling import log
+from processes.exchange.services.processes import judge_call, lock_process, write_process_log
+from processes.exchange.services.settlement import abort_process, requests_of
 from processes.exchange.transitions import Call, Verdict
 
 Result = ProcessMessage.Result
@@ -70,19 +68,19 @@ class _Prepared:
 
 
 def prepare_process(
-    *, database: ExchangeDatabase, process_id: uuid.UUID, wanted: Prepare, text: bytes, at: datetime
+    *, database: ExchangeDatabase, process_id: uuid.UUID, body: Prepare, text: bytes, at: datetime
 ) -> bool:
     """Keep results and replies and let the ERP commit; return False if it must not."""
     digest = hashlib.sha256(text).digest()
     with transaction.atomic():
-        process = hold_process(process_id, database=database)
+        process = lock_process(process_id, database=database)
         verdict = _judge(process, digest)
         if verdict != Verdict.DO:
             return verdict == Verdict.REPEAT
-        _check_results(process, wanted.results)
+        _check_results(process, body.results)
         # Under the lock: these replies must not have been written meanwhile by the same call, sent twice.
-        _check_ids(database.enterprise_id, wanted.replies)
-    prepared = _Prepared(digest, wanted.results, _replies(process, wanted.replies, at=at))
+        _check_ids(database.enterprise_id, body.replies)
+    prepared = _Prepared(digest, body.results, _replies(process, body.replies, at=at))
     try:
         write_drafts(prepared.replies)
     except VolumeAway:
@@ -116,10 +114,10 @@ def _check_results(process: ExchangeProcess, results: Sequence[ResultOf]) -> Non
 
 def _replies(process: ExchangeProcess, replies: Sequence[Reply], *, at: datetime) -> list[tuple[Message, bytes]]:
     enterprise_id = process.database.enterprise_id
-    wanted = Device.objects.filter(
+    addressed = Device.objects.filter(
         pk__in=in_array({reply.to for reply in replies}), subsystem__enterprise=enterprise_id
     )
-    devices = {device.pk: device for device in wanted}
+    devices = {device.pk: device for device in addressed}
     chains = dict(requests_of(process).values_list("public_id", "correlation_id"))
     rows = []
     for index, reply in enumerate(replies):
@@ -174,10 +172,10 @@ def _reply_row(process: ExchangeProcess, reply: Reply, device: Device, *, at: da
 def _give_up(process: ExchangeProcess, error: Exception, *, at: datetime) -> None:
     """The replies cannot be written: end the process, so that the ERP rolls back and the messages are offered again."""
     with transaction.atomic():
-        held = hold_process(process.pk)
-        if judge_call(Call.PREPARE, held) == Verdict.DO:
+        locked = lock_process(process.pk)
+        if judge_call(Call.PREPARE, locked) == Verdict.DO:
             text = gettext_noop("The replies could not be written: %(text)s")
-            give_up(held, ExchangeProcess.Status.ROLLED_BACK, at=at, template=text, text=str(error))
+            abort_process(locked, ExchangeProcess.Status.ROLLED_BACK, at=at, template=text, text=str(error))
 
 
 def _write(process: ExchangeProcess, prepared: _Prepared, *, at: datetime) -> bool:
@@ -185,11 +183,11 @@ def _write(process: ExchangeProcess, prepared: _Prepared, *, at: datetime) -> bo
     rows = [row for row, _ in prepared.replies]
     try:
         with transaction.atomic():
-            held = hold_process(process.pk)
-            verdict = _judge(held, prepared.digest)
+            locked = lock_process(process.pk)
+            verdict = _judge(locked, prepared.digest)
             if verdict == Verdict.DO:
-                _check_results(held, prepared.results)  # API_2 may have come in between
-                _insert(held, prepared, rows, at=at)
+                _check_results(locked, prepared.results)  # API_2 may have come in between
+                _insert(locked, prepared, rows, at=at)
     except (DifferentRepeat, Invalid, IntegrityError) as error:
         drop_drafts(rows)
         if isinstance(error, IntegrityError):
@@ -211,7 +209,7 @@ def _insert(process: ExchangeProcess, prepared: _Prepared, rows: Sequence[Messag
     process.due_at = Now() + timedelta(seconds=settings.EXCHANGE_READY_TIMEOUT)
     process.save(update_fields=["status", "ready_at", "prepared", "replies", "fence", "due_at"])
     counts = Counter(result.status for result in prepared.results)
-    log(
+    write_process_log(
         process,
         READY,
         processed=counts["PROCESSED"],
@@ -231,7 +229,7 @@ def _record_results(process: ExchangeProcess, results: Sequence[ResultOf], *, at
 
 
 def _log_error(process: ExchangeProcess, result: ResultOf) -> None:
-    log(
+    write_process_log(
         process,
         gettext_noop("Message %(message)s: %(result)s %(code)s %(error)s"),
         level=LogEntry.Level.WARNING,

@@ -9,11 +9,11 @@ import psycopg
 import pytest
 
 from processes.exchange.reference.client import Server
-from processes.exchange.reference.erp import Options, Outcome, exchange_once, heal
+from processes.exchange.reference.erp import Options, Outcome, exchange_once, recover
 from processes.exchange.reference.hooks import Hooks, Point
 from processes.exchange.reference.ledger import count_effects, open_store, read_balances
 from processes.exchange.reference.store import Store
-from tests.processes.exchange.fake_server import FakeServer
+from tests.processes.exchange.reference.fake_server import FakeServer
 
 
 class Crashed(BaseException):
@@ -56,7 +56,7 @@ class Bench:
         """Drop what the old life had not committed, and heal."""
         self.close()
         self._open()
-        heal(self.server, self.store)
+        recover(self.server, self.store)
 
     def effects(self) -> dict[str, int]:
         return dict(count_effects(self.store))

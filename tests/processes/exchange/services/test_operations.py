@@ -9,7 +9,7 @@ from notifications.errors import DecisionNeeded
 from notifications.models import Alert
 from notifications.services.alerts import resolve_alert as close_alert
 from processes.exchange.errors import ProcessNotFound, ProcessSettled
-from processes.exchange.services.operating import resolve_by_operator
+from processes.exchange.services.operations import resolve_by_operator
 from tests.processes.exchange.outcomes import put_in_doubt
 from tests.processes.exchange.scene import Scene, move_files
 

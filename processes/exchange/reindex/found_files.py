@@ -19,7 +19,7 @@ STATUS_IN = {Folder.MESSAGES: Status.WAITING, Folder.LOG: Status.PROCESSED, Fold
 """What a folder says of the message; Unknown and Prepared say that nobody knows."""
 
 
-class NotOurs(Exception):
+class ForeignFile(Exception):
     """The file is no message of a registered party; the text says why."""
 
 
@@ -35,19 +35,19 @@ class Parties:
         """Return whose file it is; raise `NotOurs` unless all parties that its name tells belong together."""
         database = self._databases.get(found.database_id)
         if database is None:
-            raise NotOurs("there is no such database")
+            raise ForeignFile("there is no such database")
         if found.name is None:
-            raise NotOurs("it is not named like a message")
+            raise ForeignFile("it is not named like a message")
         name, enterprise = found.name, database.enterprise_id
         if database.pk not in (name.sender, name.to):
-            raise NotOurs("it names another database")
+            raise ForeignFile("it names another database")
         device = name.sender if name.to == database.pk else name.to
         if self._devices.get(device) != enterprise or self._subsystems.get(name.subsystem) != enterprise:
-            raise NotOurs("its device or subsystem is not registered")
+            raise ForeignFile("its device or subsystem is not registered")
         return database, name
 
 
-def row_of(found: FoundFile, database: ExchangeDatabase, name: FileName) -> Message:
+def build_row(found: FoundFile, database: ExchangeDatabase, name: FileName) -> Message:
     """Make the row that the file stands for, as it lies there."""
     is_request = name.to == database.pk
     message = Message(
@@ -76,10 +76,10 @@ def _read_head(message: Message, path: Path) -> None:
     try:
         fields = msgspec.json.decode(head + b"}", type=dict[str, str | int])
     except msgspec.MsgspecError as error:
-        raise NotOurs("its head cannot be read") from error
+        raise ForeignFile("its head cannot be read") from error
     message.reply_to, message.correlation_id = str(fields.get("reply_to", "")), str(fields.get("correlation_id", ""))
     if not found or head_of(message) != head + found:
-        raise NotOurs("its head is not that of a message")
+        raise ForeignFile("its head is not that of a message")
     message.digest = fingerprint(parties_of(message)[1], _payload(path, skip=len(head) + len(found)))
 
 

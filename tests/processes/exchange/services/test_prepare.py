@@ -13,7 +13,7 @@ from config.common.correlation import correlated
 from messaging.files.drafts import write_drafts
 from messaging.models import Message
 from processes.exchange.models import ExchangeProcess
-from processes.exchange.services import preparing
+from processes.exchange.services import prepare as preparing
 from tests.messaging.calls import drafts, file_of
 from tests.messaging.disk import failing
 from tests.processes.exchange.scene import Answer, Scene, move_files
@@ -310,7 +310,7 @@ class TestDisk:
             raise SystemExit
 
         with monkeypatch.context() as patch:
-            patch.setattr("processes.exchange.services.preparing._write", die)
+            patch.setattr("processes.exchange.services.prepare._write", die)
             with pytest.raises(SystemExit):
                 scene.prepare(process, {"m1": "PROCESSED"}, scene.reply("r1"))
         assert ExchangeProcess.objects.get().status == "STARTED"

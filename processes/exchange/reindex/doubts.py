@@ -11,14 +11,14 @@ from config.common.background.ring import ring
 from config.records.models import LogEntry
 from messaging.models import Message
 from processes.exchange.models import ExchangeProcess, ProcessMessage
-from processes.exchange.services.settling import MOVES
-from processes.exchange.services.telling import IN_DOUBT, alert, log
+from processes.exchange.services.processes import IN_DOUBT, raise_process_alert, write_process_log
+from processes.exchange.services.settlement import MOVES
 
 Direction, Folder, Status = Message.Direction, Message.Folder, Message.Status
 NOTHING_PREPARED = bytes(32)
 
 
-class Doubts:
+class DoubtfulProcesses:
     """Processes that hold what was found, one for each request: what is true of one need not be true of another."""
 
     def __init__(self, at: datetime) -> None:
@@ -73,9 +73,9 @@ class Doubts:
             due_at=Now(),
         )
         text = gettext_noop("Files were found whose process is not known any more")
-        log(process, text, level=LogEntry.Level.ERROR)
+        write_process_log(process, text, level=LogEntry.Level.ERROR)
         title = gettext_noop("Files of %(database)s were found whose process is not known: was it committed?")
-        alert(IN_DOUBT, process, title)
+        raise_process_alert(IN_DOUBT, process, title)
         ring(MOVES)
         return process
 

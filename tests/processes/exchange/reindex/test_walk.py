@@ -10,7 +10,7 @@ from django.core.management import call_command
 
 from messaging.models import Message
 from processes.exchange.models import ExchangeProcess, ProcessMessage
-from processes.exchange.reindexing.reindex import reindex
+from processes.exchange.reindex.walk import reindex
 from tests.processes.exchange.scene import Scene, move_files
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from processes.exchange.reference.store import STORE_ERRORS, Store, is_deadlock
-from tests.processes.exchange.reference_bench import schema_of_its_own
+from tests.processes.exchange.reference.erp_and_server import schema_of_its_own
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
