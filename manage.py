@@ -5,7 +5,7 @@ import os
 import sys
 
 from config.counters import share_counters
-from config.env import BadVariable
+from config.environment.rules import BadVariable
 from config.version import VERSION
 
 

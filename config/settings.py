@@ -7,7 +7,8 @@ from urllib.parse import unquote
 from django.urls import reverse_lazy
 
 from config import secrets
-from config.env import BadVariable, DatabaseAddress, environment
+from config.environment.read import environment
+from config.environment.rules import BadVariable, DatabaseAddress
 from config.logs import logging_config
 from config.private_folder import make_private
 from config.unfold import UNFOLD as UNFOLD

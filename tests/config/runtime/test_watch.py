@@ -10,7 +10,7 @@ import pytest
 from django.db import connection
 
 from config.engines import postgresql
-from config.env import read
+from config.environment.read import read_environment
 from config.runtime import watch as watch_module
 from config.runtime.processes import PROCESSES, WATCH, needed_processes
 from config.runtime.storage import StorageWatch
@@ -187,11 +187,11 @@ class TestWhoWatches:
 
     @pytest.mark.parametrize("variable", [{"ADMIN_EMAIL": "a@example.org"}, {"ADMIN_PHONE": "+375 29 123-45-67"}])
     def test_a_process_where_there_is_someone_to_tell(self, variable: dict[str, str]) -> None:
-        assert needed_processes(read(self.ENGINES | variable)) == (*PROCESSES, WATCH)
+        assert needed_processes(read_environment(self.ENGINES | variable)) == (*PROCESSES, WATCH)
 
     def test_nobody_where_there_is_no_one(self, settings: Any) -> None:
         settings.ADMIN_EMAIL = settings.ADMIN_PHONE = None
-        assert needed_processes(read(self.ENGINES)) == PROCESSES
+        assert needed_processes(read_environment(self.ENGINES)) == PROCESSES
         assert not has_recipient()
 
 
