@@ -12,7 +12,7 @@ from messaging.management.commands.simulate_devices import Command
 from messaging.simulation.calls import Calls, NoAnswer, Refused
 from messaging.simulation.devices import Crowd, Device, Plan
 from messaging.simulation.journal import Journal, Totals
-from tests.processes.exchange.fake_server import FakeServer, Trouble, serving
+from tests.processes.exchange.reference.fake_server import FakeServer, Trouble, serving
 
 KILLED_LIFE = """
 import os, sys

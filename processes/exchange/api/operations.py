@@ -12,7 +12,7 @@ from config.api.base_view import ApiView
 from messaging.api.operations import ReasonSerializer
 from processes.exchange.api import shapes
 from processes.exchange.selectors import get_process, present_processes
-from processes.exchange.services.operating import end_by_operator
+from processes.exchange.services.operations import end_by_operator
 
 END_EXAMPLE = OpenApiExample(
     "the ERP is gone", value={"version": 1, "reason": "its server has burnt down"}, request_only=True

@@ -175,7 +175,7 @@ class TestLoad:
         assert 'aria-label="Nothing is due in the next hours."' in operator.get(LIST).content.decode()
 
     def test_a_count_ends_where_it_would_become_dear(self, operator: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-        for module in ("sessions.load", "admin.session_chart"):
+        for module in ("sessions.backlog", "admin.session_chart"):
             monkeypatch.setattr(f"notifications.{module}.MOST_COUNTED", 3)
         theme()
         enqueue_sessions(theme=7, sessions=[[1]] * 5, delay=60)

@@ -89,7 +89,7 @@ class TestClimbOnce:
             acknowledge_alert(alert.pk, "staff:olga")
             return ensure_endpoints(rungs)
 
-        monkeypatch.setattr(escalation, "find_endpoints", acknowledged_meanwhile)
+        monkeypatch.setattr(escalation, "ensure_endpoints", acknowledged_meanwhile)
         claimed = claim(Alert.objects.all(), limit=1, lease=LEASE)[0]
         with pytest.raises(LeaseLost):
             escalation._climb(claimed)
@@ -99,7 +99,7 @@ class TestClimbOnce:
         two_rungs()
         make_alert()
         with monkeypatch.context() as broken:
-            broken.setattr(escalation, "owe_alert", lambda *_: 1 / 0)
+            broken.setattr(escalation, "enqueue_alert_messages", lambda *_: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 escalate_once()
         assert escalate_once() is False

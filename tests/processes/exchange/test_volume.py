@@ -15,7 +15,7 @@ from messaging.models import Message
 from messaging.services.retention import expire_files, report_foreign_files, sweep_drafts
 from notifications.models import Alert
 from processes.exchange.models import ExchangeProcess
-from processes.exchange.reindexing.reindex import reindex
+from processes.exchange.reindex.walk import reindex
 from tests.messaging.calls import file_of, write_replies
 from tests.processes.exchange.scene import Scene, move_files
 
