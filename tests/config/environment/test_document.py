@@ -1,6 +1,7 @@
 from dataclasses import fields
 from pathlib import Path
 
+import pytest
 from django.core.management import call_command
 
 from config.environment.document import render_configuration
@@ -10,7 +11,7 @@ TOP = Path(__file__).resolve().parents[3]
 
 
 class TestRenderConfiguration:
-    def test_the_page_of_the_documentation_is_what_is_printed(self, capsys) -> None:  # type: ignore[no-untyped-def]
+    def test_the_page_of_the_documentation_is_what_is_printed(self, capsys: pytest.CaptureFixture[str]) -> None:
         call_command("show_configuration")
         kept = (TOP / "docs" / "configuration.md").read_text()
         assert kept == capsys.readouterr().out, "run: python manage.py show_configuration > docs/configuration.md"
