@@ -13,7 +13,7 @@ from config.api.idempotency import begin_once
 from config.api.openapi import IDEMPOTENCY_KEY, PAGE_PARAMETERS
 from config.audit.api.changes import ChangeSerializer
 from config.common.web.pagination import paginate
-from notifications.services.ping import begin_ping, finish_ping
+from notifications.services.pings import begin_ping, finish_ping
 from sensors.api.answers import ClientAnswer, present_client
 from sensors.api.deliveries import present_attempt
 from sensors.api.history_shapes import AttemptSerializer
