@@ -13,7 +13,7 @@ from config.api.idempotency import begin_once
 from config.api.openapi import IDEMPOTENCY_KEY, PAGE_PARAMETERS
 from config.audit.api.changes import ChangeSerializer
 from config.common.web.pagination import paginate
-from notifications.services.ping import begin_ping, finish_ping
+from notifications.services.pings import begin_ping, finish_ping
 from sensors.api.registry import READ, WRITE, answer_changes
 from sensors.api.shapes import (
     AttemptSerializer,

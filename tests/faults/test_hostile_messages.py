@@ -49,7 +49,7 @@ from tests.sensors.amqp import consume
 from tests.sensors.history.past import signal
 from tests.sensors.registry import make_sensor
 
-pytestmark = [pytest.mark.django_db(transaction=True, databases=DATABASES), pytest.mark.xdist_group("amqp")]
+pytestmark = [pytest.mark.django_db(transaction=True, databases=DATABASES), pytest.mark.broker]
 
 GOOD = {"sensor_id": "0xA", "data": 1}
 

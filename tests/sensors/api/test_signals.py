@@ -85,7 +85,7 @@ class TestSignals:
         assert service("registry:write")("POST", "/signals/", {}).status_code == 403
 
 
-@pytest.mark.xdist_group("amqp")
+@pytest.mark.broker
 @pytest.mark.django_db(transaction=True)
 class TestThroughTheQueue:
     def test_publishes_what_is_acceptable_and_names_the_rest(self, broker: Broker, send: Caller) -> None:

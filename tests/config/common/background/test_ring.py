@@ -18,8 +18,7 @@ from tests.conftest import ServerAddresses
 from tests.faults.silent_servers import Proxy, SilentServer
 from tests.faults.wait import wait_until
 
-# One group: all look into the one queue of tasks.
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("ring")]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.broker]
 
 
 @pytest.fixture(autouse=True)

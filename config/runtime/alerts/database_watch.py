@@ -24,8 +24,8 @@ from django.utils.translation import gettext_noop
 from config.common.background.daemon import Daemon
 from config.common.times import format_time
 from config.engines import postgresql
+from config.runtime.alerts.storage import write_probe
 from config.runtime.health import check_database
-from config.runtime.storage import write_probe
 from notifications.sending.mail import send_mail_blocking
 from notifications.sending.sms import send_sms
 from notifications.sending.webhook import Answer

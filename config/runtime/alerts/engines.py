@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 
 from django.utils.translation import gettext_noop
 
+from config.runtime.alerts.ongoing_alerts import OngoingAlerts
 from config.runtime.health import engine_states
-from config.runtime.ongoing_alerts import OngoingAlerts
 
 DOWN = "engine.down"
 PATIENCE_SECONDS = 30.0
@@ -17,7 +17,7 @@ PATIENCE_SECONDS = 30.0
 NAMES = {"amqp": "RabbitMQ", "redis": "Redis", "clickhouse": "ClickHouse"}
 
 
-class Outages:
+class EngineOutages:
     """What this process has seen of the engines; other nodes may see them otherwise."""
 
     def __init__(
@@ -50,7 +50,7 @@ class Outages:
             self._alerts.keep_up(f"engine/{engine}", title, {"engine": NAMES[engine]}, is_known=is_known)
 
 
-_outages = Outages()
+_outages = EngineOutages()
 
 
 def check_engines() -> bool:

@@ -18,7 +18,7 @@ OVER_AFTER = timedelta(minutes=5)
 TITLE = gettext_noop("Background work keeps failing: %(name)s (%(error)s)")
 
 
-def report_failing(name: str, error: str, failures: int) -> None:
+def raise_thread_alert(name: str, error: str, failures: int) -> None:
     """Raise the alert, from the thread that failed."""
     try:
         raise_alert(KIND, f"thread/{name}"[:120], TITLE, {"name": name, "error": error, "failures": failures})
@@ -26,7 +26,7 @@ def report_failing(name: str, error: str, failures: int) -> None:
         connections.close_all()
 
 
-def close_recovered() -> bool:
+def close_recovered_threads() -> bool:
     """Close the alerts of what has not failed for a while. There is never more to do at once."""
     past = timezone.now() - OVER_AFTER
     rows = Alert.objects.exclude(status=Alert.Status.RESOLVED).filter(kind=KIND, last_at__lt=past)

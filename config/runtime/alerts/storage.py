@@ -26,7 +26,7 @@ from django.utils.translation import gettext_noop
 from config.common.background.daemon import Daemon
 from config.common.errors import ApplicationError, VolumeAway
 from config.engines import postgresql
-from config.runtime.ongoing_alerts import OngoingAlerts
+from config.runtime.alerts.ongoing_alerts import OngoingAlerts
 from messaging.files.paths import root
 from messaging.files.volume import NO_MARKER, check_marker, read_marker
 

@@ -3,7 +3,7 @@ from datetime import timedelta
 import pytest
 from django.db.models import F
 
-from config.runtime.outages import Outages
+from config.runtime.alerts.engines import EngineOutages
 from notifications.models import Alert
 from tests.notifications.alerts import escalate, list_messages, reach_everybody, two_rungs
 
@@ -16,7 +16,7 @@ class Node:
     def __init__(self) -> None:
         self.states = {"database": "ok", "amqp": "ok", "redis": "ok", "clickhouse": "off"}
         self.time = 0.0
-        self.outages = Outages(lambda: self.states, lambda: self.time)
+        self.outages = EngineOutages(lambda: self.states, lambda: self.time)
 
     def look_for(self, seconds: int) -> None:
         for _ in range(seconds // 5):

@@ -9,9 +9,16 @@ import pytest
 from django.utils import timezone
 
 from config.records.models import LogEntry
-from config.runtime import storage
-from config.runtime.ongoing_alerts import ABANDONED
-from config.runtime.storage import Disk, Examiner, StorageWatch, disks, examine, examine_without_writing
+from config.runtime.alerts import storage
+from config.runtime.alerts.ongoing_alerts import ABANDONED
+from config.runtime.alerts.storage import (
+    Disk,
+    Examiner,
+    StorageWatch,
+    disks,
+    examine,
+    examine_without_writing,
+)
 from messaging.files.volume import check_volume
 from notifications.models import Alert
 from tests.messaging.disk import failing
@@ -19,7 +26,7 @@ from tests.processes.exchange.test_volume import unmounted
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
-STORAGE = ["config.runtime.storage"]
+STORAGE = ["config.runtime.alerts.storage"]
 ROOMY = os.statvfs_result((4096, 4096, 10**9, 10**9, 10**9, 10**6, 10**6, 10**6, 0, 255))
 
 

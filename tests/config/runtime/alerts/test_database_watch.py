@@ -10,11 +10,11 @@ import pytest
 from django.db import connection
 
 from config.engines import postgresql
-from config.env import read
-from config.runtime import watch as watch_module
+from config.environment.read import read_environment
+from config.runtime.alerts import database_watch as watch_module
+from config.runtime.alerts.database_watch import DatabaseWatch, DiskRefuses, check_writes, has_recipient
+from config.runtime.alerts.storage import StorageWatch
 from config.runtime.processes import PROCESSES, WATCH, needed_processes
-from config.runtime.storage import StorageWatch
-from config.runtime.watch import DatabaseWatch, DiskRefuses, check_writes, has_recipient
 from notifications.models import Alert
 from tests.mail_server import MailServer, mail_server
 from tests.messaging.disk import failing
@@ -187,11 +187,11 @@ class TestWhoWatches:
 
     @pytest.mark.parametrize("variable", [{"ADMIN_EMAIL": "a@example.org"}, {"ADMIN_PHONE": "+375 29 123-45-67"}])
     def test_a_process_where_there_is_someone_to_tell(self, variable: dict[str, str]) -> None:
-        assert needed_processes(read(self.ENGINES | variable)) == (*PROCESSES, WATCH)
+        assert needed_processes(read_environment(self.ENGINES | variable)) == (*PROCESSES, WATCH)
 
     def test_nobody_where_there_is_no_one(self, settings: Any) -> None:
         settings.ADMIN_EMAIL = settings.ADMIN_PHONE = None
-        assert needed_processes(read(self.ENGINES)) == PROCESSES
+        assert needed_processes(read_environment(self.ENGINES)) == PROCESSES
         assert not has_recipient()
 
 
@@ -210,7 +210,7 @@ class TestFullDisk:
 
     def test_only_a_database_on_this_disk_is_written_to(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(watch_module, "check_database", lambda: None)
-        with failing(errno.ENOSPC, names=["write"], modules=["config.runtime.storage"]):
+        with failing(errno.ENOSPC, names=["write"], modules=["config.runtime.alerts.storage"]):
             if connection.vendor == "sqlite":
                 with pytest.raises(DiskRefuses, match="errno 28"):
                     check_writes()

@@ -11,7 +11,7 @@ from standardwebhooks.webhooks import Webhook
 
 from notifications.errors import ClientInactive, PingUnderWay
 from notifications.models import Alert, Attempt, Delivery, Endpoint
-from notifications.services.ping import begin_ping, finish_ping
+from notifications.services.pings import begin_ping, finish_ping
 from tests.notifications.sending.deliveries import SECRET, answer, claim, make_endpoint
 from tests.webhook_receiver import Receiver, run_receiver
 
