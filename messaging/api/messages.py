@@ -48,7 +48,7 @@ class MessagesView(ApiView):
         asked.is_valid(raise_exception=True)
         most = min(asked.validated_data.get("max_mb", settings.EXCHANGE_MAX_MB), settings.EXCHANGE_MAX_MB)
         limits = Limits(asked.validated_data["limit"], megabytes(most))
-        chunks = fetch_messages(device=device_of(request), limits=limits)
+        chunks = fetch_messages(device=calling_device(request), limits=limits)
         return StreamingHttpResponse(stream(chunks), content_type="application/json")
 
     @extend_schema(
@@ -61,7 +61,7 @@ class MessagesView(ApiView):
         """Send a message to a database. The same id with the same body is one message, however often it is sent."""
         wanted = read_body(request._request.body, NewMessage)
         at = truncate_to_milliseconds(timezone.now())
-        accepted = send_message(device=device_of(request), wanted=wanted, at=at)
+        accepted = send_message(device=calling_device(request), wanted=wanted, at=at)
         message = accepted.message
         answer = {
             "version": VERSION,
@@ -81,7 +81,7 @@ class ConfirmView(ApiView):
         """Say that the device has kept a message: it goes to Log and is not offered again."""
         if request._request.body:
             read_body(request._request.body, Body)
-        confirm_message(device=device_of(request), public_id=message_id)
+        confirm_message(device=calling_device(request), public_id=message_id)
         return Response(status=204)
 
 
@@ -106,7 +106,7 @@ class ReceiptView(ApiView):
         )
 
 
-def device_of(request: Request) -> Device:
+def calling_device(request: Request) -> Device:
     return cast(Device, principal_of(request).holder)
 
 
