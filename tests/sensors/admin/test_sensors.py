@@ -198,7 +198,7 @@ class TestPage:
         make_sensor("0xA")
         assert "History cannot be reached" in browser.get(page("0xA")).content.decode()
 
-    def test_while_our_side_is_deaf_it_says_so(self) -> None:
+    def test_during_an_outage_it_says_so(self) -> None:
         make_sensor("0xA")
         assert "Our own side does not hear" in signed_in("viewer").get(page("0xA")).content.decode()
 
