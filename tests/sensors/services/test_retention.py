@@ -12,7 +12,7 @@ from sensors.history.store import HistoryStore
 from sensors.history.values import Period
 from sensors.models import RejectedSignal
 from sensors.services.retention import expire_rejected_signals, months_back
-from tests.sensors.history.past import event, signal
+from tests.sensors.history.past_records import event, signal
 
 
 def reject(days_ago: int) -> RejectedSignal:
