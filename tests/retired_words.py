@@ -11,12 +11,50 @@ from pathlib import PurePath
 
 PRODUCT = ("config", "sensors", "notifications", "messaging", "processes")
 RETIRED = frozenset(
-    "among cast deaf engage forget frame freeing given heal hearing hold holding journeys keep keeping leave leaving "
-    "letter letters moment moments orphans owe owed placing postponed recent showing standing standings stillness tell "
-    "telling told unknown unwanted wanted welcome works".split()
+    [
+        "among",
+        "cast",
+        "deaf",
+        "engage",
+        "forget",
+        "frame",
+        "freeing",
+        "given",
+        "heal",
+        "hearing",
+        "hold",
+        "holding",
+        "journeys",
+        "keep",
+        "keeping",
+        "leave",
+        "leaving",
+        "letter",
+        "letters",
+        "moment",
+        "moments",
+        "orphans",
+        "owe",
+        "owed",
+        "placing",
+        "postponed",
+        "recent",
+        "showing",
+        "standing",
+        "standings",
+        "stillness",
+        "tell",
+        "telling",
+        "told",
+        "unknown",
+        "unwanted",
+        "wanted",
+        "welcome",
+        "works",
+    ]
 )
 # Words that end so without being gerunds, and what is the industry's own noun.
-PLAIN = frozenset("dead_letters ping ring routing settings signing staging streaming string".split())
+PLAIN = frozenset(["dead_letters", "ping", "ring", "routing", "settings", "signing", "staging", "streaming", "string"])
 
 
 def main() -> int:
