@@ -1,4 +1,4 @@
-"""Registers the admin pages of the spine."""
+"""Register the admin pages of events, deliveries, alerts and sessions."""
 
 from notifications.admin import (
     alerts,
@@ -11,16 +11,12 @@ from notifications.admin import (
     sessions,
     themes,
 )
-from notifications.admin import (
-    followers as incidents,
-)
 
 __all__ = [
     "alerts",
     "deliveries",
     "events",
     "followers",
-    "incidents",
     "ladder",
     "names",
     "parked_messages",

@@ -14,10 +14,10 @@ class ExchangeConfig(AppConfig):
         from notifications.decisions import register_decision
         from processes.exchange.selectors import awaits_operator
         from processes.exchange.services.cleanup import move_files_once
-        from processes.exchange.services.settling import MOVES
-        from processes.exchange.services.telling import FAILED, IN_DOUBT
+        from processes.exchange.services.processes import FAILED, IN_DOUBT
+        from processes.exchange.services.settlement import MOVES
         from processes.exchange.services.timeouts import time_out_once
-        from processes.exchange.statistics import PARTIES, count_by
+        from processes.exchange.statistics import PARTIES, counter_by
         from processes.exchange.tracing import trace_processes
 
         register_work(BackgroundWork(name=MOVES, run_once=move_files_once, every=5.0, on_workers=True))
@@ -26,4 +26,4 @@ class ExchangeConfig(AppConfig):
         for kind in (IN_DOUBT, FAILED):
             register_decision(kind, awaits_operator)
         for by in PARTIES:
-            register_statistics(by, count_by(by))
+            register_statistics(by, counter_by(by))

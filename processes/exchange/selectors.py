@@ -11,7 +11,7 @@ from config.records.models import LogEntry
 from messaging.models import ExchangeDatabase
 from processes.exchange.errors import ProcessNotFound
 from processes.exchange.models import ExchangeProcess, ProcessMessage
-from processes.exchange.services.telling import PREFIX, subject_of
+from processes.exchange.subjects import PREFIX, subject_of
 
 
 class Line(TypedDict):

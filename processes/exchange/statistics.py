@@ -45,12 +45,12 @@ class Bucket:
     bytes: int = 0
 
 
-def count_by(by: By) -> Callable[[datetime, datetime], list[Mapping[str, Any]]]:
+def counter_by(by: By) -> Callable[[datetime, datetime], list[Mapping[str, Any]]]:
     """Return the function that counts by this kind of party."""
-    return lambda start, end: totals(by, start, end)
+    return lambda start, end: count_totals(by, start, end)
 
 
-def totals(by: By, start: datetime, end: datetime) -> list[Mapping[str, Any]]:
+def count_totals(by: By, start: datetime, end: datetime) -> list[Mapping[str, Any]]:
     """Count what each party sent and what became of it, in four queries; parties without anything are left out."""
     rows: dict[str, dict[str, Any]] = {}
     counts: tuple[Any, ...] = (
@@ -66,7 +66,7 @@ def totals(by: By, start: datetime, end: datetime) -> list[Mapping[str, Any]]:
     return [{"id": key, "name": names[key], **row} for key, row in sorted(rows.items())]
 
 
-def over_time(by: By, id: str, start: datetime, end: datetime, buckets: int) -> list[Bucket]:
+def count_over_time(by: By, id: str, start: datetime, end: datetime, buckets: int) -> list[Bucket]:
     """Cut the period into equal stretches and count in each; without an id all parties together."""
     bounds = [start + (end - start) * number / buckets for number in range(buckets)]
     own = {by: id} if id else {}

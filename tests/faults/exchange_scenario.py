@@ -18,10 +18,11 @@ from messaging.simulation.devices import Device
 from messaging.simulation.journal import Journal
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.reference.client import Server
-from processes.exchange.reference.erp import Ending, exchange_once, heal
+from processes.exchange.reference.erp import Ending, exchange_once
+from processes.exchange.reference.erp import recover as heal
 from processes.exchange.reference.hooks import Hooks
 from processes.exchange.reference.ledger import Deadlock, IncorrectMessage, count_effects, open_store
-from processes.exchange.services.cleanup import retry_process
+from processes.exchange.services.operations import retry_process
 from tests.faults.fault_injection import FaultInjector, ProcessKilled
 from tests.processes.exchange.scene import Scene, gather
 

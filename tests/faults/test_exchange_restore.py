@@ -23,18 +23,18 @@ from messaging.simulation.devices import Device
 from messaging.simulation.journal import Journal
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.reference.client import Server
-from processes.exchange.reference.erp import Ending, Options, exchange_once, heal
+from processes.exchange.reference.erp import Ending, Options, exchange_once, recover
 from processes.exchange.reference.hooks import Hooks, Point
 from processes.exchange.reference.ledger import Deadlock, IncorrectMessage, count_effects, open_store
 from processes.exchange.reference.store import Store
-from processes.exchange.reindexing.doubts import Doubts
-from processes.exchange.services.operating import resolve_by_operator
+from processes.exchange.reindex.doubts import DoubtfulProcesses
+from processes.exchange.services.operations import resolve_by_operator
 from processes.exchange.services.timeouts import time_out_once
 from tests.faults.database_copy import copy_database
 from tests.faults.exchange_clients import Died
 from tests.faults.exchange_scenario import CallsInProcess
 from tests.faults.fault_injection import FaultInjector
-from tests.messaging.calls import file_of
+from tests.messaging.raw_calls import file_of
 from tests.processes.exchange.scene import Scene, move_files
 
 SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
@@ -117,7 +117,7 @@ class Installation:
         """One exchange; a new life first settles what the last one left open, as each beginning of an exchange does."""
         options = Options(max_files=self.chance.randint(1, 4))
         try:
-            heal(self.server, self.store)
+            recover(self.server, self.store)
             return exchange_once(self.server, self.store, options, self.whims).ending
         except Died:
             self.store.reopen()
@@ -309,7 +309,7 @@ class TestSinceTheCopy:
         with restored():
             process(scene, {"a": "PROCESSED"}, max_files=1)
         with monkeypatch.context() as patch:
-            patch.setattr(Doubts, "hold_answered", _die)
+            patch.setattr(DoubtfulProcesses, "hold_answered", _die)
             with pytest.raises(Died):
                 call_command("reindex_messages", "--after-restore")
         assert reindexed(scene) == {"a": "in_doubt", "b": "waiting", "r1": "in_doubt"}

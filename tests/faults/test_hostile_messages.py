@@ -45,10 +45,10 @@ from tests.faults.hostile_messages import BODIES, PROPERTIES, RawProperties, enc
 from tests.faults.wait import wait_until
 from tests.processes.coordination.in_memory_roles import DATABASES
 from tests.sensors.amqp import consume
-from tests.sensors.history.past import signal
+from tests.sensors.history.past_records import signal
 from tests.sensors.registry import make_sensor
 
-pytestmark = [pytest.mark.django_db(transaction=True, databases=DATABASES), pytest.mark.xdist_group("amqp")]
+pytestmark = [pytest.mark.django_db(transaction=True, databases=DATABASES), pytest.mark.broker]
 
 GOOD = {"sensor_id": "0xA", "data": 1}
 

@@ -2,7 +2,7 @@ import pytest
 
 from config.common.web.json_codec import DEEPEST, BadJson
 from messaging.protocol import ENVELOPE_DEPTH, check_payload, read_body
-from processes.exchange.services.preparing import Prepare
+from processes.exchange.services.prepare import Prepare
 
 
 def nested(levels: int) -> bytes:

@@ -21,10 +21,10 @@ from messaging.services import values
 from notifications.sending import policy, sender, webhook
 from notifications.sessions import repeat, themes
 from notifications.sessions import webhook as session_webhook
-from notifications.sessions import workers as slots
+from notifications.sessions import workers as session_workers
 from processes.coordination.bus import amqp
 from processes.coordination.gateway import requests, wait
-from processes.exchange.services import preparing
+from processes.exchange.services import prepare
 from sensors.api import history
 from sensors.history import store
 from sensors.ingest import rejections, signals
@@ -115,7 +115,7 @@ def message_bounds() -> list[Bound]:
         Bound(
             "exchange.bytes", "files of messages", megabytes(DEFAULTS.exchange_max_mb), answer, run, "EXCHANGE_MAX_MB"
         ),
-        Bound("exchange.replies", "replies (API_3)", count(preparing.MOST_REPLIES), "process", INVALID),
+        Bound("exchange.replies", "replies (API_3)", count(prepare.MOST_REPLIES), "process", INVALID),
         Bound("exchange.error", "`error_text`", count(protocol.ERROR_LENGTH, "characters"), "message", INVALID),
         Bound(
             "exchange.started",
@@ -141,7 +141,7 @@ def session_bounds() -> list[Bound]:
     length = f"`length_limit` of the theme, at most {size(themes.MOST_BYTES)}"
     time = f"`timeout` of the theme, at most {span(themes.LONGEST_TIMEOUT)}"
     workers = DEFAULTS.session_workers
-    slow = f"repeats of all themes that take longer than {span(slots.SLOW_SECONDS)}"
+    slow = f"repeats of all themes that take longer than {span(session_workers.SLOW_SECONDS)}"
     held = "each holds one of the workers"
     return [
         Bound("session.bytes", "records", length, "session", "400 `session_too_long`"),
@@ -153,11 +153,11 @@ def session_bounds() -> list[Bound]:
         Bound(
             "session.open",
             "the same of a theme that does not answer, or while very many hang",
-            count(slots.OPEN_SLOTS),
+            count(session_workers.OPEN_SLOTS),
             "theme and scheduler",
             WAIT,
         ),
-        Bound("session.slow", slow, count(slots.MOST_SLOW * workers), "scheduler", held, "SESSION_WORKERS"),
+        Bound("session.slow", slow, count(session_workers.MOST_SLOW * workers), "scheduler", held, "SESSION_WORKERS"),
     ]
 
 

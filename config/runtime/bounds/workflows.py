@@ -85,7 +85,7 @@ def instance_bounds() -> list[Bound]:
         Bound(
             "command.weighed",
             "variables written, copied and removed",
-            count(engine.MAX_WEIGHED, "bytes"),
+            count(engine.MAX_MEASURED, "bytes"),
             "command",
             INCIDENT,
         ),

@@ -1,5 +1,5 @@
 """Registers the admin pages of exchange processes, and what they tell on the pages of messages."""
 
-from processes.exchange.admin import journeys, names, processes
+from processes.exchange.admin import message_stages, names, processes
 
-__all__ = ["journeys", "names", "processes"]
+__all__ = ["message_stages", "names", "processes"]

@@ -4,7 +4,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 
 from notifications.names import Named, Names, register_names
-from processes.exchange.services.telling import PREFIX
+from processes.exchange.subjects import PREFIX
 
 
 def name_subject(subject: str) -> Named | None:

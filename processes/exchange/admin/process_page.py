@@ -13,9 +13,10 @@ from messaging.admin.presentation import folder_text
 from messaging.admin.presentation import status_badge as message_badge
 from messaging.models import Message
 from notifications.models import Alert
-from processes.exchange.admin.words import Step, result_badge, way_of
+from processes.exchange.admin.words import Stop, result_badge, stops_of
 from processes.exchange.models import ExchangeProcess, ProcessMessage
-from processes.exchange.services.telling import CONTRADICTION, FAILED, IN_DOUBT, subject_of
+from processes.exchange.services.processes import CONTRADICTION, FAILED, IN_DOUBT
+from processes.exchange.subjects import subject_of
 
 ROWS = 200
 T = TypeVar("T")
@@ -57,7 +58,7 @@ class Cargo:
 class ProcessPage:
     """What a person may not see is None."""
 
-    way: list[Step]
+    way: list[Stop]
     cargo: Cargo
     log: list[LogEntry] | None
     alerts: list[Alert] | None
@@ -68,7 +69,7 @@ def build_process_page(request: HttpRequest, process: ExchangeProcess) -> Proces
         return read() if request.user.has_perm(permission) else None
 
     return ProcessPage(
-        way=way_of(process),
+        way=stops_of(process),
         cargo=cargo_of([process])[process.pk],
         log=seen("records.view_logentry", lambda: logs_of([process])[process.pk]),
         alerts=seen("notifications.view_alert", lambda: _alerts(process)),

@@ -30,9 +30,13 @@ from processes.exchange.admin.process_page import build_process_page
 from processes.exchange.admin.statistics_page import statistics_view
 from processes.exchange.admin.words import duration_of, progress_of, status_badge
 from processes.exchange.models import ExchangeProcess, ProcessMessage
-from processes.exchange.services.cleanup import retry_process
-from processes.exchange.services.lost_files import find_lost_files, go_on_without_files
-from processes.exchange.services.operating import end_by_operator, resolve_by_operator
+from processes.exchange.services.operations import (
+    end_by_operator,
+    find_lost_files,
+    go_on_without_files,
+    resolve_by_operator,
+    retry_process,
+)
 from processes.exchange.transitions import LIVE
 
 Status = ExchangeProcess.Status

@@ -17,7 +17,7 @@ from config.admin_base.theme import ModelAdmin
 from messaging.admin.presentation import format_duration
 from processes.exchange.admin.chart import BarChart, draw_bars
 from processes.exchange.models import ExchangeProcess
-from processes.exchange.statistics import By, over_time, totals
+from processes.exchange.statistics import By, count_over_time, count_totals
 
 ROWS = 100
 
@@ -80,9 +80,9 @@ def statistics_view(model_admin: ModelAdmin[ExchangeProcess], request: HttpReque
 def _build(by: By, period: str, id: str, *, now: datetime) -> StatisticsPage:
     end, chosen = now, PERIODS[period]
     start = end - chosen.length
-    figures = sorted(totals(by, start, end), key=lambda row: (-row["sent"], -row["bytes"], row["id"]))
+    figures = sorted(count_totals(by, start, end), key=lambda row: (-row["sent"], -row["bytes"], row["id"]))
     found = next((row for row in figures if row["id"] == id), None)
-    buckets = over_time(by, id if found else "", start, end, chosen.stretches)
+    buckets = count_over_time(by, id if found else "", start, end, chosen.stretches)
     return StatisticsPage(
         by=by,
         period=period,

@@ -29,7 +29,7 @@ WAY = (Status.STARTED, Status.READY_TO_COMMIT, Status.CLEANUP, Status.DONE)
 
 
 @dataclass(frozen=True)
-class Step:
+class Stop:
     """A stop on the way from API_1 to the last file in its place."""
 
     name: str
@@ -51,21 +51,21 @@ def result_badge(entry: ProcessMessage) -> SafeString | str:
     return badge(entry.get_result_display(), colour) if colour else ""
 
 
-def way_of(process: ExchangeProcess) -> list[Step]:
+def stops_of(process: ExchangeProcess) -> list[Stop]:
     """Return the steps that the process has made, is at and would make."""
     if process.status in WAY:
         here = WAY.index(Status(process.status))
         return [_step(process, each, number, here) for number, each in enumerate(WAY)]
     been = [Status.STARTED] if process.ready_at is None else [Status.STARTED, Status.READY_TO_COMMIT]
     state = "doubt" if process.status == Status.IN_DOUBT else "bad"
-    last = Step(str(Status(process.status).label), state, process.ended_at)
-    ahead = [Step(str(Status.DONE.label), "next")] if process.status in (Status.IN_DOUBT, Status.FAILED) else []
+    last = Stop(str(Status(process.status).label), state, process.ended_at)
+    ahead = [Stop(str(Status.DONE.label), "next")] if process.status in (Status.IN_DOUBT, Status.FAILED) else []
     return [*(_step(process, each, 0, 1) for each in been), last, *ahead]
 
 
 def progress_of(process: ExchangeProcess) -> SafeString:
     """Draw the way as a few dots."""
-    steps = [(step.state, step.name) for step in way_of(process)]
+    steps = [(step.state, step.name) for step in stops_of(process)]
     dots = format_html_join("", '<i data-step="{}" title="{}"></i>', steps)
     return format_html('<span class="pst-dots">{}</span>', dots)
 
@@ -74,15 +74,15 @@ def duration_of(process: ExchangeProcess) -> str:
     return format_duration((process.ended_at or timezone.now()) - process.started_at)
 
 
-def _step(process: ExchangeProcess, status: ExchangeProcess.Status, number: int, here: int) -> Step:
+def _step(process: ExchangeProcess, status: ExchangeProcess.Status, number: int, here: int) -> Stop:
     times = {
         Status.STARTED: process.started_at,
         Status.READY_TO_COMMIT: process.ready_at,
         Status.DONE: process.ended_at,
     }
     if number > here:
-        return Step(str(status.label), "next")
+        return Stop(str(status.label), "next")
     is_over = number < here or status == Status.DONE
     waits = not is_over and status in (Status.STARTED, Status.READY_TO_COMMIT)
     state = "done" if is_over else "now"
-    return Step(str(status.label), state, times.get(status), process.due_at if waits else None)
+    return Stop(str(status.label), state, times.get(status), process.due_at if waits else None)

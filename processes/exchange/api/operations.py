@@ -9,10 +9,10 @@ from rest_framework.response import Response
 from config.access.authentication import actor_of
 from config.access.scopes import Scope
 from config.api.base_view import ApiView
-from messaging.api.operations import ReasonSerializer
+from messaging.api.shapes import ReasonSerializer
 from processes.exchange.api import shapes
 from processes.exchange.selectors import get_process, present_processes
-from processes.exchange.services.operating import end_by_operator
+from processes.exchange.services.operations import end_by_operator
 
 END_EXAMPLE = OpenApiExample(
     "the ERP is gone", value={"version": 1, "reason": "its server has burnt down"}, request_only=True

@@ -29,21 +29,22 @@ from messaging.services.readability import stream_files
 from processes.exchange.api import shapes
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.selectors import get_process, present_processes
-from processes.exchange.services.accepting import Accept, accept_messages
-from processes.exchange.services.deciding import (
+from processes.exchange.services.decisions import (
     Abandon,
+    Accept,
     Interrupt,
     Resolve,
     RollBack,
     abandon_process,
+    accept_messages,
     commit_process,
     end_undelivered,
     interrupt_process,
     resolve_process,
     roll_back_process,
 )
-from processes.exchange.services.preparing import Prepare, prepare_process
-from processes.exchange.services.starting import Busy, Start, Started, start_process
+from processes.exchange.services.prepare import Prepare, prepare_process
+from processes.exchange.services.start import Busy, Start, Started, start_process
 
 DATABASE = {AccessKey.Kind.DATABASE}
 BodyT = TypeVar("BodyT", bound=Body)
@@ -80,9 +81,9 @@ class ProcessesView(ApiView):
         Asked again with the same `request_id` while that process is STARTED, the answer is the same process with the
         same messages.
         """
-        wanted = read_body(request._request.body, Start)
+        body = read_body(request._request.body, Start)
         database = database_of(request)
-        outcome = start_process(database=database, wanted=wanted, at=_now())
+        outcome = start_process(database=database, body=body, at=_now())
         if isinstance(outcome, Started):
             return _answer_messages(outcome)
         if isinstance(outcome, Busy):
@@ -153,9 +154,9 @@ class RollBackView(_StepView):
     )
     def post(self, request: Request, process_id: UUID) -> Response:
         """API_5: the transaction could not be committed; the messages are offered again."""
-        wanted = read_body(request._request.body, RollBack)
+        body = read_body(request._request.body, RollBack)
         back = partial(roll_back_process, database=database_of(request), process_id=process_id, at=_now())
-        return _outcome(back(error_text=wanted.error_text))
+        return _outcome(back(error_text=body.error_text))
 
 
 class InterruptView(_StepView):
@@ -167,9 +168,9 @@ class InterruptView(_StepView):
     )
     def post(self, request: Request, process_id: UUID) -> Response:
         """API_6: stop before anything has been prepared; the messages are offered again."""
-        wanted = read_body(request._request.body, Interrupt)
+        body = read_body(request._request.body, Interrupt)
         stop = partial(interrupt_process, database=database_of(request), process_id=process_id, at=_now())
-        return _outcome(stop(text=wanted.text))
+        return _outcome(stop(text=body.text))
 
 
 class AbandonView(_StepView):
@@ -182,9 +183,9 @@ class AbandonView(_StepView):
     )
     def post(self, request: Request, process_id: UUID) -> Response:
         """Give up a process, however far it had come: as API_6 in STARTED, as API_5 in READY_TO_COMMIT."""
-        wanted = read_body(request._request.body, Abandon)
+        body = read_body(request._request.body, Abandon)
         stop = partial(abandon_process, database=database_of(request), process_id=process_id, at=_now())
-        return _outcome(stop(text=wanted.text))
+        return _outcome(stop(text=body.text))
 
 
 class ResolveView(_StepView):
@@ -196,9 +197,9 @@ class ResolveView(_StepView):
     )
     def post(self, request: Request, process_id: UUID) -> Response:
         """API_7: say whether the transaction of a process in doubt was committed."""
-        wanted = read_body(request._request.body, Resolve)
+        body = read_body(request._request.body, Resolve)
         resolve = partial(resolve_process, database=database_of(request), process_id=process_id, at=_now())
-        return _outcome(resolve(committed=wanted.committed))
+        return _outcome(resolve(committed=body.committed))
 
 
 def database_of(request: Request) -> ExchangeDatabase:
@@ -229,8 +230,8 @@ def _answer_messages(started: Started) -> StreamingHttpResponse:
 
 
 def _step(request: Request, shape: type[BodyT], process_id: UUID, service: Callable[..., bool]) -> Response:
-    wanted = read_body(request._request.body, shape)
-    return _outcome(service(database=database_of(request), process_id=process_id, wanted=wanted, at=_now()))
+    body = read_body(request._request.body, shape)
+    return _outcome(service(database=database_of(request), process_id=process_id, body=body, at=_now()))
 
 
 def _outcome(is_ok: bool) -> Response:

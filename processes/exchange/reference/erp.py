@@ -260,7 +260,7 @@ def describe_failure(message: Message, error: Exception) -> Result:
     return result
 
 
-def heal(server: Server, store: Store, worker: str = "erp") -> list[str]:
+def recover(server: Server, store: Store, worker: str = "erp") -> list[str]:
     """Settle at start all that an earlier life of this ERP left open; return the ids. May raise `NoAnswer`."""
     return [process_id for process_id in store.unsettled(worker) if settle(server, store, process_id)]
 

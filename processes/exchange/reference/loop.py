@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from processes.exchange.reference.client import NoAnswer, Server
-from processes.exchange.reference.erp import Ending, Options, Outcome, exchange_once, heal
+from processes.exchange.reference.erp import Ending, Options, Outcome, exchange_once, recover
 from processes.exchange.reference.hooks import Hooks
 from processes.exchange.reference.store import STORE_ERRORS, Store
 
@@ -36,7 +36,7 @@ class Erp:
         """Exchange once, and the first time settle before it what an earlier life left open."""
         try:
             if not self._healed:
-                heal(self.server, self.store, self.options.worker)
+                recover(self.server, self.store, self.options.worker)
                 self._healed = True
             return exchange_once(self.server, self.store, self.options, self.hooks, self.stop.is_set)
         except NoAnswer as error:

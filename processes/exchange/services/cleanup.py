@@ -20,11 +20,17 @@ from config.records.models import LogEntry
 from messaging.files.placement import FileForeign, FileMissing
 from messaging.models import Message
 from messaging.services.file_moves import move_message, move_messages
-from processes.exchange.errors import ProcessNotFailed
 from processes.exchange.models import ExchangeProcess
-from processes.exchange.services.holding import hold_process
-from processes.exchange.services.settling import MOVES
-from processes.exchange.services.telling import FAILED, alert, heal_alerts, log, subject_of, tell
+from processes.exchange.services.processes import (
+    FAILED,
+    close_process_alerts,
+    lock_process,
+    raise_process_alert,
+    record_process_event,
+    write_process_log,
+)
+from processes.exchange.services.settlement import MOVES
+from processes.exchange.subjects import subject_of
 
 Status = ExchangeProcess.Status
 BATCH = 10
@@ -51,21 +57,11 @@ def move_files_once() -> bool:
     return bool(claimed)
 
 
-def retry_process(*, process_id: UUID, actor: str) -> None:
-    """The operator has put right what kept the files from being moved: go on from there."""
-    with transaction.atomic():
-        process = hold_process(process_id)
-        if process.status != Status.FAILED:
-            raise ProcessNotFailed
-        log(process, gettext_noop("Moving the files is tried again by %(actor)s"), actor=actor)
-        resume_moves(process)
-
-
 def resume_moves(process: ExchangeProcess) -> None:
     """Let the movers have a FAILED process again; the caller's transaction holds it."""
     process.status = Status.CLEANUP
     ExchangeProcess.objects.filter(pk=process.pk).update(status=Status.CLEANUP, due_at=Now())
-    heal_alerts(process)
+    close_process_alerts(process)
     ring(MOVES)
 
 
@@ -106,7 +102,7 @@ def _move_one_by_one(message_ids: Sequence[int]) -> dict[int, Exception]:
 
 def _finish(process_id: UUID) -> None:
     with transaction.atomic():
-        process = hold_process(process_id)
+        process = lock_process(process_id)
         if Message.objects.filter(process=process_id).exclude(moving_from="").exists():
             return  # it was resolved meanwhile: those moves have their own turn
         if process.status == Status.IN_DOUBT:
@@ -117,14 +113,14 @@ def _finish(process_id: UUID) -> None:
         at = timezone.now()
         process.status, process.ended_at, process.due_at = Status.DONE, at, None
         process.save(update_fields=["status", "ended_at", "due_at"])
-        log(process, gettext_noop("Done: every file is in its place"))
-        tell(process, "done", at=at)
+        write_process_log(process, gettext_noop("Done: every file is in its place"))
+        record_process_event(process, "done", at=at)
 
 
 def _fail(process_id: UUID, failures: dict[int, Exception]) -> None:
     """Leave the process to the operator; one in doubt has told of itself already, and is tried again by itself."""
     with transaction.atomic():
-        process = hold_process(process_id)
+        process = lock_process(process_id)
         names = dict(Message.objects.filter(pk__in=list(failures)).values_list("pk", "public_id"))
         # A reply without a row was taken back: the process was resolved meanwhile.
         reasons = {names[pk]: f"{type(error).__name__}: {error}" for pk, error in failures.items() if pk in names}
@@ -153,7 +149,9 @@ def _log_failures(process: ExchangeProcess, reasons: dict[str, str]) -> None:
     write_log_entries(sorted(lines, key=lambda line: line.fold))
     if len(reasons) > MOST_LINES:
         rest = len(reasons) - MOST_LINES
-        log(process, gettext_noop("%(count)s more files cannot be moved"), level=LogEntry.Level.ERROR, count=rest)
+        write_process_log(
+            process, gettext_noop("%(count)s more files cannot be moved"), level=LogEntry.Level.ERROR, count=rest
+        )
 
 
 def _tell_failure(process: ExchangeProcess, reasons: dict[str, str]) -> None:
@@ -164,5 +162,5 @@ def _tell_failure(process: ExchangeProcess, reasons: dict[str, str]) -> None:
             "Process %(process)s of %(database)s cannot move %(count)s files, that of message %(message)s first: "
             "%(reason)s"
         )
-    alert(FAILED, process, title, message=name, reason=reason, count=len(reasons))
-    tell(process, "failed", at=timezone.now(), message=name, reason=reason)
+    raise_process_alert(FAILED, process, title, message=name, reason=reason, count=len(reasons))
+    record_process_event(process, "failed", at=timezone.now(), message=name, reason=reason)

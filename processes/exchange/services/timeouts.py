@@ -9,7 +9,7 @@ from django.utils.translation import gettext_noop
 
 from config.common.database.leases import claim
 from processes.exchange.models import ExchangeProcess
-from processes.exchange.services.settling import doubt, give_up
+from processes.exchange.services.settlement import abort_process, put_in_doubt
 
 Status = ExchangeProcess.Status
 BATCH = 50
@@ -28,13 +28,13 @@ def time_out_once() -> bool:
 def _time_out(process_id: UUID, *, fence: int) -> None:
     """Decide under the lock: whatever the ERP has said since the claim has raised the fence."""
     with transaction.atomic():
-        held = ExchangeProcess.objects.select_for_update(no_key=True).filter(pk=process_id, fence=fence)
-        process = held.first()
+        rows = ExchangeProcess.objects.select_for_update(no_key=True).filter(pk=process_id, fence=fence)
+        process = rows.first()
         if process is None:
             return
         at = timezone.now()
         if process.status == Status.STARTED:
             text = gettext_noop("No word from the ERP in time: the messages are offered again")
-            give_up(process, Status.TIMED_OUT, at=at, template=text, was_silent=True)
+            abort_process(process, Status.TIMED_OUT, at=at, template=text, was_silent=True)
         elif process.status == Status.READY_TO_COMMIT:
-            doubt(process, at=at)
+            put_in_doubt(process, at=at)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from processes.workflows.engine.execution.commands import Command, apply, start
+from processes.workflows.engine.execution.commands import Command, apply_command, start_instance
 from processes.workflows.engine.execution.errors import CommandFailed, CommandRejected
 from processes.workflows.engine.execution.queue import run_queue
 from processes.workflows.engine.execution.records import Effect, InstanceState, Library
@@ -40,10 +40,10 @@ def run_command(library: Library, state: InstanceState | None, command: Command,
     if state is not None and command["command"] == "start" and "item" not in command:
         raise CommandRejected("The instance has been started already.")
     if state is None:
-        work = start(library, command, at)
+        work = start_instance(library, command, at)
     else:
         work = UnitOfWork(library, state, at)
-        apply(work, command)
+        apply_command(work, command)
     if work.status == "active":
         run_queue(work)
     return CommandOutcome(work.result(), tuple(work.effects), tuple(work.trace))

@@ -76,12 +76,12 @@ def list_items(state: InstanceState) -> list[ItemSummary]:
 
 def list_tasks(state: InstanceState) -> list[TaskSummary]:
     found = state.get("tasks", {})
-    return [_task(key, found[key]) for key in sorted(found, key=sequence_number)]
+    return [_summarize_task(key, found[key]) for key in sorted(found, key=sequence_number)]
 
 
 def list_timers(state: InstanceState) -> list[TimerSummary]:
     found = state.get("timers", {})
-    return [_timer(key, found[key]) for key in sorted(found, key=sequence_number)]
+    return [_summarize_timer(key, found[key]) for key in sorted(found, key=sequence_number)]
 
 
 def get_variables(state: InstanceState) -> Variables:
@@ -113,7 +113,7 @@ def get_definition(state: InstanceState, library: Library, scope: str) -> Defini
     return library(key, revision)[0]
 
 
-def _task(key: str, task: TaskRecord) -> TaskSummary:
+def _summarize_task(key: str, task: TaskRecord) -> TaskSummary:
     return {
         "id": key,
         "element": task["element"],
@@ -123,7 +123,7 @@ def _task(key: str, task: TaskRecord) -> TaskSummary:
     }
 
 
-def _timer(key: str, timer: TimerRecord) -> TimerSummary:
+def _summarize_timer(key: str, timer: TimerRecord) -> TimerSummary:
     return {
         "id": key,
         "element": timer["element"],
@@ -135,5 +135,5 @@ def _timer(key: str, timer: TimerRecord) -> TimerSummary:
 
 def get_owner(state: InstanceState, key: str) -> TokenRecord | ItemRecord:
     """Give the token or the item that something belongs to."""
-    list_items = state.get("items", {})
-    return list_items[key] if key in list_items else state["tokens"][key]
+    items = state.get("items", {})
+    return items[key] if key in items else state["tokens"][key]

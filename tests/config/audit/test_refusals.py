@@ -12,6 +12,7 @@ from django.test import Client as Browser
 from config.access.keys import create_key
 from config.audit import refusals as module
 from config.audit.refusals import flush_refusals, record_early_refusal
+from config.common.background.per_process import PerProcess
 from config.records.models import LogEntry
 from tests.faults.wait import wait_until
 from tests.sensors.api.callers import Caller, of_client, service
@@ -23,7 +24,7 @@ pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
 @pytest.fixture(autouse=True)
 def _anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_refusals", module._Refusals())
+    monkeypatch.setattr(module, "_refusals", PerProcess(module._Refusals))
 
 
 @pytest.fixture(autouse=True)
@@ -152,7 +153,7 @@ def test_two_processes_that_write_at_once_count_on_one_entry(in_threads: Callabl
 class TestFailedWrite:
     def test_is_counted_on_and_written_the_next_time(self, monkeypatch: pytest.MonkeyPatch) -> None:
         with monkeypatch.context() as patch:
-            patch.setattr(module, "write_entries", _fail)
+            patch.setattr(module, "write_log_entries", _fail)
             Caller(None)("GET", "/sensors/")
             with pytest.raises(DatabaseError):
                 flush_refusals()
@@ -161,12 +162,12 @@ class TestFailedWrite:
 
     def test_does_not_let_the_count_grow_past_its_bound(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "MOST_KINDS", 2)
-        monkeypatch.setattr(module, "write_entries", _fail)
+        monkeypatch.setattr(module, "write_log_entries", _fail)
         for number in range(10):
             record_early_refusal("POST", "/api/v1/signals/", 413, f"code{number}")
             with pytest.raises(DatabaseError):
                 flush_refusals()
-        assert len(module._refusals._noted) == 3
+        assert len(module._refusals.get()._noted) == 3
 
 
 class TestThread:
@@ -186,7 +187,7 @@ class TestThread:
             if len(got) == 1:
                 raise DatabaseError("away")
 
-        monkeypatch.setattr(module, "write_entries", fail_first)
+        monkeypatch.setattr(module, "write_log_entries", fail_first)
         Browser().get("/api/v1/sensors/")
         assert wait_until(lambda: got == [1, 1])
         Browser().get("/api/v1/sensors/")
@@ -199,7 +200,7 @@ class TestThread:
         read, write = os.pipe()
         parent = os.getpid()
         told = lambda entries: os.getpid() == parent or os.write(write, _codes(entries))  # noqa: E731
-        monkeypatch.setattr(module, "write_entries", told)
+        monkeypatch.setattr(module, "write_log_entries", told)
         record_early_refusal("POST", "/api/v1/signals/", 413, "parents")
         child = os.fork()
         if child == 0:

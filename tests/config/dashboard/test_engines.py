@@ -5,7 +5,7 @@ from django.db import connection
 
 from config.dashboard import engines
 from config.dashboard.engines import EngineTile, engine_tiles, profile
-from config.runtime.storage import CANNOT_WRITE, FAILED, LITTLE_ROOM, LOW, Finding
+from config.runtime.alerts.storage import CANNOT_WRITE, FAILED, LITTLE_ROOM, LOW, Finding
 from notifications.services.alerts import close_alert, raise_alert
 
 
@@ -38,7 +38,7 @@ class TestEngineTiles:
         room = {"path": "/data", "node": "n1", "free": 3, "names": 9}
         full = {"path": "/data", "node": "n1", "reason": "No space left on device", "errno": 28}
         seen = [Finding(LOW, "disk/n1", LITTLE_ROOM, room)]
-        monkeypatch.setattr(engines, "glance_at_storage", lambda: seen)
+        monkeypatch.setattr(engines, "read_storage_findings", lambda: seen)
         raise_alert(FAILED, "disk/n1", CANNOT_WRITE, full)
         assert (disk().state, disk().words) == ("down", "Cannot be written")
         assert disk().detail == "The disk of /data on n1 cannot be written: No space left on device (errno 28)"

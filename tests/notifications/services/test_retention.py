@@ -108,7 +108,7 @@ class TestForgetOldDeliveries:
         assert (young.superseded_by_id, young.reason) == (None, "superseded by it")
 
     def test_goes_through_more_than_one_step(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("notifications.services.retention.STEP", 3)
+        monkeypatch.setattr("notifications.services.retention.DELIVERIES_STEP", 3)
         endpoint = make_endpoint()
         kept = [ended("pending" if n % 4 == 0 else "delivered", f"thing/{n}", endpoint=endpoint) for n in range(10)]
         assert left() == [row.pk for row in kept[::4]]
@@ -184,7 +184,7 @@ class TestForgetOldAlerts:
         assert set(Incident.objects.all()) == set(stays)
 
     def test_goes_through_more_than_one_step(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("config.records.retention.BATCH", 3)
+        monkeypatch.setattr("config.common.database.batches.DELETED_AT_ONCE", 3)
         for number in range(7):
             alert(f"k{number}")
             incident(number)

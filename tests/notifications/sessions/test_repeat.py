@@ -9,7 +9,7 @@ from django.db import OperationalError
 from config.common.correlation import correlated
 from notifications.errors import SessionCode
 from notifications.models import Alert, Event, RepeatSession, SessionRecord, SessionStep
-from notifications.sessions import repeat as repeating
+from notifications.sessions import repeat as repeat_module
 from notifications.sessions.claims import claim_due
 from notifications.sessions.enqueue import enqueue_session
 from notifications.sessions.handlers import SessionView
@@ -93,7 +93,7 @@ class TestFailure:
         assert timeline(session)[-1][0] == "failed: LookupError: no handler is registered as elsewhere"
 
     def test_a_handler_without_end_is_a_failure(self, handle: Handle, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(repeating, "MOST_OPERATIONS", 5)
+        monkeypatch.setattr(repeat_module, "MOST_OPERATIONS", 5)
         session = due(1)
         handle(Scripted(*(Rewrite([n]) for n in range(9))))
         repeat_due()
@@ -153,7 +153,7 @@ class TestOperations:
 
         session = due(1)
         operation = Append([2])
-        monkeypatch.setattr(repeating, "finish", fail)
+        monkeypatch.setattr(repeat_module, "finish", fail)
         handle(Scripted(operation, Delete()))
         repeat_due()
         assert (operation.verdict["status"], operation.verdict["session_code"]) == ("refused", 1000)

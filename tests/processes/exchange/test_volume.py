@@ -15,8 +15,8 @@ from messaging.models import Message
 from messaging.services.retention import expire_files, report_foreign_files, sweep_drafts
 from notifications.models import Alert
 from processes.exchange.models import ExchangeProcess
-from processes.exchange.reindexing.reindex import reindex
-from tests.messaging.calls import file_of, write_replies
+from processes.exchange.reindex.walk import reindex
+from tests.messaging.raw_calls import file_of, write_replies
 from tests.processes.exchange.scene import Scene, move_files
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]

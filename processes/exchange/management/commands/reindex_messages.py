@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 from config.common.correlation import correlated
 from config.common.errors import VolumeAway
 from messaging.files.volume import adopt_volume
-from processes.exchange.reindexing.reindex import Report, reindex
+from processes.exchange.reindex.walk import Report, reindex
 
 
 class Command(BaseCommand):

@@ -51,22 +51,24 @@ def _read_assign(subject: Subject, element: XmlElement) -> Iterator[Assignment]:
     if not name:
         yield from _read_lines(subject, element, element.text or element.get("expression") or element.get("value"))
         return
-    yield from _assignment(subject, element, name, element.get("expression") or element.get("value") or element.text)
+    yield from _check_assignment(
+        subject, element, name, element.get("expression") or element.get("value") or element.text
+    )
 
 
 def _read_lines(subject: Subject, element: XmlElement, text: str) -> Iterator[Assignment]:
     if len(text) > MAX_EXPRESSION_TEXT:
         subject.refuse(f"The assignments have more than {MAX_EXPRESSION_TEXT} characters.", element)
         return
-    for line in filter(str.strip, _split(text)):
+    for line in filter(str.strip, _split_lines(text)):
         match = _LINE.fullmatch(line)
         if match is None:
             subject.refuse(f"An assignment is written like total = a + b, not {quote(line)}.", element)
             continue
-        yield from _assignment(subject, element, match[1], match[2])
+        yield from _check_assignment(subject, element, match[1], match[2])
 
 
-def _assignment(subject: Subject, element: XmlElement, name: str, text: str) -> Iterator[Assignment]:
+def _check_assignment(subject: Subject, element: XmlElement, name: str, text: str) -> Iterator[Assignment]:
     if not is_variable(name):
         subject.refuse(f"{quote(name)} cannot be the name of a variable.", element)
         return
@@ -79,7 +81,7 @@ def _assignment(subject: Subject, element: XmlElement, name: str, text: str) -> 
 _PIECE = re.compile(r"""'(?:[^'\\]|\\.?)*+'?|"(?:[^"\\]|\\.?)*+"?|[\[\](){};\n]|[^'"\[\](){};\n]+""", re.DOTALL)
 
 
-def _split(text: str) -> Iterator[str]:
+def _split_lines(text: str) -> Iterator[str]:
     """Cut at line ends and semicolons that stand neither in a text nor, for line ends, in brackets."""
     line, depth = "", 0
     for piece in (match[0] for match in _PIECE.finditer(text)):

@@ -10,7 +10,7 @@ from processes.workflows.engine.definition import NodeKind
 def find_compensations(outline: ProcessOutline) -> dict[str, str]:
     """Give the activities that undo others, by the activity they undo."""
     found: dict[str, str] = {}
-    ends = _ends(outline)
+    ends = _index_associations(outline)
     for node_id, placed in outline.nodes.items():
         if placed.kind is not NodeKind.BOUNDARY or not _is_compensation(placed.element):
             continue
@@ -26,7 +26,7 @@ def find_compensations(outline: ProcessOutline) -> dict[str, str]:
     return found
 
 
-def _ends(outline: ProcessOutline) -> dict[str, list[str]]:
+def _index_associations(outline: ProcessOutline) -> dict[str, list[str]]:
     """Give what each element is associated with, whichever way the association points."""
     ends: dict[str, list[str]] = {}
     for association in outline.associations:

@@ -42,14 +42,14 @@ def read_event(subject: Subject, definitions: tuple[XmlElement, ...], extensions
 
 def read_message(subject: Subject, holder: XmlElement, extensions: Extensions) -> BpmnEvent:
     """Read the message that an event definition or a task refers to."""
-    return _read_heard(subject, holder, Trigger.MESSAGE, extensions)
+    return _read_named_event(subject, holder, Trigger.MESSAGE, extensions)
 
 
 def _read_signal(subject: Subject, definition: XmlElement, extensions: Extensions) -> BpmnEvent:
-    return _read_heard(subject, definition, Trigger.SIGNAL, extensions)
+    return _read_named_event(subject, definition, Trigger.SIGNAL, extensions)
 
 
-def _read_heard(subject: Subject, holder: XmlElement, trigger: Trigger, extensions: Extensions) -> BpmnEvent:
+def _read_named_event(subject: Subject, holder: XmlElement, trigger: Trigger, extensions: Extensions) -> BpmnEvent:
     """Read what has a name, and which of that name are meant: those of this instance, and of these the wanted ones."""
     return BpmnEvent(
         trigger,

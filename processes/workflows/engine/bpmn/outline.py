@@ -37,10 +37,10 @@ class ProcessOutline:
 def outline_process(process: XmlElement, file: SourceFile) -> ProcessOutline:
     """Walk through a process and its sub-processes, then tie its flows to their ends."""
     found = ProcessOutline(file)
-    if _takes_id(found, process):
-        _walk(found, process, parent=None, depth=0)
+    if _register_id(found, process):
+        _outline_scope(found, process, parent=None, depth=0)
     for flow in list(found.flows.values()):
-        _tie(found, flow)
+        _connect_flow(found, flow)
     return found
 
 
@@ -99,7 +99,7 @@ _SILENT = frozenset(
 )
 
 
-def _takes_id(found: ProcessOutline, element: XmlElement) -> bool:
+def _register_id(found: ProcessOutline, element: XmlElement) -> bool:
     if not Subject(element, found.file).has_own_id(found.ids):
         return False
     found.ids.add(element.id)
@@ -110,7 +110,7 @@ def _takes_id(found: ProcessOutline, element: XmlElement) -> bool:
     return True
 
 
-def _walk(found: ProcessOutline, scope: XmlElement, parent: str | None, depth: int) -> None:
+def _outline_scope(found: ProcessOutline, scope: XmlElement, parent: str | None, depth: int) -> None:
     inside: list[str] = []
     found.scopes[scope.id] = ScopeDefinition(scope.id, parent, ())
     for child in scope.children:
@@ -119,18 +119,18 @@ def _walk(found: ProcessOutline, scope: XmlElement, parent: str | None, depth: i
         if child.name == "association":
             found.associations.append(child)
         elif child.name == "sequenceFlow":
-            if _takes_id(found, child):
+            if _register_id(found, child):
                 found.flows[child.id] = child
         elif child.name not in KINDS:
             found.refused.add(child.id)
             Subject(child, found.file).refuse(f"Elements of the type {quote(child.name)} are not supported.")
-        elif _takes_id(found, child):
+        elif _register_id(found, child):
             inside.append(child.id)
-            _place(found, child, scope.id, depth)
+            _outline_node(found, child, scope.id, depth)
     found.scopes[scope.id] = ScopeDefinition(scope.id, parent, tuple(inside))
 
 
-def _place(found: ProcessOutline, element: XmlElement, scope: str, depth: int) -> None:
+def _outline_node(found: ProcessOutline, element: XmlElement, scope: str, depth: int) -> None:
     kind = KINDS[element.name]
     if kind is NodeKind.SUB_PROCESS and is_true(element.get("triggeredByEvent")):
         kind = NodeKind.EVENT_SUB_PROCESS
@@ -139,10 +139,10 @@ def _place(found: ProcessOutline, element: XmlElement, scope: str, depth: int) -
         if depth >= MAX_NESTED:
             message = f"Sub-processes are nested more than {MAX_NESTED} deep."
             found.file.problems.stop(element.id, element.line, message)
-        _walk(found, element, parent=scope, depth=depth + 1)
+        _outline_scope(found, element, parent=scope, depth=depth + 1)
 
 
-def _tie(found: ProcessOutline, flow: XmlElement) -> None:
+def _connect_flow(found: ProcessOutline, flow: XmlElement) -> None:
     subject = Subject(flow, found.file)
     source, target = flow.get("sourceRef"), flow.get("targetRef")
     ends = [found.nodes.get(end) for end in (source, target)]

@@ -52,7 +52,7 @@ def parse_xml(source: bytes) -> XmlElement:
 def parse_tree(source: bytes) -> etree._Element:
     """Give the root as lxml has it, within the same bounds, for readers of the drawing."""
     if len(source) > MAX_BYTES:
-        raise _refusal(f"The file is larger than {MAX_BYTES} bytes.")
+        raise _invalid(f"The file is larger than {MAX_BYTES} bytes.")
     text = _decode(source)
     _refuse_doctype(text)
     return _parse(text.encode())
@@ -67,7 +67,7 @@ _NO_DOCTYPE = "A DOCTYPE is not allowed."
 _CHUNK = 16_384
 
 
-def _refusal(message: str, line: int = 0) -> InvalidDefinition:
+def _invalid(message: str, line: int = 0) -> InvalidDefinition:
     return InvalidDefinition((Problem("", line, message),))
 
 
@@ -77,7 +77,7 @@ def _decode(source: bytes) -> str:
     try:
         text = source[len(mark) :].decode(encoding or _declared_encoding(source))
     except UnicodeDecodeError as error:
-        raise _refusal("The file is not in the encoding it claims to be in.") from error
+        raise _invalid("The file is not in the encoding it claims to be in.") from error
     text = text.lstrip("\ufeff")
     match = _DECLARATION.match(text)
     return "\n" * match[0].count("\n") + text[match.end() :] if match else text
@@ -93,7 +93,7 @@ def _declared_encoding(source: bytes) -> str:
     except LookupError:
         encoding = ""
     if encoding not in _ENCODINGS:
-        raise _refusal(f"The encoding {declared} is not supported: save the file as UTF-8.")
+        raise _invalid(f"The encoding {declared} is not supported: save the file as UTF-8.")
     return encoding
 
 
@@ -103,7 +103,7 @@ def _refuse_doctype(text: str) -> None:
     while skipped := _BEFORE_ROOT.match(text, at):
         at = skipped.end()
     if text.startswith("<!", at) and not text.startswith("<!--", at):
-        raise _refusal(_NO_DOCTYPE, text.count("\n", 0, at) + 1)
+        raise _invalid(_NO_DOCTYPE, text.count("\n", 0, at) + 1)
 
 
 def _parse(source: bytes) -> etree._Element:
@@ -126,11 +126,11 @@ def _parse(source: bytes) -> etree._Element:
                 bounds.check(event, element)
         root = parser.close()
     except etree.XMLSyntaxError as error:
-        raise _refusal(
+        raise _invalid(
             f"The file is not well-formed XML: {error.msg or 'it ends early'}"[:300], error.lineno
         ) from error
     if root.getroottree().docinfo.internalDTD is not None:
-        raise _refusal(_NO_DOCTYPE)
+        raise _invalid(_NO_DOCTYPE)
     return root
 
 
@@ -146,12 +146,12 @@ class _Bounds:
         self.depth += 1
         self.elements += 1
         if self.depth > MAX_DEPTH:
-            raise _refusal(f"The elements are nested more than {MAX_DEPTH} deep.", element.sourceline)
+            raise _invalid(f"The elements are nested more than {MAX_DEPTH} deep.", element.sourceline)
         if self.elements > MAX_ELEMENTS:
-            raise _refusal(f"The file has more than {MAX_ELEMENTS} elements.", element.sourceline)
+            raise _invalid(f"The file has more than {MAX_ELEMENTS} elements.", element.sourceline)
         # Reading them costs the square of their number, counting them does not.
         if len(element.attrib) > MAX_ATTRIBUTES:
-            raise _refusal(f"An element has more than {MAX_ATTRIBUTES} attributes.", element.sourceline)
+            raise _invalid(f"An element has more than {MAX_ATTRIBUTES} attributes.", element.sourceline)
 
 
 def _convert(node: etree._Element) -> XmlElement:

@@ -42,7 +42,7 @@ class Transition(StrEnum):
     CLOSE = "close"
 
 
-BEFORE = "before"
+PREVIOUS = "before"
 ENDED = frozenset({ItemState.COMPLETED, ItemState.TERMINATED})
 """States that nothing leads out of, but that a case can be closed in."""
 SETTLED = frozenset({*ENDED, ItemState.DISABLED, ItemState.FAILED})
@@ -67,7 +67,7 @@ ACTIVITY: _Table = {
         for state in (_S.AVAILABLE, _S.ENABLED, _S.DISABLED, _S.ACTIVE, _S.SUSPENDED, _S.FAILED)
     },
     **{(state, _T.PARENT_SUSPEND): _S.SUSPENDED for state in (_S.AVAILABLE, _S.ENABLED, _S.DISABLED, _S.ACTIVE)},
-    (_S.SUSPENDED, _T.PARENT_RESUME): BEFORE,
+    (_S.SUSPENDED, _T.PARENT_RESUME): PREVIOUS,
 }
 OCCURRENCE: _Table = {
     (_S.AVAILABLE, _T.OCCUR): _S.COMPLETED,
@@ -77,7 +77,7 @@ OCCURRENCE: _Table = {
     (_S.AVAILABLE, _T.PARENT_TERMINATE): _S.TERMINATED,
     (_S.SUSPENDED, _T.PARENT_TERMINATE): _S.TERMINATED,
     (_S.AVAILABLE, _T.PARENT_SUSPEND): _S.SUSPENDED,
-    (_S.SUSPENDED, _T.PARENT_RESUME): BEFORE,
+    (_S.SUSPENDED, _T.PARENT_RESUME): PREVIOUS,
 }
 CASE: _Table = {
     (_S.ACTIVE, _T.COMPLETE): _S.COMPLETED,
@@ -88,7 +88,7 @@ CASE: _Table = {
     (_S.ACTIVE, _T.SUSPEND): _S.SUSPENDED,
     (_S.SUSPENDED, _T.RESUME): _S.ACTIVE,
     (_S.ACTIVE, _T.PARENT_SUSPEND): _S.SUSPENDED,
-    (_S.SUSPENDED, _T.PARENT_RESUME): BEFORE,
+    (_S.SUSPENDED, _T.PARENT_RESUME): PREVIOUS,
     **{(state, _T.CLOSE): _S.CLOSED for state in (_S.COMPLETED, _S.TERMINATED, _S.SUSPENDED)},
 }
 _TABLES = {
@@ -99,12 +99,12 @@ _TABLES = {
 }
 
 
-def leads_to(kind: NodeKind, state: str, transition: str) -> str | None:
+def find_next_state(kind: NodeKind, state: str, transition: str) -> str | None:
     """Give the state that a transition leads to, or None where it cannot be made."""
     # A member of a StrEnum is found by its text: nothing has to be made of what is given.
     return _TABLES.get(kind, ACTIVITY).get((state, transition))
 
 
-def leaves_with_parent(kind: NodeKind) -> Transition:
+def get_parent_exit(kind: NodeKind) -> Transition:
     """Give the transition by which an item ends when its parent does."""
     return Transition.EXIT if _TABLES.get(kind, ACTIVITY) is not OCCURRENCE else Transition.PARENT_TERMINATE

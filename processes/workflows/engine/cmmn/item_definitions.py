@@ -9,21 +9,21 @@ from processes.workflows.engine.bpmn.nodes import read_name
 from processes.workflows.engine.bpmn.timers import is_literal, read_timer_text
 from processes.workflows.engine.bpmn.xml import XmlElement
 from processes.workflows.engine.case_plan import Criterion, CriterionRole, ItemRule, Sentry
-from processes.workflows.engine.cmmn.file import compile_within, text_of
-from processes.workflows.engine.cmmn.sentries import Sentries
+from processes.workflows.engine.cmmn.file import compile_nested, expression_text
+from processes.workflows.engine.cmmn.sentries import SentryReader
 from processes.workflows.engine.definition import BpmnEvent, FormField, NodeKind, TimerKind, Trigger
 from processes.workflows.engine.expressions import Expression
 
 
 @dataclass(frozen=True, slots=True)
-class Control:
+class ItemControl:
     manual_activation: ItemRule | None = None
     repetition: ItemRule | None = None
     required: ItemRule | None = None
 
-    def or_else(self, other: "Control") -> "Control":
+    def or_else(self, other: "ItemControl") -> "ItemControl":
         """Take from the other what this one does not say."""
-        return Control(
+        return ItemControl(
             manual_activation=self.manual_activation or other.manual_activation,
             repetition=self.repetition or other.repetition,
             required=self.required or other.required,
@@ -31,23 +31,23 @@ class Control:
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class PlanItemDefinition:
     name: str
     form: tuple[FormField, ...]
     event: BpmnEvent | None
     triggers: tuple[Criterion, ...]
     called: str
     called_by: Expression | None
-    control: Control
+    control: ItemControl
     is_blocking: bool
     auto_completes: bool
 
 
-def read_described(element: XmlElement, kind: NodeKind, sentries: Sentries) -> Described:
+def read_item_definition(element: XmlElement, kind: NodeKind, sentries: SentryReader) -> PlanItemDefinition:
     subject = Subject(element, sentries.outline.file)
     called, called_by = read_called(subject, kind)
     is_timer = kind is NodeKind.TIMER_LISTENER
-    return Described(
+    return PlanItemDefinition(
         name=read_name(subject),
         form=read_own_form(subject, kind),
         event=read_timer_event(subject) if is_timer else None,
@@ -66,12 +66,12 @@ def read_own_form(subject: Subject, kind: NodeKind) -> tuple[FormField, ...]:
     return read_form(subject, read_extensions(subject, known=known))
 
 
-def read_control(subject: Subject, name: str) -> Control:
+def read_control(subject: Subject, name: str) -> ItemControl:
     """Read the rules in the child of that name: `itemControl` or `defaultControl`."""
     control = subject.element.find(name)
     if control is None:
-        return Control()
-    return Control(
+        return ItemControl()
+    return ItemControl(
         manual_activation=_read_rule(subject, control, "manualActivationRule"),
         repetition=_read_rule(subject, control, "repetitionRule"),
         required=_read_rule(subject, control, "requiredRule"),
@@ -80,7 +80,7 @@ def read_control(subject: Subject, name: str) -> Control:
 
 def _read_rule(subject: Subject, control: XmlElement, name: str) -> ItemRule | None:
     rule = control.find(name)
-    return ItemRule(compile_within(subject, rule, "condition")) if rule is not None else None
+    return ItemRule(compile_nested(subject, rule, "condition")) if rule is not None else None
 
 
 def read_called(subject: Subject, kind: NodeKind) -> tuple[str, Expression | None]:
@@ -88,20 +88,20 @@ def read_called(subject: Subject, kind: NodeKind) -> tuple[str, Expression | Non
     what = _CALLED.get(kind)
     if what is None:
         return "", None
-    _check(subject)
+    _refuse_unsupported(subject)
     reference = subject.element.get(f"{what}Ref")
     expression = subject.element.find(f"{what}RefExpression")
-    if expression is None or not text_of(expression):
+    if expression is None or not expression_text(expression):
         return _read_key(subject, what, reference), None
     if reference:
         subject.refuse(f"It names its {what} twice: by {what}Ref and by {what}RefExpression.")
-    return "", subject.compile(text_of(expression), expression)
+    return "", subject.compile(expression_text(expression), expression)
 
 
 _CALLED = {NodeKind.PROCESS_TASK: "process", NodeKind.CASE_TASK: "case"}
 
 
-def _check(subject: Subject) -> None:
+def _refuse_unsupported(subject: Subject) -> None:
     """Refuse what would be lost: there is nobody whom a task that nobody waits for would belong to."""
     if not is_true(subject.element.get("isBlocking"), default=True):
         subject.refuse("Process and case tasks that are not blocking are not supported.")
@@ -124,14 +124,14 @@ def _read_key(subject: Subject, what: str, reference: str) -> str:
 
 def read_timer_event(subject: Subject) -> BpmnEvent:
     expression = subject.element.find("timerExpression")
-    text = text_of(expression) if expression is not None else ""
+    text = expression_text(expression) if expression is not None else ""
     if expression is None or not text:
         subject.refuse("A timer event listener has a timerExpression.")
         return BpmnEvent(Trigger.TIMER)
     return BpmnEvent(Trigger.TIMER, timer=read_timer_text(subject, _kind_of(text), text, expression))
 
 
-def read_start_trigger(subject: Subject, sentries: Sentries) -> tuple[Criterion, ...]:
+def read_start_trigger(subject: Subject, sentries: SentryReader) -> tuple[Criterion, ...]:
     """Read what starts the timer; nothing: it runs from the beginning."""
     element = subject.element
     found = [child for child in element.children if child.space == element.space and child.name in _TRIGGERS]

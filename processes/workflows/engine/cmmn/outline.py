@@ -43,16 +43,16 @@ class CaseOutline:
 def outline_case(case: XmlElement, plan: XmlElement, file: SourceFile) -> CaseOutline:
     """Walk through a case plan model and its stages: first to find what stands where, then by its plan items."""
     found = CaseOutline(file)
-    if takes_id(found, case) and takes_id(found, plan):
+    if register_id(found, case) and register_id(found, plan):
         _register(found, plan)
         found.scopes[case.id] = ScopeDefinition(case.id, None, (plan.id,))
         found.items[plan.id] = OutlinedItem(plan, plan, NodeKind.CASE_PLAN, case.id)
         found.planned.add(plan.id)
-        _plan(found, plan, plan.id, parent=case.id, depth=0)
+        _place_items(found, plan, plan.id, parent=case.id, depth=0)
     return found
 
 
-def takes_id(found: CaseOutline, element: XmlElement) -> bool:
+def register_id(found: CaseOutline, element: XmlElement) -> bool:
     is_own = Subject(element, found.file).has_own_id(found.ids)
     if is_own:
         found.ids[element.id] = element
@@ -82,54 +82,54 @@ def _register(found: CaseOutline, stage: XmlElement) -> None:
         if child.space != CMMN or child.name in _SILENT:
             continue
         if child.name in KINDS or child.name in _NEVER_RUN:
-            _register_described(found, stage, child)
+            _register_item_definition(found, stage, child)
         elif child.name == "planItem":
-            takes_id(found, child)
+            register_id(found, child)
             _register_criteria(found, child)
         elif child.name == "sentry":
-            if takes_id(found, child):
+            if register_id(found, child):
                 found.sentries[child.id] = child
         elif child.name == "planningTable":
-            _refuse_planning(found, child)
+            _refuse_discretionary_items(found, child)
         elif child.name not in _CRITERIA:
             Subject(child, found.file).refuse(f"Elements of the type {quote(child.name)} are not supported.")
     _register_criteria(found, stage)
 
 
-def _register_described(found: CaseOutline, stage: XmlElement, element: XmlElement) -> None:
-    if not takes_id(found, element):
+def _register_item_definition(found: CaseOutline, stage: XmlElement, element: XmlElement) -> None:
+    if not register_id(found, element):
         return
     found.described[element.id] = element
     found.holders[element.id] = stage.id
     if element.name == "stage":
         _register(found, element)
     for table in element.all("planningTable"):
-        _refuse_planning(found, table)
+        _refuse_discretionary_items(found, table)
 
 
 def _register_criteria(found: CaseOutline, holder: XmlElement) -> None:
     """Take down the ids of criteria; one may do without."""
     for child in holder.children:
         if child.space == CMMN and child.name in _CRITERIA and child.id:
-            takes_id(found, child)
+            register_id(found, child)
 
 
-def _refuse_planning(found: CaseOutline, table: XmlElement) -> None:
+def _refuse_discretionary_items(found: CaseOutline, table: XmlElement) -> None:
     for child in table.children:
         if child.space == CMMN and child.name == "discretionaryItem":
             Subject(child, found.file).refuse("Discretionary items are not supported.")
         elif child.space == CMMN and child.name == "planningTable":
-            _refuse_planning(found, child)
+            _refuse_discretionary_items(found, child)
 
 
-def _plan(found: CaseOutline, stage: XmlElement, scope: str, *, parent: str, depth: int) -> None:
+def _place_items(found: CaseOutline, stage: XmlElement, scope: str, *, parent: str, depth: int) -> None:
     """Place the plan items of a stage; `scope` is the id of its own plan item."""
     inside: list[str] = []
     found.scopes[scope] = ScopeDefinition(scope, parent, ())
     for item in stage.all("planItem"):
         if found.ids.get(item.id) is not item:  # has no id of its own, and is told so
             continue
-        described_by = _find_described(found, item, stage)
+        described_by = _find_item_definition(found, item, stage)
         if described_by is None:
             found.refused.add(item.id)
             continue
@@ -138,25 +138,25 @@ def _plan(found: CaseOutline, stage: XmlElement, scope: str, *, parent: str, dep
         inside.append(item.id)
         found.items[item.id] = OutlinedItem(item, described_by, KINDS[described_by.name], scope)
         if described_by.name == "stage":
-            _enter(found, item, described_by, scope, depth)
+            _place_stage(found, item, described_by, scope, depth)
     found.scopes[scope] = ScopeDefinition(scope, parent, tuple(inside))
 
 
-def _enter(found: CaseOutline, item: XmlElement, stage: XmlElement, parent: str, depth: int) -> None:
+def _place_stage(found: CaseOutline, item: XmlElement, stage: XmlElement, parent: str, depth: int) -> None:
     if depth >= MAX_STAGES_DEEP:
         found.file.problems.stop(item.id, item.line, f"Stages are nested more than {MAX_STAGES_DEEP} deep.")
     found.planned.add(stage.id)
-    _plan(found, stage, item.id, parent=parent, depth=depth + 1)
+    _place_items(found, stage, item.id, parent=parent, depth=depth + 1)
 
 
-def _find_described(found: CaseOutline, item: XmlElement, stage: XmlElement) -> XmlElement | None:
+def _find_item_definition(found: CaseOutline, item: XmlElement, stage: XmlElement) -> XmlElement | None:
     """Find what defines a plan item; None, and a problem, when it is nothing that can be run."""
     reference = item.get("definitionRef")
     element = found.described.get(reference)
     subject = Subject(item, found.file)
     if element is None:
         subject.refuse(f"definitionRef {quote(reference)} is no task, stage, milestone or event listener of the case.")
-    elif not _reaches(found, stage.id, found.holders[reference]):
+    elif not _is_reachable(found, stage.id, found.holders[reference]):
         subject.refuse(
             f"{quote(reference)} stands in another stage: a plan item is defined in its own or an outer one."
         )
@@ -169,7 +169,7 @@ def _find_described(found: CaseOutline, item: XmlElement, stage: XmlElement) -> 
     return None
 
 
-def _reaches(found: CaseOutline, stage: str, holder: str) -> bool:
+def _is_reachable(found: CaseOutline, stage: str, holder: str) -> bool:
     """Tell whether an element stands in this stage or an outer one."""
     at: str | None = stage
     while at is not None and at != holder:
@@ -185,16 +185,16 @@ def read_case_file(case: XmlElement, outline: CaseOutline) -> dict[str, tuple[st
     found: dict[str, tuple[str, ...]] = {}
     model = case.find("caseFileModel")
     if model is not None:
-        _read_items(outline, found, model, ())
+        _read_file_items(outline, found, model, ())
     return found
 
 
-def _read_items(
+def _read_file_items(
     outline: CaseOutline, found: dict[str, tuple[str, ...]], holder: XmlElement, above: tuple[str, ...]
 ) -> None:
     for item in holder.all("caseFileItem"):
         subject = Subject(item, outline.file)
-        if not takes_id(outline, item):
+        if not register_id(outline, item):
             continue
         if len(found) >= MAX_FILE_ITEMS:
             outline.file.problems.stop(item.id, item.line, f"A case file has at most {MAX_FILE_ITEMS} items.")
@@ -203,4 +203,4 @@ def _read_items(
             subject.refuse(f"{quote(name)} cannot be the name of a variable.")
         found[item.id] = (*above, name)
         for children in item.all("children"):
-            _read_items(outline, found, children, found[item.id])
+            _read_file_items(outline, found, children, found[item.id])

@@ -6,8 +6,8 @@ from processes.workflows.engine.bpmn.xml import XmlElement, parse_xml
 from processes.workflows.engine.case_plan import CasePlan, PlanItem
 from processes.workflows.engine.cmmn.file import CMMN, read_file
 from processes.workflows.engine.cmmn.outline import CaseOutline, outline_case, read_case_file
-from processes.workflows.engine.cmmn.plan_items import find_listening, read_items
-from processes.workflows.engine.cmmn.sentries import Sentries
+from processes.workflows.engine.cmmn.plan_items import index_on_parts, read_plan_items
+from processes.workflows.engine.cmmn.sentries import SentryReader
 from processes.workflows.engine.cmmn.validation import validate
 from processes.workflows.engine.definition import Definition
 from processes.workflows.engine.problems import InvalidDefinition, Problem
@@ -58,12 +58,12 @@ def _choose_model(case: XmlElement) -> XmlElement:
 
 def _read_case(case: XmlElement, model: XmlElement, found: CaseOutline) -> tuple[Definition, CasePlan]:
     files = read_case_file(case, found)
-    nodes, items = read_items(Sentries(found, files))
+    nodes, items = read_plan_items(SentryReader(found, files))
     plan = CasePlan(
         root=model.id,
         items=items,
         files=files,
-        listening=find_listening(model.id, items, found.scopes),
+        listening=index_on_parts(model.id, items, found.scopes),
         conditioned=frozenset(key for key, item in items.items() if _has_condition(item)),
     )
     definition = Definition(

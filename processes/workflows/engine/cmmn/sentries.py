@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from processes.workflows.engine.bpmn.file import Subject, quote
 from processes.workflows.engine.bpmn.xml import XmlElement
 from processes.workflows.engine.case_plan import Criterion, CriterionRole, OnPart, Sentry
-from processes.workflows.engine.cmmn.file import CMMN, compile_within
+from processes.workflows.engine.cmmn.file import CMMN, compile_nested
 from processes.workflows.engine.cmmn.outline import CaseOutline, OutlinedItem
 from processes.workflows.engine.definition import CASE_ACTIVITIES, NodeKind
 from processes.workflows.engine.expressions import Expression
@@ -17,7 +17,7 @@ MAX_AWAITED = 8_000
 
 
 @dataclass(slots=True)
-class Sentries:
+class SentryReader:
     outline: CaseOutline
     files: dict[str, tuple[str, ...]]
     read: dict[str, Sentry | None] = field(default_factory=dict)
@@ -69,9 +69,11 @@ class Sentries:
 
     def _transitions_of(self, source: str, *, is_file: bool) -> frozenset[str] | None:
         if is_file:
-            return OF_FILES if source in self.files else None
+            return FILE_ITEM_EVENTS if source in self.files else None
         placed = self.outline.items.get(source)
-        return transitions_of(placed.kind) if placed is not None and placed.kind is not NodeKind.CASE_PLAN else None
+        return (
+            get_standard_events(placed.kind) if placed is not None and placed.kind is not NodeKind.CASE_PLAN else None
+        )
 
     def _count(self, subject: Subject, awaited: int) -> None:
         self.awaited += awaited
@@ -92,27 +94,30 @@ def _read_condition(subject: Subject) -> Expression | None:
     parts = list(subject.element.all("ifPart"))
     if len(parts) > 1:
         subject.refuse("A sentry has at most one if-part.", parts[1])
-    return compile_within(subject, parts[0], "condition") if parts else None
+    return compile_nested(subject, parts[0], "condition") if parts else None
 
 
-def read_criteria(placed: OutlinedItem, sentries: Sentries) -> tuple[Criterion, ...]:
+def read_criteria(placed: OutlinedItem, sentries: SentryReader) -> tuple[Criterion, ...]:
     """Read the criteria of entry, then those of exit; a stage may have some of these in its definition element."""
     subject = Subject(placed.element, sentries.outline.file)
     holders = [placed.element]
     if placed.kind is NodeKind.STAGE:
         holders.append(placed.described_by)
-    if any(holder.name != "planItem" and next(_references(holder, CriterionRole.ENTRY), None) for holder in holders):
+    if any(
+        holder.name != "planItem" and next(_list_criterion_references(holder, CriterionRole.ENTRY), None)
+        for holder in holders
+    ):
         subject.refuse("Entry criteria stand in a plan item; a case plan model has none.")
     return tuple(
         Criterion(key or reference, sentry, role)
         for role in (CriterionRole.ENTRY, CriterionRole.EXIT)
         for holder in holders
-        for key, reference, at in _references(holder, role)
+        for key, reference, at in _list_criterion_references(holder, role)
         if (sentry := sentries.find(subject, reference, at)) is not None
     )
 
 
-def _references(holder: XmlElement, role: CriterionRole) -> Iterator[tuple[str, str, XmlElement]]:
+def _list_criterion_references(holder: XmlElement, role: CriterionRole) -> Iterator[tuple[str, str, XmlElement]]:
     """Give the id of each criterion, if it has one, what it refers to and where it stands."""
     for element in holder.all(f"{role.value}Criterion"):
         yield element.id, element.get("sentryRef"), element
@@ -120,7 +125,7 @@ def _references(holder: XmlElement, role: CriterionRole) -> Iterator[tuple[str, 
         yield "", reference, holder
 
 
-_OF_ACTIVITIES = frozenset(
+_ACTIVITY_EVENTS = frozenset(
     {
         "create",
         "enable",
@@ -138,12 +143,12 @@ _OF_ACTIVITIES = frozenset(
         "exit",
     }
 )
-_OF_MOMENTS = frozenset(
+_OCCURRENCE_EVENTS = frozenset(
     {"create", "occur", "suspend", "resume", "terminate", "parentSuspend", "parentResume", "parentTerminate"}
 )
 
-OF_FILES = frozenset({"create", "update", "replace", "delete", "addChild", "removeChild"})
+FILE_ITEM_EVENTS = frozenset({"create", "update", "replace", "delete", "addChild", "removeChild"})
 
 
-def transitions_of(kind: NodeKind) -> frozenset[str]:
-    return _OF_ACTIVITIES if kind in CASE_ACTIVITIES else _OF_MOMENTS
+def get_standard_events(kind: NodeKind) -> frozenset[str]:
+    return _ACTIVITY_EVENTS if kind in CASE_ACTIVITIES else _OCCURRENCE_EVENTS

@@ -5,21 +5,21 @@ from collections.abc import Iterator
 from processes.workflows.engine.bpmn import xml
 from processes.workflows.engine.diagram import interchange
 from processes.workflows.engine.diagram.interchange import (
-    Dialect,
-    Drawn,
-    Index,
-    Model,
+    ElementsById,
+    InterchangeFormat,
+    InterchangeNode,
+    ModelIndex,
     children,
-    find_referred,
-    gather,
-    is_true,
-    shorten,
+    find_reference,
+    index_model,
+    is_attribute_true,
+    shorten_name,
 )
 from processes.workflows.engine.diagram.picture import Bounds, DrawnElement, Picture, Shape
 
 MODEL = "http://www.omg.org/spec/CMMN/20151109/MODEL"
 ITEMS = frozenset({"planItem", "discretionaryItem"})
-TAB = 22.0
+TAB_HEIGHT = 22.0
 """How high the tab is; it stands on the bounds."""
 CRITERIA = frozenset({"entryCriterion", "exitCriterion"})
 
@@ -27,7 +27,7 @@ _RULES = {"manualActivationRule": "manual", "requiredRule": "required", "repetit
 _WITHOUT_RULES = frozenset({"eventListener", "timerEventListener", "userEventListener"})
 
 
-def describe(node: xml.XmlElement, index: Index) -> DrawnElement:
+def describe_element(node: xml.XmlElement, index: ElementsById) -> DrawnElement:
     look = find_definition(node, index) or node
     return DrawnElement(
         id=node.id,
@@ -38,28 +38,28 @@ def describe(node: xml.XmlElement, index: Index) -> DrawnElement:
     )
 
 
-def describe_connector(node: xml.XmlElement, index: Index, *, shows_event: bool) -> DrawnElement:
+def describe_connector(node: xml.XmlElement, index: ElementsById, *, shows_event: bool) -> DrawnElement:
     """Describe an edge: an on-part is labelled by its name, and by its standard event where that is shown."""
-    found = describe(node, index)
+    found = describe_element(node, index)
     event = node.find("standardEvent") if shows_event and node.name.endswith("OnPart") else None
-    words = [found.name, "" if event is None else shorten(event.text)]
+    words = [found.name, "" if event is None else shorten_name(event.text)]
     return DrawnElement(found.id, found.kind, " · ".join(filter(None, words)), variant=found.variant)
 
 
-def find_definition(node: xml.XmlElement, index: Index) -> xml.XmlElement | None:
+def find_definition(node: xml.XmlElement, index: ElementsById) -> xml.XmlElement | None:
     """Find what a plan item is an item of."""
-    return find_referred(node.get("definitionRef"), index) if node.name in ITEMS else None
+    return find_reference(node.get("definitionRef"), index) if node.name in ITEMS else None
 
 
 def _find_name(node: xml.XmlElement) -> str:
     if node.name == "textAnnotation":
         text = node.find("text")
-        return "" if text is None else shorten(text.text)
-    return shorten(node.get("name"))
+        return "" if text is None else shorten_name(text.text)
+    return shorten_name(node.get("name"))
 
 
 def _find_markers(node: xml.XmlElement, look: xml.XmlElement) -> Iterator[str]:
-    if look.name in ("stage", "casePlanModel") and is_true(look, "autoComplete"):
+    if look.name in ("stage", "casePlanModel") and is_attribute_true(look, "autoComplete"):
         yield "auto_complete"
     control = node.find("itemControl") or look.find("defaultControl")
     if control is None or look.name in _WITHOUT_RULES:
@@ -76,9 +76,9 @@ def find_picture(root: xml.XmlElement) -> Picture | None:
     return interchange.find_picture(root, _DIALECT)
 
 
-def _gather(root: xml.XmlElement) -> Model:
+def _index_case(root: xml.XmlElement) -> ModelIndex:
     """Note what lies in what: a stage is seen as its plan item, and a criterion sits on its item, not in it."""
-    model = gather(root)
+    model = index_model(root)
     lying = dict(model.parents)
     stages: set[str] = set()
     for key, node in model.elements.items():
@@ -102,27 +102,27 @@ def _find_title(root: xml.XmlElement) -> str:
     cases = list(children(root, MODEL, "case"))
     plans = [plan for case in cases for plan in children(case, MODEL, "casePlanModel")]
     names = [node.get("name") for node in (*cases, *plans)]
-    return next((shorten(text) for text in (*names, *(case.id for case in cases)) if text), "")
+    return next((shorten_name(text) for text in (*names, *(case.id for case in cases)) if text), "")
 
 
-def _make_shape(drawn: Drawn, bounds: Bounds) -> Shape:
-    element = describe(drawn.element, drawn.index)
+def _make_shape(drawn: InterchangeNode, bounds: Bounds) -> Shape:
+    element = describe_element(drawn.element, drawn.index)
     return Shape(
         element=element,
         bounds=bounds,
         label=drawn.label,
-        is_expanded=not is_true(drawn.node, "isCollapsed"),
-        overhang=TAB if element.kind == "casePlanModel" else 0,
+        is_expanded=not is_attribute_true(drawn.node, "isCollapsed"),
+        overhang=TAB_HEIGHT if element.kind == "casePlanModel" else 0,
     )
 
 
-def _describe_edge(drawn: Drawn) -> DrawnElement:
+def _describe_edge(drawn: InterchangeNode) -> DrawnElement:
     # A file that does not say whether the event is shown says it by a place for the label.
-    shows_event = is_true(drawn.node, "isStandardEventVisible", otherwise=drawn.label is not None)
+    shows_event = is_attribute_true(drawn.node, "isStandardEventVisible", otherwise=drawn.label is not None)
     return describe_connector(drawn.element, drawn.index, shows_event=shows_event)
 
 
-_DIALECT = Dialect(
+_DIALECT = InterchangeFormat(
     prefix="CMMN",
     reference="cmmnElementRef",
     target="targetCMMNElementRef",
@@ -130,7 +130,7 @@ _DIALECT = Dialect(
     boxes="http://www.omg.org/spec/CMMN/20151109/DC",
     lines="http://www.omg.org/spec/CMMN/20151109/DI",
     can_collapse=frozenset({"stage"}),
-    gather=_gather,
+    build_index=_index_case,
     each_plane=_each_plane,
     find_title=_find_title,
     make_shape=_make_shape,

@@ -23,7 +23,7 @@ from processes.workflows.engine.diagram.colours import (
 from processes.workflows.engine.diagram.icons import STATE_ICONS as STATE_ICONS
 from processes.workflows.engine.diagram.icons import draw_icon
 from processes.workflows.engine.diagram.picture import Bounds
-from processes.workflows.engine.diagram.svg import add, add_text
+from processes.workflows.engine.diagram.svg import add_element, add_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class MarkLabels:
         return self.states.get(state, state)
 
 
-LOOKS: Mapping[str, ShapeStyle] = MappingProxyType(
+STATE_STYLES: Mapping[str, ShapeStyle] = MappingProxyType(
     {
         "active": ACTIVE,
         "enabled": OFFERED,
@@ -66,7 +66,7 @@ LOOKS: Mapping[str, ShapeStyle] = MappingProxyType(
         "closed": GONE,
     }
 )
-STATES = tuple(LOOKS)
+STATES = tuple(STATE_STYLES)
 """The most alive first: of an item that repeats, that one is shown."""
 
 
@@ -92,7 +92,7 @@ class ShapeMarks:
             return BROKEN
         state = self.find_state(key)
         if state is not None:
-            return LOOKS[state[0]]
+            return STATE_STYLES[state[0]]
         if key in self.tokens:
             return ACTIVE
         return FINISHED if key in self.done else PLAIN
@@ -109,7 +109,7 @@ class ShapeMarks:
         """Say in words what the badges of a shape show; nothing when there are none."""
         parts = [words.incident] if key in self.incidents else []
         counts = self.items.get(key, {})
-        parts += [say_count(words.say_state(state), counts[state]) for state in STATES if counts.get(state, 0) > 0]
+        parts += [format_count(words.say_state(state), counts[state]) for state in STATES if counts.get(state, 0) > 0]
         if key in self.failed and not counts.get("failed"):
             parts.append(words.say_state("failed"))
         if key in self.tokens:
@@ -135,7 +135,7 @@ def assign_marks(marks: Marks, shown_by: Mapping[str, str]) -> ShapeMarks:
     )
 
 
-def say_count(word: str, count: int) -> str:
+def format_count(word: str, count: int) -> str:
     return word if count == 1 else f"{word}: {count}"
 
 
@@ -158,43 +158,43 @@ def draw_badges(parent: etree._Element, bounds: Bounds, key: str, standing: Shap
     if state is not None:
         _draw_state(parent, *state, bounds.x, bounds.y, words)
     if tokens:
-        _draw_badge(parent, _write_count(tokens), bounds.x, bounds.y, ACCENT)
+        _draw_badge(parent, _format_badge_count(tokens), bounds.x, bounds.y, ACCENT)
     if key in standing.incidents or key in standing.failed:
         _draw_badge(parent, "!", bounds.right, bounds.y, ALARM)
 
 
 def _draw_state(parent: etree._Element, state: str, count: int, x: float, y: float, words: MarkLabels) -> None:
     """Draw the sign of a state, before the number of several."""
-    badge = add(parent, "g", data_state=state)
-    add_text(badge, "title", say_count(words.say_state(state), count))
-    text = _write_count(count) if count > 1 else ""
+    badge = add_element(parent, "g", data_state=state)
+    add_text(badge, "title", format_count(words.say_state(state), count))
+    text = _format_badge_count(count) if count > 1 else ""
     wide = 8.0 * len(text)
     width = 2 * _RADIUS + (wide + 2 if text else 0)
     # To the left as far as there is room: on the right it would cover the icon of a task.
     left = x - min(width - _RADIUS, _REACH)
-    _draw_disc(badge, left, y, width, LOOKS[state].stroke)
+    _draw_disc(badge, left, y, width, STATE_STYLES[state].stroke)
     draw_icon(badge, STATE_ICONS[state], left + _RADIUS, y, scale=0.85, ink=PAPER)
     if text:
-        _write(badge, text, left + 2 * _RADIUS - 1 + wide / 2, y)
+        _write_badge_text(badge, text, left + 2 * _RADIUS - 1 + wide / 2, y)
 
 
 def _draw_badge(parent: etree._Element, text: str, x: float, y: float, colour: str) -> None:
     """Draw a disc, for more than one digit a longer one."""
     width = max(2 * _RADIUS, 8 + 8 * len(text))
     _draw_disc(parent, x - width / 2, y, width, colour)
-    _write(parent, text, x, y)
+    _write_badge_text(parent, text, x, y)
 
 
 def _draw_disc(parent: etree._Element, left: float, y: float, width: float, colour: str) -> None:
-    badge = add(parent, "rect", x=left, y=y - _RADIUS, width=width, height=2 * _RADIUS, rx=_RADIUS)
+    badge = add_element(parent, "rect", x=left, y=y - _RADIUS, width=width, height=2 * _RADIUS, rx=_RADIUS)
     for name, value in {"fill": colour, "stroke": PAPER, "stroke-width": "2"}.items():
         badge.set(name, value)
 
 
-def _write(parent: etree._Element, text: str, x: float, y: float) -> None:
+def _write_badge_text(parent: etree._Element, text: str, x: float, y: float) -> None:
     label = add_text(parent, "text", text, x=x, y=y + 4, font_size=11.5, fill=PAPER, text_anchor="middle")
     label.set("font-weight", "700")
 
 
-def _write_count(count: int) -> str:
+def _format_badge_count(count: int) -> str:
     return str(count) if count <= _MOST else f"{_MOST}+"

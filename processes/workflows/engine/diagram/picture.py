@@ -115,7 +115,7 @@ def _points(picture: Picture) -> Iterator[Bounds]:
             yield Bounds(point.x, point.y, 0, 0)
 
 
-Draw = Callable[[etree._Element, Shape, ShapeStyle], None]
+DrawShape = Callable[[etree._Element, Shape, ShapeStyle], None]
 """Draw a shape in a group whose origin is the upper left corner of its bounds."""
 
 
@@ -130,6 +130,6 @@ class Layer(IntEnum):
 @dataclass(frozen=True, slots=True)
 class Notation:
     find_picture: Callable[[xml.XmlElement], Picture | None]
-    find_draw: Callable[[Shape], Draw]
+    find_draw: Callable[[Shape], DrawShape]
     find_layer: Callable[[Shape], Layer]
     is_labelled_beside: Callable[[Shape], bool]

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from processes.workflows.engine.bpmn import xml
 from processes.workflows.engine.diagram import interchange
 from processes.workflows.engine.diagram.interchange import (
-    Dialect,
-    Drawn,
-    Index,
+    ElementsById,
+    InterchangeFormat,
+    InterchangeNode,
     children,
-    find_referred,
-    gather,
-    is_true,
-    shorten,
+    find_reference,
+    index_model,
+    is_attribute_true,
+    shorten_name,
 )
 from processes.workflows.engine.diagram.picture import Bounds, DrawnElement, Picture, Shape
 
@@ -26,15 +26,15 @@ _GATEWAYS = frozenset(
 )
 
 
-def describe(node: xml.XmlElement, index: Index) -> DrawnElement:
+def describe_element(node: xml.XmlElement, index: ElementsById) -> DrawnElement:
     return DrawnElement(
         id=node.id,
         kind=node.name,
         name=_find_name(node, index),
         trigger=_find_trigger(node, index),
-        is_interrupting=is_true(node, "cancelActivity", otherwise=True)
-        and is_true(node, "isInterrupting", otherwise=True),
-        is_event_triggered=is_true(node, "triggeredByEvent"),
+        is_interrupting=is_attribute_true(node, "cancelActivity", otherwise=True)
+        and is_attribute_true(node, "isInterrupting", otherwise=True),
+        is_event_triggered=is_attribute_true(node, "triggeredByEvent"),
         markers=tuple(_find_markers(node)),
         variant=_find_variant(node),
         is_default=_is_default(node, index),
@@ -42,28 +42,28 @@ def describe(node: xml.XmlElement, index: Index) -> DrawnElement:
     )
 
 
-def _find_name(node: xml.XmlElement, index: Index) -> str:
+def _find_name(node: xml.XmlElement, index: ElementsById) -> str:
     if node.name == "textAnnotation":
         text = node.find("text")
-        return "" if text is None else shorten(text.text)
+        return "" if text is None else shorten_name(text.text)
     if node.name == "group":
-        value = find_referred(node.get("categoryValueRef"), index)
-        return "" if value is None else shorten(value.get("value"))
-    return shorten(node.get("name"))
+        value = find_reference(node.get("categoryValueRef"), index)
+        return "" if value is None else shorten_name(value.get("value"))
+    return shorten_name(node.get("name"))
 
 
-def _find_trigger(node: xml.XmlElement, index: Index) -> str:
+def _find_trigger(node: xml.XmlElement, index: ElementsById) -> str:
     triggers = list(_each_trigger(node, index))
     if len(triggers) > 1:
-        return "parallel_multiple" if is_true(node, "parallelMultiple") else "multiple"
+        return "parallel_multiple" if is_attribute_true(node, "parallelMultiple") else "multiple"
     return triggers[0] if triggers else ""
 
 
-def _each_trigger(node: xml.XmlElement, index: Index) -> Iterator[str]:
+def _each_trigger(node: xml.XmlElement, index: ElementsById) -> Iterator[str]:
     for child in _children(node):
         name = child.name
         if name == "eventDefinitionRef":
-            referred = find_referred(child.text, index)
+            referred = find_reference(child.text, index)
             name = "" if referred is None else referred.name
         if name.endswith(_DEFINITION):
             plain = name.removesuffix(_DEFINITION)
@@ -75,32 +75,32 @@ def _find_markers(node: xml.XmlElement) -> Iterator[str]:
         if child.name == "standardLoopCharacteristics":
             yield "loop"
         elif child.name == "multiInstanceLoopCharacteristics":
-            yield "sequential" if is_true(child, "isSequential") else "parallel"
+            yield "sequential" if is_attribute_true(child, "isSequential") else "parallel"
         elif child.name == "participantMultiplicity":
             yield "parallel"
-    if is_true(node, "isForCompensation"):
+    if is_attribute_true(node, "isForCompensation"):
         yield "compensation"
     if node.name == "adHocSubProcess":
         yield "ad_hoc"
 
 
 def _find_variant(node: xml.XmlElement) -> str:
-    if node.name == "eventBasedGateway" and is_true(node, "instantiate"):
+    if node.name == "eventBasedGateway" and is_attribute_true(node, "instantiate"):
         return (node.get("eventGatewayType") or "exclusive").lower()
     if node.name == "association":
         return node.get("associationDirection").lower()
     return ""
 
 
-def _is_default(node: xml.XmlElement, index: Index) -> bool:
-    source = find_referred(node.get("sourceRef"), index) if node.name == "sequenceFlow" else None
-    return source is not None and find_referred(source.get("default"), index) is node
+def _is_default(node: xml.XmlElement, index: ElementsById) -> bool:
+    source = find_reference(node.get("sourceRef"), index) if node.name == "sequenceFlow" else None
+    return source is not None and find_reference(source.get("default"), index) is node
 
 
-def _is_conditional(node: xml.XmlElement, index: Index) -> bool:
+def _is_conditional(node: xml.XmlElement, index: ElementsById) -> bool:
     if node.name != "sequenceFlow" or node.find("conditionExpression") is None:
         return False
-    source = find_referred(node.get("sourceRef"), index)
+    source = find_reference(node.get("sourceRef"), index)
     return source is not None and source.name not in _GATEWAYS
 
 
@@ -124,12 +124,12 @@ def _find_title(root: xml.XmlElement) -> str:
     """Find what the drawing is called: the first name among collaborations and processes, else the id of a process."""
     processes = list(children(root, MODEL, "process"))
     names = [node.get("name") for node in (*children(root, MODEL, "collaboration"), *processes)]
-    return next((shorten(text) for text in (*names, *(node.id for node in processes)) if text), "")
+    return next((shorten_name(text) for text in (*names, *(node.id for node in processes)) if text), "")
 
 
-def _make_shape(drawn: Drawn, bounds: Bounds) -> Shape:
+def _make_shape(drawn: InterchangeNode, bounds: Bounds) -> Shape:
     return Shape(
-        element=describe(drawn.element, drawn.index),
+        element=describe_element(drawn.element, drawn.index),
         bounds=bounds,
         label=drawn.label,
         is_expanded=_is_expanded(drawn),
@@ -138,18 +138,18 @@ def _make_shape(drawn: Drawn, bounds: Bounds) -> Shape:
     )
 
 
-def _is_expanded(drawn: Drawn) -> bool:
+def _is_expanded(drawn: InterchangeNode) -> bool:
     """Tell whether the inside is shown: as the file says, else by what there is to show."""
     if drawn.element.name == "participant":
         return drawn.element.get("processRef") != ""
     return drawn.has_children if drawn.node.get("isExpanded") == "" else drawn.node.get("isExpanded") == "true"
 
 
-def _describe_edge(drawn: Drawn) -> DrawnElement:
-    return describe(drawn.element, drawn.index)
+def _describe_edge(drawn: InterchangeNode) -> DrawnElement:
+    return describe_element(drawn.element, drawn.index)
 
 
-_DIALECT = Dialect(
+_DIALECT = InterchangeFormat(
     prefix="BPMN",
     reference="bpmnElement",
     target="",
@@ -157,7 +157,7 @@ _DIALECT = Dialect(
     boxes="http://www.omg.org/spec/DD/20100524/DC",
     lines="http://www.omg.org/spec/DD/20100524/DI",
     can_collapse=SUB_PROCESSES,
-    gather=gather,
+    build_index=index_model,
     each_plane=_each_plane,
     find_title=_find_title,
     make_shape=_make_shape,

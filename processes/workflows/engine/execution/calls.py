@@ -7,16 +7,16 @@ from processes.workflows.engine.execution.errors import CommandFailed
 from processes.workflows.engine.execution.limits import MAX_CALLS
 from processes.workflows.engine.execution.scopes import begin_scope, open_scope
 from processes.workflows.engine.execution.unit_of_work import UnitOfWork
-from processes.workflows.engine.execution.variables import visible, write
+from processes.workflows.engine.execution.variables import get_visible, write_variables
 
 _NAMES = {"bpmn": "process", "cmmn": "case"}
 
 
-def open_called(work: UnitOfWork, caller: str, owner: str, element: str, key: str, *, kinds: Sequence[str]) -> None:
+def call_definition(work: UnitOfWork, caller: str, owner: str, element: str, key: str, *, kinds: Sequence[str]) -> None:
     """Begin the newest revision of a definition for a token or an item that lies in the scope `caller`."""
-    if _calls_around(work, caller) >= MAX_CALLS:
+    if _count_calls_around(work, caller) >= MAX_CALLS:
         raise CommandFailed(element, f"More than {MAX_CALLS} processes and cases would call one another.")
-    definition, revision = _find(work, element, key, kinds)
+    definition, revision = _find_definition(work, element, key, kinds)
     scope = open_scope(
         work,
         {
@@ -24,7 +24,7 @@ def open_called(work: UnitOfWork, caller: str, owner: str, element: str, key: st
             "parent": caller,
             "token": owner,
             "definition": [definition.key, revision],
-            "variables": dict(visible(work, caller)),
+            "variables": dict(get_visible(work, caller)),
             "written": [],
         },
     )
@@ -34,16 +34,16 @@ def open_called(work: UnitOfWork, caller: str, owner: str, element: str, key: st
         begin_scope(work, scope)
 
 
-def give_back(work: UnitOfWork, scope: str, owner: str) -> None:
+def close_scope(work: UnitOfWork, scope: str, owner: str) -> None:
     """Put away a scope that has ended; a called one gives back what it has written."""
     record = work.drop_scope(scope)
     if "written" in record:
         given_back = {name: record["variables"][name] for name in record["written"]}
         caller = work.owner(owner)
-        write(work, caller["scope"], given_back, caller["element"])
+        write_variables(work, caller["scope"], given_back, caller["element"])
 
 
-def _find(work: UnitOfWork, element: str, key: str, kinds: Sequence[str]) -> tuple[Definition, int]:
+def _find_definition(work: UnitOfWork, element: str, key: str, kinds: Sequence[str]) -> tuple[Definition, int]:
     try:
         definition, revision = work.newest(key)
     except LookupError as error:
@@ -53,7 +53,7 @@ def _find(work: UnitOfWork, element: str, key: str, kinds: Sequence[str]) -> tup
     return definition, revision
 
 
-def _calls_around(work: UnitOfWork, scope: str | None) -> int:
+def _count_calls_around(work: UnitOfWork, scope: str | None) -> int:
     count = 0
     while scope is not None:
         record = work.scopes[scope]

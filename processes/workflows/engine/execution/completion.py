@@ -1,9 +1,9 @@
 """How scopes end."""
 
-from processes.workflows.engine.execution.activities import finish
-from processes.workflows.engine.execution.calls import give_back
-from processes.workflows.engine.execution.compensation import end_undone
-from processes.workflows.engine.execution.flows import leave
+from processes.workflows.engine.execution.activities import finish_activity
+from processes.workflows.engine.execution.calls import close_scope
+from processes.workflows.engine.execution.compensation import finish_compensation
+from processes.workflows.engine.execution.flows import leave_element
 from processes.workflows.engine.execution.loops import end_round
 from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 
@@ -16,13 +16,13 @@ def complete_scope(work: UnitOfWork, scope: str) -> None:
     if "loop" in record:
         end_round(work, scope)
     elif "undo" in record:
-        end_undone(work, scope)
+        finish_compensation(work, scope)
     elif record["token"] is None:
         end_instance(work, scope, "completed")
     else:
         entries = work.log.take(scope)
-        give_back(work, scope, record["token"])
-        finish(work, record["token"], inner=entries, ended=record)
+        close_scope(work, scope, record["token"])
+        finish_activity(work, record["token"], inner=entries, ended=record)
 
 
 def terminate_scope(work: UnitOfWork, scope: str) -> None:
@@ -31,16 +31,16 @@ def terminate_scope(work: UnitOfWork, scope: str) -> None:
     if record is None:
         return
     if "undo" in record:
-        end_undone(work, scope)
+        finish_compensation(work, scope)
     elif record["token"] is None:
         end_instance(work, scope, "completed")
     else:
-        give_back(work, scope, record["token"])
+        close_scope(work, scope, record["token"])
         if record["token"] in work.items:
-            finish(work, record["token"])
+            finish_activity(work, record["token"])
             return
         work.clear(record["token"])
-        leave(work, record["token"])
+        leave_element(work, record["token"])
 
 
 def end_instance(work: UnitOfWork, scope: str, status: str) -> None:

@@ -31,7 +31,7 @@ VISITS_A_LOOK = 10
 """Elements upstream of a join that are found in the time of one such step."""
 MAX_UPSTREAM = 20_000
 """Elements that a definition remembers to lie upstream of its joins: about two megabytes."""
-MAX_WEIGHED = 100_000_000
+MAX_MEASURED = 100_000_000
 """Bytes of JSON that one command may write, copy and remove in all."""
 MAX_ENTRIES = 10_000
 """Activities that can still be undone."""
@@ -40,12 +40,12 @@ MAX_DEPTH = 50
 MAX_INTEGER = 2**63
 
 
-def weigh(variables: Mapping[str, Any]) -> int:
+def estimate_size(variables: Mapping[str, Any]) -> int:
     """Count about how many bytes variables take as JSON."""
-    return sum(len(name) + 4 + weigh_value(value) for name, value in variables.items())
+    return sum(len(name) + 4 + estimate_value_size(value) for name, value in variables.items())
 
 
-def weigh_value(value: object) -> int:
+def estimate_value_size(value: object) -> int:
     """Count about how many bytes a value takes as JSON.
 
     A value of an expression may hold the same large list a hundred times and be much larger written than it is here:
@@ -53,7 +53,7 @@ def weigh_value(value: object) -> int:
     """
     kind = type(value)
     if kind is str:
-        return _length(value)  # type: ignore[arg-type]
+        return _estimate_text_size(value)  # type: ignore[arg-type]
     if kind is not list and kind is not dict:
         return 8
     weight = 0
@@ -63,9 +63,9 @@ def weigh_value(value: object) -> int:
         for part in level:
             kind = type(part)
             if kind is str:
-                weight += _length(part)  # type: ignore[arg-type]
+                weight += _estimate_text_size(part)  # type: ignore[arg-type]
             elif kind is list or kind is dict:
-                weight += _weigh_frame(part, below)  # type: ignore[arg-type]
+                weight += _estimate_container_size(part, below)  # type: ignore[arg-type]
                 if weight + len(below) > MAX_VARIABLES:
                     return weight + len(below)
             else:
@@ -76,16 +76,16 @@ def weigh_value(value: object) -> int:
     return MAX_VARIABLES + 1
 
 
-def _weigh_frame(part: list[object] | dict[str, object], below: list[object]) -> int:
+def _estimate_container_size(part: list[object] | dict[str, object], below: list[object]) -> int:
     """Count a list or a map without what lies in it, which is put with the parts to be counted next."""
     if isinstance(part, list):
         below.extend(part)
         return 2 + len(part)
     below.extend(part.values())
-    return 2 + sum(_length(key) + 2 for key in part)
+    return 2 + sum(_estimate_text_size(key) + 2 for key in part)
 
 
-def _length(text: str) -> int:
+def _estimate_text_size(text: str) -> int:
     return len(text) + 2 if text.isascii() else len(text) * 3 + 2
 
 
@@ -113,7 +113,7 @@ def is_json(value: object, depth: int = 0) -> bool:
     return False
 
 
-class Allowance:
+class CommandBudget:
     """What one command may take, and what its state may hold; past it the command fails at an element.
 
     A file is written by others: whatever it says, a command ends within seconds and its state stays small.
@@ -146,10 +146,10 @@ class Allowance:
         return sum(len(name) + 4 + self.weigh_value(value, element) for name, value in variables.items())
 
     def weigh_value(self, value: object, element: str) -> int:
-        weight = weigh_value(value)
+        weight = estimate_value_size(value)
         self._weighed += weight
-        if self._weighed > MAX_WEIGHED:
-            raise CommandFailed(element, f"One command would handle more than {MAX_WEIGHED} bytes of variables.")
+        if self._weighed > MAX_MEASURED:
+            raise CommandFailed(element, f"One command would handle more than {MAX_MEASURED} bytes of variables.")
         return weight
 
     def grow(self, by: int, element: str) -> None:

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 
 from processes.workflows.engine.cases import items, sentries
-from processes.workflows.engine.cases.stages import begin_case, complete_one, end_case
+from processes.workflows.engine.cases.stages import begin_case, complete_innermost_stage, end_case
 from processes.workflows.engine.definition import Node, NodeKind
 from processes.workflows.engine.execution import events, gateways
-from processes.workflows.engine.execution.activities import begin
+from processes.workflows.engine.execution.activities import begin_activity
 from processes.workflows.engine.execution.completion import complete_scope, terminate_scope
-from processes.workflows.engine.execution.events import check_conditions
+from processes.workflows.engine.execution.events import fire_true_conditions
 from processes.workflows.engine.execution.loops import begin_loop
 from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 
@@ -24,7 +24,7 @@ def run_queue(work: UnitOfWork) -> None:
             name, *arguments = work.queue.popleft()
             _STEPS[name](work, *arguments)
             _look_at_conditions(work)
-        if work.status != "active" or not (gateways.open_inclusive(work) or _complete_stage(work)):
+        if work.status != "active" or not (gateways.open_inclusive_join(work) or _complete_stage(work)):
             return
 
 
@@ -32,14 +32,14 @@ def _look_at_conditions(work: UnitOfWork) -> None:
     while work.is_changed:
         work.is_changed = False
         if len(work.conditions):
-            check_conditions(work)
+            fire_true_conditions(work)
         if len(work.items):
-            sentries.tell_of_variables(work)
-            sentries.check_conditions(work)
+            sentries.notify_variable_changes(work)
+            sentries.check_sentry_conditions(work)
 
 
 def _complete_stage(work: UnitOfWork) -> bool:
-    return len(work.items) > 0 and complete_one(work)
+    return len(work.items) > 0 and complete_innermost_stage(work)
 
 
 def _enter(work: UnitOfWork, token: str, flow: str | None) -> None:
@@ -56,7 +56,7 @@ def _enter(work: UnitOfWork, token: str, flow: str | None) -> None:
 
 
 def _begin(work: UnitOfWork, token: str, node: Node, flow: str | None) -> None:
-    begin(work, token, node)
+    begin_activity(work, token, node)
 
 
 _STEPS: dict[str, Callable[..., None]] = {
@@ -65,11 +65,11 @@ _STEPS: dict[str, Callable[..., None]] = {
     "terminate": terminate_scope,
     "begin_case": begin_case,
     "case_ended": end_case,
-    "created": items.take_up,
-    "met": items.meet,
-    "occur": items.occur,
-    "finish_task": items.finish_task,
-    "fail_task": items.fail,
+    "created": items.activate_created,
+    "met": items.meet_criterion,
+    "occur": items.make_occur,
+    "finish_task": items.complete_task,
+    "fail_task": items.fail_task,
 }
 
 _ENTERING: dict[NodeKind, Callable[[UnitOfWork, str, Node, str | None], None]] = {

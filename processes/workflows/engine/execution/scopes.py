@@ -29,12 +29,12 @@ def _check_depth(work: UnitOfWork, record: ScopeRecord) -> None:
 def begin_scope(work: UnitOfWork, scope: str, starts: Sequence[str] = ()) -> None:
     """Put tokens on the start of a scope and arm its event sub-processes."""
     element = work.scopes[scope]["element"]
-    for start in starts or first_elements(work.definition(scope), element):
+    for start in starts or find_first_elements(work.definition(scope), element):
         work.later("enter", work.add_token(scope, start), None)
     arm_event_sub_processes(work, element, scope)
 
 
-def first_elements(definition: Definition, scope: str) -> Sequence[str]:
+def find_first_elements(definition: Definition, scope: str) -> Sequence[str]:
     """Give the none start event; in a scope without start events, every element that nothing leads to."""
     starts = definition.starts.get(scope, ())
     plain = [start for start in starts if _trigger(definition.nodes[start]) is Trigger.NONE]

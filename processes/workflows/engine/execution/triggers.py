@@ -18,7 +18,7 @@ from processes.workflows.engine.iso import (
 )
 
 
-def arm(work: UnitOfWork, node: Node, scope: str, token: str | None, *, is_persistent: bool = False) -> None:
+def arm_event(work: UnitOfWork, node: Node, scope: str, token: str | None, *, is_persistent: bool = False) -> None:
     """Let an event wait for what triggers it. Errors and compensation find their handlers by themselves."""
     event = node.event
     if event is None:
@@ -47,11 +47,11 @@ def arm(work: UnitOfWork, node: Node, scope: str, token: str | None, *, is_persi
         work.is_changed = True
 
 
-def arm_boundaries(work: UnitOfWork, node: Node, scope: str, token: str) -> None:
+def arm_boundary_events(work: UnitOfWork, node: Node, scope: str, token: str) -> None:
     definition = work.definition(scope)
     for boundary in definition.boundaries.get(node.id, ()):
         event = definition.nodes[boundary]
-        arm(work, event, scope, token, is_persistent=not event.is_interrupting)
+        arm_event(work, event, scope, token, is_persistent=not event.is_interrupting)
 
 
 def arm_event_sub_processes(work: UnitOfWork, element: str, scope: str) -> None:
@@ -59,10 +59,10 @@ def arm_event_sub_processes(work: UnitOfWork, element: str, scope: str) -> None:
     for sub_process in definition.event_sub_processes.get(element, ()):
         for start in definition.starts.get(sub_process, ()):
             event = definition.nodes[start]
-            arm(work, event, scope, None, is_persistent=not event.is_interrupting)
+            arm_event(work, event, scope, None, is_persistent=not event.is_interrupting)
 
 
-def rearm(work: UnitOfWork, key: str) -> None:
+def rearm_event(work: UnitOfWork, key: str) -> None:
     """Let an event that fired without interrupting wait for its next time, if there is one."""
     if key in work.timers:
         repeat_timer(work, key)
@@ -75,7 +75,7 @@ def start_timer(work: UnitOfWork, node: Node, timer: TimerDefinition, scope: str
     if timer.expression is not None:
         value = evaluate(work, timer.expression, scope, node.id)
     try:
-        due, cycle = _due(timer.kind, value, work.at)
+        due, cycle = _find_due_time(timer.kind, value, work.at)
     except NotIso as error:
         raise CommandFailed(node.id, str(error)) from error
     record: TimerRecord = {
@@ -101,17 +101,17 @@ def repeat_timer(work: UnitOfWork, timer: str) -> None:
 
     Moments that passed while nobody could fire it are left out: it goes on at the next one of its own rhythm.
     """
-    following = next_of_cycle(work, work.drop(work.timers, timer))
+    following = find_next_firing(work, work.drop(work.timers, timer))
     if following is not None:
         work.add(work.timers, following)
 
 
-def next_of_cycle(work: UnitOfWork, record: TimerRecord) -> TimerRecord | None:
+def find_next_firing(work: UnitOfWork, record: TimerRecord) -> TimerRecord | None:
     left = record.get("left")
     if "interval" not in record or left == 0:
         return None
     try:
-        due = _next(datetime.fromisoformat(record["due"]), parse_duration(record["interval"]), work.at)
+        due = _find_next_time(datetime.fromisoformat(record["due"]), parse_duration(record["interval"]), work.at)
     except NotIso:  # beyond the year 9999: never
         return None
     following: TimerRecord = {**record, "due": due.isoformat(), "since": work.now}
@@ -127,31 +127,31 @@ def _hops(work: UnitOfWork, element: str, wait: float) -> int:
     return work.hops if wait < LONG_WAIT else 0
 
 
-def _due(kind: TimerKind, value: object, now: datetime) -> tuple[datetime, Cycle | None]:
+def _find_due_time(kind: TimerKind, value: object, now: datetime) -> tuple[datetime, Cycle | None]:
     if kind is TimerKind.DATE:
-        return parse_datetime(_text(value)), None
+        return parse_datetime(_require_text(value)), None
     if kind is TimerKind.CYCLE:
-        cycle = parse_cycle(_text(value))
+        cycle = parse_cycle(_require_text(value))
         return cycle.first(now), cycle
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return _seconds(value).after(now), None
-    return parse_duration(_text(value)).after(now), None
+        return _duration_of_seconds(value).after(now), None
+    return parse_duration(_require_text(value)).after(now), None
 
 
-def _seconds(value: float) -> Duration:
+def _duration_of_seconds(value: float) -> Duration:
     try:
         return Duration(rest=timedelta(seconds=max(value, 0)))
     except OverflowError as error:
         raise NotIso("The duration leads beyond the year 9999.") from error
 
 
-def _text(value: object) -> str:
+def _require_text(value: object) -> str:
     if not isinstance(value, str):
         raise NotIso("The timer's expression does not give a text of ISO 8601.")
     return value
 
 
-def _next(due: datetime, interval: Duration, now: datetime) -> datetime:
+def _find_next_time(due: datetime, interval: Duration, now: datetime) -> datetime:
     """Give the first moment of the rhythm after now."""
     following = interval.after(due)
     if following > now or interval.months:

@@ -8,7 +8,7 @@ from typing import Any, cast
 from processes.workflows.engine.cases.lifecycle import ENDED
 from processes.workflows.engine.definition import Definition, Node
 from processes.workflows.engine.execution.errors import CommandFailed
-from processes.workflows.engine.execution.limits import MAX_HOPS, MAX_TOKENS, Allowance
+from processes.workflows.engine.execution.limits import MAX_HOPS, MAX_TOKENS, CommandBudget
 from processes.workflows.engine.execution.records import (
     EVENTS,
     SECTIONS,
@@ -57,7 +57,7 @@ class UnitOfWork:
         self.epoch = state["epoch"]
         self.next_number = state["next"]
         self.status = state["status"]
-        self.allowance = Allowance(state.get("size", 0))
+        self.allowance = CommandBudget(state.get("size", 0))
         self.scopes: Section[ScopeRecord] = Section(state.get("scopes"), _token_of)
         self.tokens: Section[TokenRecord] = Section(state.get("tokens"), _scope_of)
         self.items: Section[ItemRecord] = Section(state.get("items"), _scope_of)

@@ -35,7 +35,7 @@ class VisibleVariables(Mapping[str, Any]):
         return len(set().union(*self._layers))
 
 
-def visible(work: UnitOfWork, scope: str) -> Mapping[str, Any]:
+def get_visible(work: UnitOfWork, scope: str) -> Mapping[str, Any]:
     """Give every variable that can be seen from a scope."""
     found = work.names.get(scope)
     if found is None:
@@ -47,14 +47,14 @@ def visible(work: UnitOfWork, scope: str) -> Mapping[str, Any]:
 
 def evaluate(work: UnitOfWork, expression: Expression, scope: str, element: str, **more: object) -> Any:
     try:
-        return value_of(work, expression, scope, element, **more)
+        return try_evaluate(work, expression, scope, element, **more)
     except ExpressionFailed as failed:
         raise CommandFailed(element, failed.reason) from failed
 
 
-def value_of(work: UnitOfWork, expression: Expression, scope: str, element: str, **more: object) -> Any:
+def try_evaluate(work: UnitOfWork, expression: Expression, scope: str, element: str, **more: object) -> Any:
     """Give the value of an expression, or raise ExpressionFailed; either way it counts for what it took."""
-    names = visible(work, scope)
+    names = get_visible(work, scope)
     meter = Meter()
     try:
         return expression.evaluate(VisibleVariables((more, names)) if more else names, meter)
@@ -62,14 +62,14 @@ def value_of(work: UnitOfWork, expression: Expression, scope: str, element: str,
         work.allowance.look(element, 1 + meter.spent)
 
 
-def holds(work: UnitOfWork, expression: Expression, scope: str, element: str, **more: object) -> bool:
+def evaluate_condition(work: UnitOfWork, expression: Expression, scope: str, element: str, **more: object) -> bool:
     return bool(evaluate(work, expression, scope, element, **more))
 
 
-def write(work: UnitOfWork, scope: str, values: Mapping[str, Any], element: str) -> None:
+def write_variables(work: UnitOfWork, scope: str, values: Mapping[str, Any], element: str) -> None:
     """Write each variable where it is defined, from the scope outwards; one that is nowhere, into the process."""
     for name, value in values.items():
-        _set(work, _home(work, scope, name), name, value, element)
+        _write_variable(work, _find_defining_scope(work, scope, name), name, value, element)
 
 
 def _layers(work: UnitOfWork, scope: str) -> list[Variables]:
@@ -81,7 +81,7 @@ def _layers(work: UnitOfWork, scope: str) -> list[Variables]:
     return layers
 
 
-def _home(work: UnitOfWork, scope: str, name: str) -> str:
+def _find_defining_scope(work: UnitOfWork, scope: str, name: str) -> str:
     record = work.scopes[scope]
     while name not in record["variables"] and "definition" not in record:
         scope = cast(str, record["parent"])
@@ -89,7 +89,7 @@ def _home(work: UnitOfWork, scope: str, name: str) -> str:
     return scope
 
 
-def _set(work: UnitOfWork, scope: str, name: str, value: object, element: str) -> None:
+def _write_variable(work: UnitOfWork, scope: str, name: str, value: object, element: str) -> None:
     record = work.scopes[scope]
     if scope not in work.own:
         record = {**record, "variables": record["variables"].copy()}
@@ -99,7 +99,7 @@ def _set(work: UnitOfWork, scope: str, name: str, value: object, element: str) -
         work.own.add(scope)
     variables = record["variables"]
     weight = work.allowance.weigh_value(value, element)
-    work.allowance.grow(weight - _weight_before(work, scope, variables, name, element), element)
+    work.allowance.grow(weight - _size_before(work, scope, variables, name, element), element)
     work.weights[scope, name] = weight
     if work.items.records and work.definition(scope).plan is not None:
         work.file_changes.append((scope, name, variables.get(name), value))
@@ -110,18 +110,18 @@ def _set(work: UnitOfWork, scope: str, name: str, value: object, element: str) -
     work.is_changed = True
 
 
-def _weight_before(work: UnitOfWork, scope: str, variables: Variables, name: str, element: str) -> int:
+def _size_before(work: UnitOfWork, scope: str, variables: Variables, name: str, element: str) -> int:
     if name not in variables:
         return -len(name) - 4
     known = work.weights.get((scope, name))
     return known if known is not None else work.allowance.weigh_value(variables[name], element)
 
 
-def inputs_of(work: UnitOfWork, token: str, node: Node) -> Variables:
+def evaluate_inputs(work: UnitOfWork, token: str, node: Node) -> Variables:
     """Give what the handler is given; nothing said: every variable that can be seen."""
     scope = work.tokens[token]["scope"]
     if not node.inputs:
-        return dict(visible(work, scope))
+        return dict(get_visible(work, scope))
     inputs = {given.name: evaluate(work, given.expression, scope, node.id) for given in node.inputs}
     if work.allowance.weigh(inputs, node.id) > MAX_VARIABLES:
         raise CommandFailed(node.id, f"The inputs would take more than {MAX_VARIABLES} bytes.")

@@ -13,12 +13,12 @@ from processes.workflows.engine.expressions.operations import (
     ORDERED,
     ORDERINGS,
     UNBOUNDED,
-    admitted,
-    equal,
-    in_order,
+    check_value,
+    compare_ordered,
+    is_equal,
     is_in,
     look_up,
-    negative,
+    negate,
 )
 from processes.workflows.engine.expressions.syntax_tree import (
     AllOf,
@@ -54,7 +54,7 @@ def _name(node: VariableReference) -> Evaluator:
 
     def evaluate(names: Mapping[str, Any], meter: Meter) -> Any:
         value = names.get(name)
-        return value if type(value) in UNBOUNDED else admitted(value)
+        return value if type(value) in UNBOUNDED else check_value(value)
 
     return evaluate
 
@@ -103,7 +103,7 @@ def _first_of(operands: list[Evaluator]) -> Evaluator:
 
 def _negative(node: Negative) -> Evaluator:
     operand = build_evaluator(node.operand)
-    return lambda names, meter: negative(operand(names, meter))
+    return lambda names, meter: negate(operand(names, meter))
 
 
 def _not(node: Not) -> Evaluator:
@@ -127,9 +127,9 @@ def _arithmetic(node: Arithmetic) -> Evaluator:
 def _comparison(node: Comparison) -> Evaluator:
     left, right = build_evaluator(node.left), build_evaluator(node.right)
     if node.operator == "==":
-        return lambda names, meter: equal(left(names, meter), right(names, meter), meter)
+        return lambda names, meter: is_equal(left(names, meter), right(names, meter), meter)
     if node.operator == "!=":
-        return lambda names, meter: not equal(left(names, meter), right(names, meter), meter)
+        return lambda names, meter: not is_equal(left(names, meter), right(names, meter), meter)
     if node.operator == "in":
         return lambda names, meter: is_in(left(names, meter), right(names, meter), meter)
     return _ordering(node.operator, left, right)
@@ -142,7 +142,7 @@ def _ordering(symbol: str, left: Evaluator, right: Evaluator) -> Evaluator:
         one, other = left(names, meter), right(names, meter)
         if type(one) is type(other) and type(one) in ORDERED:
             return compare(one, other)
-        return in_order(symbol, one, other)
+        return compare_ordered(symbol, one, other)
 
     return evaluate
 

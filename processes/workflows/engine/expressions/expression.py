@@ -36,12 +36,12 @@ class Expression:
 
     def _explained(self, reason: str, names: Mapping[str, Any]) -> str:
         missing = sorted(name for name in self.names if name not in names)
-        hint = f" (not set: {_shortened(', '.join(missing))})" if missing else ""
-        return f"{_shortened(self.text)}: {reason}{hint}"
+        hint = f" (not set: {_shorten(', '.join(missing))})" if missing else ""
+        return f"{_shorten(self.text)}: {reason}{hint}"
 
     def __reduce__(self) -> tuple[Callable[[str], "Expression"], tuple[str]]:
         return compile_expression, (self.text,)
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= 100 else f"{text[:99]}…"

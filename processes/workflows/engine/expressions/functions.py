@@ -29,7 +29,7 @@ from typing import Any
 
 from processes.workflows.engine.expressions.errors import ExpressionFailed
 from processes.workflows.engine.expressions.limits import Meter
-from processes.workflows.engine.expressions.operations import admitted, bounded, is_in, type_name
+from processes.workflows.engine.expressions.operations import check_number, check_value, is_in, type_name
 from processes.workflows.engine.iso import NotIso, parse_datetime, parse_duration
 
 
@@ -52,16 +52,16 @@ def _len(meter: Meter, value: Any) -> int:
 
 
 def _lower(meter: Meter, value: Any) -> str:
-    return _text("lower", _text("lower", value, meter).lower(), meter)
+    return _require_text("lower", _require_text("lower", value, meter).lower(), meter)
 
 
 def _upper(meter: Meter, value: Any) -> str:
     """Make it upper case; one character may become three (and two in lower case), so the result is measured too."""
-    return _text("upper", _text("upper", value, meter).upper(), meter)
+    return _require_text("upper", _require_text("upper", value, meter).upper(), meter)
 
 
 def _trim(meter: Meter, value: Any) -> str:
-    return _text("trim", value, meter).strip()
+    return _require_text("trim", value, meter).strip()
 
 
 def _contains(meter: Meter, value: Any, part: Any) -> bool:
@@ -69,49 +69,49 @@ def _contains(meter: Meter, value: Any, part: Any) -> bool:
 
 
 def _starts_with(meter: Meter, value: Any, part: Any) -> bool:
-    return _text("starts_with", value, meter).startswith(_text("starts_with", part, meter))
+    return _require_text("starts_with", value, meter).startswith(_require_text("starts_with", part, meter))
 
 
 def _ends_with(meter: Meter, value: Any, part: Any) -> bool:
-    return _text("ends_with", value, meter).endswith(_text("ends_with", part, meter))
+    return _require_text("ends_with", value, meter).endswith(_require_text("ends_with", part, meter))
 
 
 def _min(meter: Meter, *values: Any) -> Any:
-    return min(_comparable("min", values, meter), default=None)
+    return min(_require_comparable("min", values, meter), default=None)
 
 
 def _max(meter: Meter, *values: Any) -> Any:
-    return max(_comparable("max", values, meter), default=None)
+    return max(_require_comparable("max", values, meter), default=None)
 
 
 def _sum(meter: Meter, values: Any) -> int | float:
     total: int | float = 0
-    for value in _items("sum", values, meter):
-        total = bounded(total + _number_of("sum", value))
+    for value in _require_list("sum", values, meter):
+        total = check_number(total + _require_number("sum", value))
     return total
 
 
 def _abs(meter: Meter, value: Any) -> int | float:
-    return abs(_number_of("abs", value))
+    return abs(_require_number("abs", value))
 
 
 def _round(meter: Meter, value: Any, digits: Any = 0) -> int | float:
-    number = _number_of("round", value)
+    number = _require_number("round", value)
     if type(digits) is not int or not 0 <= digits <= _MAX_DIGITS:
         raise ExpressionFailed(f"round takes 0 to {_MAX_DIGITS} digits")
     if type(number) is float and abs(number) < _FIRST_WITHOUT_FRACTION:
         number = float(Decimal(repr(number)).quantize(Decimal(1).scaleb(-digits), context=_ROUNDING))
-    return number if digits else _whole(number)
+    return number if digits else _to_integer(number)
 
 
 def _int(meter: Meter, value: Any) -> int:
     if type(value) is str:
-        return _whole(_read_number("int", value, _INTEGER, meter))
-    return _whole(_number_of("int", value))
+        return _to_integer(_parse_number("int", value, _INTEGER, meter))
+    return _to_integer(_require_number("int", value))
 
 
 def _number(meter: Meter, value: Any) -> int | float:
-    return _read_number("number", value, _NUMBER, meter) if type(value) is str else _number_of("number", value)
+    return _parse_number("number", value, _NUMBER, meter) if type(value) is str else _require_number("number", value)
 
 
 def _string(meter: Meter, value: Any) -> str:
@@ -119,7 +119,7 @@ def _string(meter: Meter, value: Any) -> str:
         return value
     if value is None or type(value) is bool:
         return {None: "null", True: "true", False: "false"}[value]
-    return repr(_number_of("string", value))
+    return repr(_require_number("string", value))
 
 
 def _keys(meter: Meter, value: Any) -> list[str]:
@@ -133,24 +133,24 @@ def _keys(meter: Meter, value: Any) -> list[str]:
 
 def _duration(meter: Meter, value: Any) -> int | float:
     try:
-        duration = parse_duration(_text("duration", value, meter))
+        duration = parse_duration(_require_text("duration", value, meter))
     except NotIso as error:
         raise ExpressionFailed(str(error)) from error
     if duration.months:
         raise ExpressionFailed("months and years have no fixed length: use days")
-    return _seconds(duration.rest)
+    return _count_seconds(duration.rest)
 
 
 def _timestamp(meter: Meter, value: Any) -> int | float:
     try:
-        return _seconds(parse_datetime(_text("timestamp", value, meter)) - _EPOCH)
+        return _count_seconds(parse_datetime(_require_text("timestamp", value, meter)) - _EPOCH)
     except NotIso as error:
         raise ExpressionFailed(str(error)) from error
 
 
 def _moment(meter: Meter, value: Any) -> str:
     try:
-        moment = _EPOCH + timedelta(seconds=_number_of("moment", value))
+        moment = _EPOCH + timedelta(seconds=_require_number("moment", value))
     except OverflowError as error:
         raise ExpressionFailed("the moment is outside the years 1 to 9999") from error
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -189,49 +189,49 @@ _NUMBER = re.compile(r"[+-]?[0-9]{1,400}(?:\.[0-9]{1,400})?(?:[eE][+-]?[0-9]{1,4
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def _text(function: str, value: Any, meter: Meter) -> str:
+def _require_text(function: str, value: Any, meter: Meter) -> str:
     if type(value) is not str:
         raise ExpressionFailed(f"{function} is not defined for {type_name(value)}")
     meter.spend_characters(len(value))
     return value
 
 
-def _items(function: str, value: Any, meter: Meter) -> list[Any]:
+def _require_list(function: str, value: Any, meter: Meter) -> list[Any]:
     if type(value) is not list:
         raise ExpressionFailed(f"{function} is not defined for {type_name(value)}")
     meter.spend_items(len(value))
     return value
 
 
-def _number_of(function: str, value: Any) -> int | float:
+def _require_number(function: str, value: Any) -> int | float:
     if type(value) is int or type(value) is float:
-        return bounded(value)
+        return check_number(value)
     raise ExpressionFailed(f"{function} is not defined for {type_name(value)}")
 
 
-def _comparable(function: str, arguments: Sequence[Any], meter: Meter) -> Sequence[Any]:
+def _require_comparable(function: str, arguments: Sequence[Any], meter: Meter) -> Sequence[Any]:
     """Give the arguments, or the items of the only one, if they can be put in order."""
-    values = _items(function, arguments[0], meter) if len(arguments) == 1 else arguments
-    kinds = {type(admitted(value)) for value in values}
+    values = _require_list(function, arguments[0], meter) if len(arguments) == 1 else arguments
+    kinds = {type(check_value(value)) for value in values}
     if kinds <= {int, float} or kinds <= {str}:
         return values
     raise ExpressionFailed(f"{function} is defined for numbers alone or texts alone")
 
 
-def _whole(number: int | float) -> int:
-    return int(bounded(int(number)))
+def _to_integer(number: int | float) -> int:
+    return int(check_number(int(number)))
 
 
-def _read_number(function: str, text: str, pattern: re.Pattern[str], meter: Meter) -> int | float:
+def _parse_number(function: str, text: str, pattern: re.Pattern[str], meter: Meter) -> int | float:
     meter.spend_characters(len(text))
     written = text.strip()
     if pattern.fullmatch(written) is None:
         raise ExpressionFailed(f"{function} cannot read {text[:40]!a}")
-    return bounded(int(written) if _DIGITS.fullmatch(written) else float(written))
+    return check_number(int(written) if _DIGITS.fullmatch(written) else float(written))
 
 
 _DIGITS = re.compile(r"[+-]?[0-9]+")
 
 
-def _seconds(length: timedelta) -> int | float:
+def _count_seconds(length: timedelta) -> int | float:
     return length // timedelta(seconds=1) if length.microseconds == 0 else length.total_seconds()

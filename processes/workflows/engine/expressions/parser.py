@@ -29,11 +29,11 @@ def parse(text: str) -> tuple[ExpressionNode, frozenset[str]]:
     """Give the tree of an expression and the variables it reads."""
     if len(text) > MAX_TEXT:
         raise ExpressionError(f"An expression has at most {MAX_TEXT:,} characters.", MAX_TEXT)
-    parser = _Parser(tokenize(text, *_unwrapped(text)))
+    parser = _Parser(tokenize(text, *_find_inner(text)))
     return parser.parse_whole(), frozenset(parser.names)
 
 
-def _unwrapped(text: str) -> tuple[int, int]:
+def _find_inner(text: str) -> tuple[int, int]:
     """Find the expression inside `${…}`, `#{…}` or after `=`."""
     end = len(text.rstrip())
     start = len(text) - len(text.lstrip())

@@ -71,7 +71,7 @@ class Source:
 @pytest.fixture
 def source(monkeypatch: pytest.MonkeyPatch) -> Source:
     source = Source()
-    monkeypatch.setattr(pulsing, "read_news", source.read)
+    monkeypatch.setattr(pulsing, "read_state", source.read)
     monkeypatch.setattr(pulsing, "engine_states", lambda: {"database": "ok"})
     monkeypatch.setattr(pulsing, "admit", source.admit)
     monkeypatch.setattr(consuming, "admit", source.admit)

@@ -23,7 +23,7 @@ from tests.conftest import ServerAddresses
 from tests.processes.workflows.process_files import chain, service
 from tests.processes.workflows.scene import Scene
 
-pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("amqp")]
+pytestmark = [pytest.mark.django_db, pytest.mark.broker]
 
 
 @pytest.fixture
