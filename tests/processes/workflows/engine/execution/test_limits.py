@@ -15,7 +15,7 @@ MILLION = {"x": "y" * 999_993}
 """Variables that weigh a million bytes."""
 
 
-class TestAllowance:
+class TestCommandBudget:
     """What one command may take is taken to the last of it, and not one more."""
 
     def test_steps(self) -> None:
