@@ -2,8 +2,8 @@ import pytest
 
 from processes.workflows.engine.execution.errors import CommandFailed
 from processes.workflows.engine.execution.limits import (
+    MAX_CHECKS,
     MAX_EFFECTS,
-    MAX_LOOKS,
     MAX_MEASURED,
     MAX_STEPS,
     MAX_VARIABLES,
@@ -27,7 +27,7 @@ class TestCommandBudget:
 
     def test_looks(self) -> None:
         budget = CommandBudget(0)
-        budget.count_checks("a", MAX_LOOKS)
+        budget.count_checks("a", MAX_CHECKS)
         with pytest.raises(CommandFailed, match="200000 steps"):
             budget.count_checks("a")
 
