@@ -65,8 +65,8 @@ class TestRenew:
 
     def test_what_was_done_can_still_be_undone(self) -> None:
         definition = process(
-            node(NodeKind.TASK, "a", compensated_by="ua"), node(NodeKind.USER_TASK, "ua", is_for_compensation=True), user("b"),
-            throw("t", compensation()), "start > a > b > t > end",
+            node(NodeKind.TASK, "a", compensated_by="ua"), node(NodeKind.USER_TASK, "ua", is_for_compensation=True),
+            user("b"), throw("t", compensation()), "start > a > b > t > end",
         )  # fmt: skip
         case = ProcessDriver(definition)
         case.state = renewed(case)
