@@ -73,7 +73,7 @@ class TestNumberOnce:
 
         in_threads(make_and_number, 3)
         number()
-        assert sorted(position or 0 for position in positions()) == list(range(1, 13))
+        assert sorted(position or 0 for position in list_positions()) == list(range(1, 13))
         assert WriterState.objects.get().position == 12
 
     @pytest.mark.django_db(transaction=True)
