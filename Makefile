@@ -57,7 +57,7 @@ suite: # The suite on PostgreSQL, where drills wait more than they work; then on
 	@SUITE=1 $(PYTEST) -q -n 4 --dist loadgroup
 	@SUITE=1 TEST_PROFILE=embedded $(PYTEST) -q -n 3 --dist loadgroup -m embedded
 
-check: dev ## Lint, format, types, import contracts, deployment, migrations, translations
+check: dev ## Lint, format, types, import contracts, deployment, migrations, translations, names of modules
 	@$(VENV)/bin/ruff check -q .
 	@$(VENV)/bin/ruff format -q --check .
 	@DATA_DIR=$$(mktemp -d) $(VENV)/bin/mypy .
@@ -65,6 +65,7 @@ check: dev ## Lint, format, types, import contracts, deployment, migrations, tra
 	@PUBLIC_URL=https://postern.example DATA_DIR=$$(mktemp -d) $(VENV)/bin/python -W error manage.py check --deploy --fail-level INFO
 	@DATA_DIR=$$(mktemp -d) $(VENV)/bin/python manage.py makemigrations --check --dry-run
 	@$(VENV)/bin/python -m tests.translations
+	@$(VENV)/bin/python -m tests.retired_words
 
 bytecode: dev # Compiled once, beside the checks, for all workers; what cannot be, the suite tells
 	@-$(PYTEST) -q --collect-only > $(VENV)/collected.log 2>&1

@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from config.env import environment
+from config.environment.read import environment
 
 FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 MEMORY = Path("/dev/shm")  # noqa: S108  (a folder of our own in it, closed to others)

@@ -4,7 +4,7 @@ import os
 import stat
 from pathlib import Path
 
-from config.env import BadVariable
+from config.environment.rules import BadVariable
 
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 UMASK = 0o077

@@ -7,10 +7,12 @@ from urllib.parse import unquote
 from django.urls import reverse_lazy
 
 from config import secrets
-from config.env import BadVariable, DatabaseAddress, environment
+from config.environment.read import environment
+from config.environment.rules import BadVariable, DatabaseAddress
 from config.logs import logging_config
 from config.private_folder import make_private
 from config.unfold import UNFOLD as UNFOLD
+from config.version import VERSION
 from config.web_slots import web_slots
 
 ENV = environment()
@@ -307,7 +309,7 @@ KEY_SUBJECTS = {
 
 SPECTACULAR_SETTINGS = {
     "TITLE": "Postern",
-    "VERSION": "1",
+    "VERSION": VERSION,
     "DESCRIPTION": "Sensors, notifications, messaging, workflows and coordination.",
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "SERVE_INCLUDE_SCHEMA": False,

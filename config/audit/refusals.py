@@ -7,7 +7,6 @@ rests on it. Neither keys nor bodies are kept: a caller is the public beginning 
 """
 
 import hashlib
-import os
 import threading
 import time
 from contextlib import closing
@@ -25,6 +24,7 @@ from rest_framework.request import Request
 
 from config.access.authentication import actor_of
 from config.audit.log import NewLogEntry, write_log_entries
+from config.common.background.per_process import PerProcess
 from config.common.background.supervision import SupervisedThread
 from config.common.correlation import correlation_id
 from config.common.key_text import find_prefix
@@ -86,7 +86,7 @@ def record_early_refusal(method: str, path: str, status: int, code: str) -> None
 
 def flush_refusals() -> int:
     """Write now what has been counted; return how many entries that were."""
-    return _refusals.flush()
+    return _refusals.get().flush()
 
 
 def _caller(request: Request, status: int) -> str:
@@ -114,7 +114,7 @@ def _find_route(path: str) -> str:
 def _note(method: str, route: str, status: int, code: str, caller: str) -> None:
     at = timezone.now()
     refusal = Refusal(at.replace(second=0, microsecond=0), method[:10], route, status, code[:60], caller)
-    _refusals.add(refusal, _Noted(1, at, correlation_id()))
+    _refusals.get().add(refusal, _Noted(1, at, correlation_id()))
 
 
 class _Refusals:
@@ -201,11 +201,5 @@ def _fold(refusal: Refusal) -> str:
     return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()
 
 
-def _start_anew() -> None:
-    """A fork inherits no thread, and perhaps a lock that nobody will open; what was counted the parent writes."""
-    global _refusals
-    _refusals = _Refusals()
-
-
-_refusals = _Refusals()
-os.register_at_fork(after_in_child=_start_anew)
+# What was counted before a fork the parent writes.
+_refusals = PerProcess(_Refusals)

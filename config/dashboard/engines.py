@@ -7,8 +7,8 @@ from django.db import connection
 from django.utils.translation import gettext
 
 from config.common.text_templates import render_text
+from config.runtime.alerts.storage import FAILED, LOW, OVER, VOLUME, read_storage_findings
 from config.runtime.health import engine_states
-from config.runtime.storage import FAILED, LOW, OVER, VOLUME, read_storage_findings
 from notifications.models import Alert
 
 

@@ -13,18 +13,18 @@ class RuntimeConfig(AppConfig):
     def ready(self) -> None:
         import config.celery  # noqa: F401  (makes it the app that every thread finds)
         from config.common.background.supervision import set_failure_reporter
-        from config.runtime.outages import check_engines
+        from config.runtime.alerts.engines import check_engines
+        from config.runtime.alerts.storage import EVERY_SECONDS, check_storage
+        from config.runtime.alerts.threads import close_recovered_threads, raise_thread_alert
         from config.runtime.restore_detection import EVERY_SECONDS as NUMBERS_SECONDS
         from config.runtime.restore_detection import save_issued_numbers
-        from config.runtime.storage import EVERY_SECONDS, check_storage
-        from config.runtime.thread_alerts import close_recovered, report_failing
         from config.runtime.upkeep import run_next_due
 
         register_work(BackgroundWork(name="alerts.engines", run_once=check_engines, every=5.0))
         register_work(BackgroundWork(name="alerts.storage", run_once=check_storage, every=EVERY_SECONDS))
-        register_work(BackgroundWork(name="alerts.threads", run_once=close_recovered, every=10.0))
+        register_work(BackgroundWork(name="alerts.threads", run_once=close_recovered_threads, every=10.0))
         register_work(BackgroundWork(name="numbers", run_once=save_issued_numbers, every=NUMBERS_SECONDS))
-        set_failure_reporter(report_failing)
+        set_failure_reporter(raise_thread_alert)
         if not settings.AMQP_URL:
             # With a broker there is beat, which starts the upkeep on the workers.
             register_work(BackgroundWork(name="upkeep", run_once=run_next_due, every=10.0))

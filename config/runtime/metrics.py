@@ -11,11 +11,12 @@ from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.utils.decorators import sync_and_async_middleware
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram, generate_latest
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from config.counters import FOLDER_VARIABLE
 from config.runtime.health import engine_states
+from config.version import VERSION
 from notifications.selectors import follower_lags
 from processes.coordination.selectors import reader_lags
 
@@ -43,6 +44,7 @@ def render_metrics() -> bytes:
 
 class _Now:
     def collect(self) -> Iterator[Metric]:
+        yield InfoMetricFamily("postern", "The version that this node runs", {"version": VERSION})
         states = engine_states()
         engines = GaugeMetricFamily("postern_engine_up", "Whether a configured engine answers", labels=["engine"])
         for engine, state in states.items():

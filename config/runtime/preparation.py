@@ -18,7 +18,7 @@ from django.db import OperationalError, connection, transaction
 from config.access.accounts import record_account_change, values_of
 from config.common.errors import ApplicationError, VolumeAway
 from config.engines import postgresql
-from config.env import BadVariable
+from config.environment.rules import BadVariable
 from config.runtime.restore_detection import detect_restore
 from config.runtime.static import collect_static
 from config.runtime.upkeep import load_schedule, run_upkeep_when_prepared

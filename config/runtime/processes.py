@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from config.env import Environment
+from config.environment.table import Environment
 
 
 def _always(env: Environment) -> bool:

@@ -8,7 +8,7 @@ from celery import shared_task, signals
 from config.common.background.ring import TASK, ring
 from config.common.background.work import get_work
 from config.runtime import upkeep
-from config.runtime.storage import storage_daemon
+from config.runtime.alerts.storage import storage_daemon
 
 LONGEST_SECONDS = 60.0
 

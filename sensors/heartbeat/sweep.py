@@ -21,7 +21,7 @@ BATCH = 5000
 def sweep_once() -> bool:
     """Look at those whose time has come: lost, or heard of since and due later. Return whether there may be more.
 
-    Nothing is due that cannot be judged yet: while our own side is deaf or behind, nobody is declared lost.
+    Nothing is due that cannot be judged yet: during an outage, or while the ingest is behind, nobody is declared lost.
     """
     mark = judged_until()
     if mark is None:
@@ -46,10 +46,10 @@ def _judge(states: list[SensorState], mark: datetime) -> list[ConnectionLost]:
     if not states:
         return []
     clock.look()
-    deaf = outages_since(min((_heard_at(state) for state in states if state.seen_at is not None), default=mark))
+    outages = outages_since(min((_heard_at(state) for state in states if state.seen_at is not None), default=mark))
     lost: list[ConnectionLost] = []
     for state in states:
-        state.check_at = _next_look(state, deaf)
+        state.check_at = _next_look(state, outages)
         if state.check_at is not None and state.check_at <= mark:
             assert state.seen_at is not None
             lost_at = to_milliseconds(_time_of_loss(state, state.seen_at, state.check_at))
@@ -60,12 +60,12 @@ def _judge(states: list[SensorState], mark: datetime) -> list[ConnectionLost]:
     return lost
 
 
-def _next_look(state: SensorState, deaf: list[tuple[datetime, datetime]]) -> datetime | None:
+def _next_look(state: SensorState, outages: list[tuple[datetime, datetime]]) -> datetime | None:
     """Return when the sensor is lost unless it speaks; never for one that is inactive, lost already or never seen."""
     if not state.sensor.active or state.lost_at is not None or state.seen_at is None:
         return None
     timeout = timedelta(seconds=state.sensor.heartbeat_timeout)
-    deadline = loss_deadline(heard_at=_heard_at(state), timeout=timeout, deaf=deaf)
+    deadline = loss_deadline(heard_at=_heard_at(state), timeout=timeout, outages=outages)
     # A sensor that was put back into service has its time from then on: the registry set the look, not last seen.
     return deadline if state.check_at is None else max(deadline, state.check_at)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from config import counters, env
+from config import counters
 from config.counters import (
     FOLDER_VARIABLE,
     MEMORY,
@@ -14,13 +14,14 @@ from config.counters import (
     remove_stale_folders,
     share_counters,
 )
+from config.environment import read
 
 
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.delenv(FOLDER_VARIABLE, raising=False)
     variables = {"DATA_DIR": str(tmp_path), "AMQP_URL": "amqp://broker", "PORT": "8123"}
-    monkeypatch.setattr(counters, "environment", lambda: env.read(variables))
+    monkeypatch.setattr(counters, "environment", lambda: read.read_environment(variables))
     yield tmp_path
     remove_own_folder()
 
@@ -38,7 +39,7 @@ class TestShareCounters:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.delenv(FOLDER_VARIABLE, raising=False)
-        monkeypatch.setattr(counters, "environment", lambda: env.read({"DATA_DIR": str(tmp_path)}))
+        monkeypatch.setattr(counters, "environment", lambda: read.read_environment({"DATA_DIR": str(tmp_path)}))
         share_counters()
         assert FOLDER_VARIABLE not in os.environ
 

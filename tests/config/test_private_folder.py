@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from config.env import BadVariable
+from config.environment.rules import BadVariable
 from config.private_folder import make_private
 
 NOBODY = 65534

@@ -25,7 +25,7 @@ from tests.servers.private_server import HOST
 SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
 SETS = max(30, int(1500 * SCALE))
 ROLES = ("writer", "coordinator", "reader/main")
-pytestmark = [pytest.mark.xdist_group("amqp"), pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.broker, pytest.mark.timeout(1800)]
 ROWS = "SELECT id, name, correlation_id FROM {} ORDER BY id"
 UNENDED = "SELECT id, app_event_status_id, is_published, reason, steps FROM {} WHERE app_event_status_id NOT IN (9, 11)"
 UNDER_WAY = "SELECT count(*) FROM coordination_appevent WHERE app_event_status_id NOT IN (9, 11)"

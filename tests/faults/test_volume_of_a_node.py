@@ -12,7 +12,7 @@ from tests.conftest import ServerAddresses
 from tests.faults.product import Product, migrated_database
 from tests.faults.wait import wait_until
 
-pytestmark = pytest.mark.xdist_group("amqp")
+pytestmark = pytest.mark.broker
 
 ALERTS = "SELECT status, subject, detail->>'path' FROM notifications_alert WHERE kind = 'storage.volume'"
 

@@ -12,9 +12,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 APPS = ("config", "messaging", "notifications", "processes", "sensors")
 SAID_ELSEWHERE = {
-    ("config.runtime.ongoing_alerts", "keep_up"),
-    ("config.runtime.storage", "_judge_volume"),
-    ("config.runtime.storage", "examine_without_writing"),
+    ("config.runtime.alerts.ongoing_alerts", "keep_up"),
+    ("config.runtime.alerts.storage", "_judge_volume"),
+    ("config.runtime.alerts.storage", "examine_without_writing"),
 }
 """These pass on words that others have made: a `Finding` of the storage, or the error `VolumeAway`."""
 
@@ -107,7 +107,7 @@ def assigned_in(call: Call, name: str) -> list[ast.expr]:
 
 
 def raised() -> Iterator[tuple[Call, list[tuple[str, str]]]]:
-    findings = [call for call in calls()["Finding"] if call.module == "config.runtime.storage"]
+    findings = [call for call in calls()["Finding"] if call.module == "config.runtime.alerts.storage"]
     for call in [*calls()["raise_alert"], *findings]:
         yield call, list(pairs(call, call.argument("kind", 0), call.argument("title", 2)))
 

@@ -30,6 +30,9 @@ VARIABLES = {
     RedisServer.name: "TEST_REDIS_URL",
     ClickHouseServer.name: "TEST_CLICKHOUSE_URL",
 }
+# One for each worker of pytest: the product's queues have fixed names, so tests beside each other need different hosts.
+VIRTUAL_HOSTS = tuple(f"worker{number}" for number in range(8))
+VIRTUAL_HOSTS_VARIABLE = "TEST_AMQP_VIRTUAL_HOSTS"
 LAST_SECONDS_OF_THE_COMMAND = 30.0
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
@@ -51,15 +54,16 @@ class Servers:
         self._folder = TemporaryFolder("postern-servers-")
         folder = self._folder.path
         self.postgres = given.get("postgres") or PostgresServer(folder / "postgres", fsync=fsync)
-        self.rabbitmq = given.get("rabbitmq") or RabbitMQServer(folder / "rabbitmq")
+        self.rabbitmq = given.get("rabbitmq") or RabbitMQServer(folder / "rabbitmq", virtual_hosts=VIRTUAL_HOSTS)
         self.redis = given.get("redis") or RedisServer(folder / "redis")
         self.clickhouse = given.get("clickhouse") or ClickHouseServer(folder / "clickhouse")
 
     @property
     def environment(self) -> dict[str, str]:
-        """Give the variables by which the tests find the servers."""
+        """Return the variables by which the tests find the servers."""
         servers = (self.postgres, self.rabbitmq, self.redis, self.clickhouse)
-        return {VARIABLES[server.name]: server.url for server in servers}
+        hosts = {VIRTUAL_HOSTS_VARIABLE: ",".join(VIRTUAL_HOSTS)} if self.rabbitmq.is_private else {}
+        return {VARIABLES[server.name]: server.url for server in servers} | hosts
 
     def start(self) -> None:
         """Start the private servers side by side and say how long each took."""

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from config.env import read
+from config.environment.read import read_environment
 
-DEFAULTS = read({})
+DEFAULTS = read_environment({})
 """The settings of an installation that has set none."""
 
 INVALID, TOO_LARGE, BAD_JSON = "400 `invalid`", "413 `too_large`", "400 `bad_json`"

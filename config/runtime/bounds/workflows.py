@@ -8,7 +8,7 @@ from processes.workflows.engine.cmmn import outline as case_outline
 from processes.workflows.engine.cmmn import sentries
 from processes.workflows.engine.execution import limits as engine
 from processes.workflows.engine.expressions import limits as expressions
-from processes.workflows.services import planning
+from processes.workflows.services import steps
 from processes.workflows.services.events import amqp, starts
 
 REFUSED = "400 `not_executable`"
@@ -85,7 +85,7 @@ def instance_bounds() -> list[Bound]:
         Bound(
             "command.weighed",
             "variables written, copied and removed",
-            count(engine.MAX_WEIGHED, "bytes"),
+            count(engine.MAX_MEASURED, "bytes"),
             "command",
             INCIDENT,
         ),
@@ -118,7 +118,7 @@ def instance_bounds() -> list[Bound]:
         Bound(
             "event.type",
             "type of an event that an instance sends",
-            count(planning.LONGEST_TYPE, "characters"),
+            count(steps.LONGEST_TYPE, "characters"),
             "event",
             INCIDENT,
         ),

@@ -1,4 +1,4 @@
-"""What is different between two states."""
+"""The difference between two states."""
 
 import json
 from collections import Counter
@@ -26,48 +26,47 @@ class StateDifference(TypedDict):
 
 
 def compare_states(before: InstanceState, after: InstanceState) -> StateDifference:
-    """Tell which variables and which active elements differ.
+    """Compare the variables and the active elements of two states.
 
-    The variables of the process stand under their own names; those of scopes inside it under the way to them, as in
-    `Review[2].verdict` for the second round of Review.
+    Variables of the root scope are keyed by name; those of inner scopes by their path, as in `Review[2].verdict` for
+    the second round of Review.
     """
-    return {"variables": _compare_variables(before, after), "active": _compare_active(before, after)}
+    old, new = _count_active(before), _count_active(after)
+    return {
+        "variables": _compare_variables(before, after),
+        "active": {"added": sorted((new - old).elements()), "removed": sorted((old - new).elements())},
+    }
 
 
 def _compare_variables(before: InstanceState, after: InstanceState) -> VariablesDifference:
-    old, new = _all_variables(before), _all_variables(after)
+    old, new = _collect_variables(before), _collect_variables(after)
     return {
         "added": {name: new[name] for name in sorted(new.keys() - old.keys())},
         "removed": {name: old[name] for name in sorted(old.keys() - new.keys())},
         "changed": {
             name: {"before": old[name], "after": new[name]}
             for name in sorted(old.keys() & new.keys())
-            if _differ(old[name], new[name])
+            if _is_different(old[name], new[name])
         },
     }
 
 
-def _differ(one: Any, other: Any) -> bool:
+def _is_different(one: Any, other: Any) -> bool:
     """Compare as JSON does: true is not 1, and maps have no order."""
     return json.dumps(one, sort_keys=True) != json.dumps(other, sort_keys=True)
 
 
-def _compare_active(before: InstanceState, after: InstanceState) -> ActiveDifference:
-    old, new = _active(before), _active(after)
-    return {"added": sorted((new - old).elements()), "removed": sorted((old - new).elements())}
-
-
-def _active(state: InstanceState) -> Counter[str]:
+def _count_active(state: InstanceState) -> Counter[str]:
     tokens = Counter(token["element"] for token in state.get("tokens", {}).values() if "loop" not in token)
     return tokens + Counter(item["element"] for item in state.get("items", {}).values() if is_active_item(item))
 
 
-def _all_variables(state: InstanceState) -> dict[str, Any]:
+def _collect_variables(state: InstanceState) -> dict[str, Any]:
     found: dict[str, Any] = {}
     ways: Counter[str] = Counter()
     scopes = state.get("scopes", {})
     for key in sorted(scopes, key=sequence_number):
-        way = _way(state, scopes[key])
+        way = _find_scope_path(state, scopes[key])
         ways[way] += 1
         if way and ways[way] > 1:
             way = f"{way}({ways[way]})"
@@ -76,12 +75,12 @@ def _all_variables(state: InstanceState) -> dict[str, Any]:
     return found
 
 
-def _way(state: InstanceState, scope: ScopeRecord) -> str:
-    """Name a scope by the activities that lead to it, with the round where there are several."""
+def _find_scope_path(state: InstanceState, scope: ScopeRecord) -> str:
+    """Return the path of a scope: the activities around it, with the round where there are several."""
     if scope["token"] is None or scope["parent"] is None:
         return ""
     around = state["scopes"][scope["parent"]]
-    outer = _way(state, around)
+    outer = _find_scope_path(state, around)
     if "round" in around and "loop" in around:
         return outer  # the round is named already, and the activity in it is the same
     element = scope["element"]

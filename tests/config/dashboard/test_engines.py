@@ -5,7 +5,7 @@ from django.db import connection
 
 from config.dashboard import engines
 from config.dashboard.engines import EngineTile, engine_tiles, profile
-from config.runtime.storage import CANNOT_WRITE, FAILED, LITTLE_ROOM, LOW, Finding
+from config.runtime.alerts.storage import CANNOT_WRITE, FAILED, LITTLE_ROOM, LOW, Finding
 from notifications.services.alerts import close_alert, raise_alert
 
 

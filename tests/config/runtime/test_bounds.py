@@ -223,7 +223,7 @@ ONE_PAST = {
         "expression.items": "TestWork::test_takes_the_limit_and_not_one_more",
         "expression.integer": "TestWork::test_takes_the_limit_and_not_one_more",
     },
-    "processes/workflows/engine/execution/test_allowance.py": {
+    "processes/workflows/engine/execution/test_limits.py": {
         "command.steps": "TestAllowance::test_steps",
         "command.looks": "TestAllowance::test_looks",
         "command.weighed": "TestAllowance::test_bytes_that_are_weighed",

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from config.env import BadVariable
+from config.environment.rules import BadVariable
 from config.runtime.preparation import _ensure_admin
 
 

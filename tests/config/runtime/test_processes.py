@@ -5,7 +5,7 @@ import pytest
 import yaml
 from django.core.management import get_commands
 
-from config.env import read
+from config.environment.read import read_environment
 from config.runtime.processes import PROCESSES, Process, needed_processes
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -14,7 +14,7 @@ each_process = pytest.mark.parametrize("process", PROCESSES, ids=lambda process:
 
 class TestNeeded:
     def test_without_a_broker_one_process_does_it_all(self) -> None:
-        assert needed_processes(read({"DATABASE_URL": "postgresql://u@h/n"})) == ()
+        assert needed_processes(read_environment({"DATABASE_URL": "postgresql://u@h/n"})) == ()
 
     def test_with_all_engines_every_process_is_needed(self) -> None:
         variables = {
@@ -23,7 +23,7 @@ class TestNeeded:
             "REDIS_URL": "redis://h",
             "CLICKHOUSE_URL": "clickhouse://h",
         }
-        assert needed_processes(read(variables)) == PROCESSES
+        assert needed_processes(read_environment(variables)) == PROCESSES
 
 
 class TestTable:

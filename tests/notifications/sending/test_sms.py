@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 from structlog.testing import capture_logs
 
-from config.env import SMS_BODY
+from config.environment.table import SMS_BODY
 from notifications.sending.sms import fill_in, send_sms
 
 NUMBER = "+375291234567"

@@ -26,7 +26,7 @@ from tests.sensors.amqp import Broker, broker, consume
 from tests.sensors.registry import make_sensor
 
 __all__ = ["broker"]
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("amqp")]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.broker]
 
 
 def now_text() -> str:

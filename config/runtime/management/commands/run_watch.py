@@ -3,7 +3,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from config.common.background.daemon import run_until_signalled
-from config.runtime.watch import watch_daemon
+from config.runtime.alerts.database_watch import watch_daemon
 
 
 class Command(BaseCommand):

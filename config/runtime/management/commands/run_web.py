@@ -3,7 +3,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from config.runtime.storage import storage_daemon
+from config.runtime.alerts.storage import storage_daemon
 from config.runtime.web import PortTaken, listen, serve
 
 

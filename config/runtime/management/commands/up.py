@@ -13,10 +13,10 @@ from django.core.management.base import BaseCommand, CommandError
 from config.common.background.process_control import die_with_parent
 from config.counters import ensure_folder, remove_own_folder, remove_stale_folders
 from config.runtime import processes
+from config.runtime.alerts.database_watch import has_recipient, watch_daemon
 from config.runtime.scheduler import Scheduler
 from config.runtime.spawn import Forked, fork_process
 from config.runtime.supervisor import Supervisor
-from config.runtime.watch import has_recipient, watch_daemon
 from config.runtime.web import PortTaken, listen, serve
 
 LOADED = ("config.asgi", "config.urls", "config.celery", "celery.bin.worker", "celery.apps.worker", "celery.apps.beat")

@@ -47,18 +47,20 @@ def _read_fields(subject: Subject, form: XmlElement) -> Iterator[FormField]:
             subject.refuse(f"A field is written like amount:number, not {quote(part)}.", form)
             continue
         name, kind, choices, star = match.groups()
-        yield from _field(subject, form, name, name, kind or "", star is not None, _choices(choices or ""))
+        yield from _check_field(subject, form, name, name, kind or "", star is not None, _split_choices(choices or ""))
 
 
 def _read_field(subject: Subject, field: XmlElement) -> Iterator[FormField]:
     name = field.get("name") or field.get("id")
     inner = tuple(value_of(child) for child in field.children if child.space == POSTERN and child.name == "choice")
-    choices = inner or _choices(field.get("choices"))
+    choices = inner or _split_choices(field.get("choices"))
     kind = field.get("kind") or field.get("type") or ("choice" if choices else "")
-    yield from _field(subject, field, name, field.get("label") or name, kind, is_true(field.get("required")), choices)
+    yield from _check_field(
+        subject, field, name, field.get("label") or name, kind, is_true(field.get("required")), choices
+    )
 
 
-def _field(
+def _check_field(
     subject: Subject, at: XmlElement, name: str, label: str, kind: str, is_required: bool, choices: tuple[str, ...]
 ) -> Iterator[FormField]:
     known = _KIND_OF.get(kind.lower())
@@ -74,6 +76,6 @@ def _field(
         yield FormField(name, label, known, is_required, choices if known == "choice" else ())
 
 
-def _choices(text: str) -> tuple[str, ...]:
+def _split_choices(text: str) -> tuple[str, ...]:
     separator = "|" if "|" in text else ","
     return tuple(choice.strip() for choice in text.split(separator) if choice.strip())

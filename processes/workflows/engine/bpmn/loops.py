@@ -18,17 +18,17 @@ def read_loop(subject: Subject) -> Loop | None:
 
 def _read_multi_instance(subject: Subject, element: XmlElement) -> Loop:
     cardinality = subject.compile_child(element, "loopCardinality")
-    collection = _variable(subject, element, "loopDataInputRef")
-    if not any(_text(element, name) for name in ("loopCardinality", "loopDataInputRef")):
+    collection = _read_variable(subject, element, "loopDataInputRef")
+    if not any(_child_text(element, name) for name in ("loopCardinality", "loopDataInputRef")):
         subject.refuse("A multi-instance activity needs loopCardinality or loopDataInputRef.", element)
     return Loop(
         is_multi_instance=True,
         is_sequential=is_true(element.get("isSequential")),
         cardinality=cardinality,
         collection=collection,
-        item=_item(subject, element, "inputDataItem"),
-        output_collection=_variable(subject, element, "loopDataOutputRef"),
-        output_item=_item(subject, element, "outputDataItem"),
+        item=_read_item_variable(subject, element, "inputDataItem"),
+        output_collection=_read_variable(subject, element, "loopDataOutputRef"),
+        output_item=_read_item_variable(subject, element, "outputDataItem"),
         completion=subject.compile_child(element, "completionCondition"),
     )
 
@@ -38,7 +38,7 @@ def _read_standard(subject: Subject, element: XmlElement) -> Loop:
     is_number = maximum.isascii() and maximum.isdigit() and len(maximum) < 10 and 0 < int(maximum) <= MAX_ROUNDS
     if maximum and not is_number:
         subject.refuse(f"loopMaximum is a number from 1 to {MAX_ROUNDS}.", element)
-    if not maximum and not _text(element, "loopCondition"):
+    if not maximum and not _child_text(element, "loopCondition"):
         subject.refuse("A loop needs loopCondition or loopMaximum: it would never end.", element)
     return Loop(
         is_multi_instance=False,
@@ -48,21 +48,21 @@ def _read_standard(subject: Subject, element: XmlElement) -> Loop:
     )
 
 
-def _text(element: XmlElement, name: str) -> str:
+def _child_text(element: XmlElement, name: str) -> str:
     child = element.find(name)
     return child.text if child is not None else ""
 
 
-def _variable(subject: Subject, element: XmlElement, name: str) -> str:
-    """Give the variable that a reference to data names."""
-    text = _text(element, name)
+def _read_variable(subject: Subject, element: XmlElement, name: str) -> str:
+    """Return the variable named by a data reference; empty without one."""
+    text = _child_text(element, name)
     if text and not is_variable(text):
         subject.refuse(f"{name} names a variable, not {quote(text)}.", element)
     return text
 
 
-def _item(subject: Subject, element: XmlElement, name: str) -> str:
-    """Give the variable of one round: the item's name, or its id when the name could be none."""
+def _read_item_variable(subject: Subject, element: XmlElement, name: str) -> str:
+    """Return the variable of one round: the data item's name, or its id where the name cannot be a variable."""
     child = element.find(name)
     if child is None:
         return ""

@@ -1,4 +1,4 @@
-"""Whether a definition can be run: what the parts of it say about each other. All problems at once."""
+"""Rules between the parts of a process: start events of scopes, places of events, conditions of flows."""
 
 from collections.abc import Callable
 
@@ -39,7 +39,7 @@ def _check_starts_of_process(scope: ScopeDefinition, starts: list[Node], problem
 def check_event(definition: Definition, node: Node, problems: Problems) -> None:
     if node.event is None:
         return
-    place, allowed = _place(definition, node)
+    place, allowed = _find_place(definition, node)
     if node.event.trigger not in allowed:
         message = f"{place} cannot be of the type {node.event.trigger}: only {', '.join(allowed)}."
         problems.add(node.id, node.line, message)
@@ -76,7 +76,7 @@ _STARTS: dict[NodeKind | None, tuple[str, tuple[Trigger, ...]]] = {
 }
 
 
-def _place(definition: Definition, node: Node) -> tuple[str, tuple[Trigger, ...]]:
+def _find_place(definition: Definition, node: Node) -> tuple[str, tuple[Trigger, ...]]:
     if node.kind is not NodeKind.START:
         return _PLACES[node.kind]
     holder = definition.nodes.get(node.scope)
@@ -111,7 +111,7 @@ def _check_boundary(definition: Definition, node: Node, problems: Problems) -> N
 def check_flows(definition: Definition, node: Node, problems: Problems) -> None:
     if node.incoming and (reason := _no_incoming(node)):
         problems.add(node.id, node.line, f"{reason} has no incoming sequence flow.")
-    if node.outgoing and (reason := _no_outgoing(node)):
+    if node.outgoing and (reason := _describe_without_outgoing(node)):
         problems.add(node.id, node.line, f"{reason} has no outgoing sequence flow.")
     check = _CHECKS.get(node.kind)
     if check is not None:
@@ -124,7 +124,7 @@ def _no_incoming(node: Node) -> str:
     return _WITHOUT_INCOMING.get(node.kind, "")
 
 
-def _no_outgoing(node: Node) -> str:
+def _describe_without_outgoing(node: Node) -> str:
     if node.is_for_compensation:
         return "An activity for compensation"
     if node.kind is NodeKind.BOUNDARY and node.event is not None and node.event.trigger is Trigger.COMPENSATION:
@@ -141,16 +141,16 @@ _WITHOUT_OUTGOING = {NodeKind.END: "An end event", NodeKind.EVENT_SUB_PROCESS: "
 
 
 def _check_exclusive(definition: Definition, node: Node, problems: Problems) -> None:
-    """Of several flows each but the default one needs a condition: without one it is open which is taken."""
+    """Require a condition on every flow but the default one: otherwise it is open which of several is taken."""
     if len(node.outgoing) < 2:
         return
-    for flow in _leaving(definition, node):
-        if flow.condition is None and flow.id != node.default and not problems.tells_of(flow.id):
+    for flow in _list_outgoing(definition, node):
+        if flow.condition is None and flow.id != node.default and not problems.has_problem_with(flow.id):
             problems.add(flow.id, flow.line, "It leaves an exclusive gateway: it needs a condition, or is the default.")
 
 
 def _check_parallel(definition: Definition, node: Node, problems: Problems) -> None:
-    for flow in _leaving(definition, node):
+    for flow in _list_outgoing(definition, node):
         if flow.condition is not None:
             problems.add(flow.id, flow.line, f"A flow that leaves {_WHOLE[node.kind]} has no condition.")
 
@@ -159,7 +159,7 @@ def _check_event_based(definition: Definition, node: Node, problems: Problems) -
     _check_parallel(definition, node, problems)
     if not node.outgoing:
         problems.add(node.id, node.line, "An event-based gateway needs an outgoing sequence flow.")
-    for flow in _leaving(definition, node):
+    for flow in _list_outgoing(definition, node):
         if definition.nodes[flow.target].kind not in (NodeKind.CATCH, NodeKind.RECEIVE_TASK):
             message = "After an event-based gateway come intermediate catch events and receive tasks alone."
             problems.add(flow.target, definition.nodes[flow.target].line, message)
@@ -173,5 +173,5 @@ _CHECKS: dict[NodeKind, Callable[[Definition, Node, Problems], None]] = {
 }
 
 
-def _leaving(definition: Definition, node: Node) -> list[Flow]:
+def _list_outgoing(definition: Definition, node: Node) -> list[Flow]:
     return [definition.flows[flow] for flow in node.outgoing]

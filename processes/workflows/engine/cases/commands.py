@@ -1,20 +1,27 @@
-"""The commands that items of a case take, and those that a case as a whole takes in its own way."""
+"""Commands to plan items, which of them an item accepts, and the commands a case handles differently from a process."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from processes.workflows.engine.cases.items import end, occur, start, wind_up
+from processes.workflows.engine.cases.items import end_contents, end_item, make_occur, start_item
 from processes.workflows.engine.cases.lifecycle import Transition
 from processes.workflows.engine.cases.stages import can_complete
-from processes.workflows.engine.cases.transitions import is_still, may, move, node_of, resume, suspend
+from processes.workflows.engine.cases.transitions import (
+    can_transition,
+    get_item_node,
+    is_within_suspended,
+    make_transition,
+    resume_item,
+    suspend_item,
+)
 from processes.workflows.engine.definition import NodeKind
 from processes.workflows.engine.execution.errors import CommandRejected
 from processes.workflows.engine.execution.records import InstanceState, Library
 from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 
 
-def command_item(work: UnitOfWork, name: str, command: Mapping[str, Any]) -> None:
+def apply_item_command(work: UnitOfWork, name: str, command: Mapping[str, Any]) -> None:
     key = str(command.get("item"))
     refusal = find_refusal(work, key, name)
     if refusal is not None:
@@ -23,71 +30,61 @@ def command_item(work: UnitOfWork, name: str, command: Mapping[str, Any]) -> Non
 
 
 def suspend_case(work: UnitOfWork) -> None:
-    suspend(work, _plan(work))
+    suspend_item(work, _get_plan_item(work))
 
 
 def resume_case(work: UnitOfWork) -> None:
-    resume(work, _plan(work))
+    resume_item(work, _get_plan_item(work))
 
 
 def terminate_case(work: UnitOfWork) -> None:
-    """End a case, also one that is suspended."""
-    key = _plan(work)
-    move(work, key, Transition.TERMINATE)
-    wind_up(work, key, node_of(work, key))
+    """Terminate a case, also a suspended one."""
+    key = _get_plan_item(work)
+    make_transition(work, key, Transition.TERMINATE)
+    end_contents(work, key, get_item_node(work, key))
     work.queue.clear()
     work.status = "terminated"
 
 
 def close_case(work: UnitOfWork) -> None:
-    """Put a case away for good; nothing but a return leads out of it."""
-    # One that was terminated after its start had failed has no plan.
-    key = _plan(work) if work.items.records else None
-    can_close = work.status == "terminated" if key is None else may(work, key, Transition.CLOSE)
+    """Close a case for good; only a return to an earlier version reopens it."""
+    # A case whose start has failed has no plan yet, and can be terminated all the same.
+    key = _get_plan_item(work) if work.items.records else None
+    can_close = work.status == "terminated" if key is None else can_transition(work, key, Transition.CLOSE)
     if not can_close:
         raise CommandRejected(f"A case that is {work.status} cannot be closed.")
     if key is not None:
-        move(work, key, Transition.CLOSE)
-        wind_up(work, key, node_of(work, key))
+        make_transition(work, key, Transition.CLOSE)
+        end_contents(work, key, get_item_node(work, key))
     work.queue.clear()
     work.status = "closed"
 
 
 def is_case(work: UnitOfWork) -> bool:
-    return work.given["kind"] == "cmmn"
+    return work.initial_state["kind"] == "cmmn"
 
 
-def _plan(work: UnitOfWork) -> str:
-    """Give the item of the case plan model of the instance itself."""
+def _get_plan_item(work: UnitOfWork) -> str:
+    """Return the id of the item that stands for the instance's own case plan model."""
     root = next(key for key, record in work.scopes.items() if record["token"] is None)
     return next(key for key, record in work.items.items() if record["scope"] == root)
 
 
-def _occur(work: UnitOfWork, key: str, transition: Transition) -> None:
-    occur(work, key)
-
-
 def _suspend(work: UnitOfWork, key: str, transition: Transition) -> None:
-    if is_case(work) and key == _plan(work):
-        suspend(work, key)
+    suspend_item(work, key, transition)
+    if is_case(work) and key == _get_plan_item(work):
         work.status = "suspended"
-    else:
-        suspend(work, key)
-
-
-def _resume(work: UnitOfWork, key: str, transition: Transition) -> None:
-    resume(work, key)
 
 
 _COMMANDS: dict[str, Callable[[UnitOfWork, str, Transition], None]] = {
-    "start": start,
-    "occur": _occur,
-    "disable": move,
-    "reenable": move,
+    "start": start_item,
+    "occur": lambda work, key, _: make_occur(work, key),
+    "disable": make_transition,
+    "reenable": make_transition,
     "suspend_item": _suspend,
-    "resume_item": _resume,
-    "terminate_item": end,
-    "complete_item": end,
+    "resume_item": resume_item,
+    "terminate_item": end_item,
+    "complete_item": end_item,
 }
 ITEM_COMMANDS = frozenset(_COMMANDS)
 
@@ -115,33 +112,33 @@ _NO_TIME = datetime.min.replace(tzinfo=UTC)
 
 
 def list_allowed_commands(library: Library, state: InstanceState) -> dict[str, tuple[str, ...]]:
-    """Give the commands that the items of a state take now, by the id of the item; who takes none is left out."""
+    """List the commands each item of a state accepts now, by item id; items that accept none are left out."""
     if state.get("status") != "active":
         return {}
     work = UnitOfWork(library, state, _NO_TIME)  # nothing happens, so nothing has a time
     found = {
         key: tuple(name for name in TRANSITIONS if find_refusal(work, key, name) is None)
-        for key in work.items.in_order()
+        for key in work.items.keys_in_order()
     }
     return {key: names for key, names in found.items() if names}
 
 
 def find_refusal(work: UnitOfWork, key: str, name: str) -> str | None:
-    """Tell why an item does not take a command; None: it does."""
+    """Return why an item does not accept a command; None when it does."""
     record = work.items.get(key)
     if record is None:
         return "The item is not there any more."
-    if is_still(work, work.scopes[record["scope"]]["token"]):
+    if is_within_suspended(work, work.scopes[record["scope"]]["token"]):
         return "What the item lies in is suspended."
-    if not may(work, key, TRANSITIONS[name]):
+    if not can_transition(work, key, TRANSITIONS[name]):
         return f"An item that is {record['state']} cannot {_WORDS.get(name, name)}."
-    kind = node_of(work, key).kind
+    kind = get_item_node(work, key).kind
     if name == "occur" and kind is not NodeKind.USER_LISTENER:
         return "Only user event listeners are made to occur."
-    return _find_unfinished(work, key, kind) if name == "complete_item" else None
+    return _find_unfinished_reason(work, key, kind) if name == "complete_item" else None
 
 
-def _find_unfinished(work: UnitOfWork, key: str, kind: NodeKind) -> str | None:
+def _find_unfinished_reason(work: UnitOfWork, key: str, kind: NodeKind) -> str | None:
     if kind in (NodeKind.PROCESS_TASK, NodeKind.CASE_TASK):
         return "The task completes when what it runs has ended."
     if kind in (NodeKind.STAGE, NodeKind.CASE_PLAN) and not can_complete(work, key):

@@ -1,183 +1,189 @@
-"""How items begin, end and come again."""
+"""Plan items: how they are created, entered, begun, ended and repeated."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from processes.workflows.engine.case_plan import CriterionRole, ItemRule, PlanItem
-from processes.workflows.engine.cases.lifecycle import ItemState, Transition, leaves_with_parent
-from processes.workflows.engine.cases.sentries import case_of, plan_of, tell
-from processes.workflows.engine.cases.transitions import is_live, is_still, may, move, node_of
+from processes.workflows.engine.cases.lifecycle import ItemState, Transition, get_parent_exit
+from processes.workflows.engine.cases.sentries import get_case_scope, get_plan, notify_sentries
+from processes.workflows.engine.cases.transitions import (
+    can_transition,
+    get_item_node,
+    is_live,
+    is_within_suspended,
+    make_transition,
+)
 from processes.workflows.engine.definition import LISTENERS, Node, NodeKind
-from processes.workflows.engine.execution.calls import open_called
+from processes.workflows.engine.execution.calls import call_definition
 from processes.workflows.engine.execution.errors import CommandFailed
 from processes.workflows.engine.execution.limits import MAX_ITEMS
 from processes.workflows.engine.execution.records import ItemRecord, TaskRecord, TimerRecord
 from processes.workflows.engine.execution.scopes import open_scope
-from processes.workflows.engine.execution.triggers import next_of_cycle, start_timer
+from processes.workflows.engine.execution.triggers import find_next_firing, start_timer
 from processes.workflows.engine.execution.unit_of_work import UnitOfWork
-from processes.workflows.engine.execution.variables import evaluate, holds
+from processes.workflows.engine.execution.variables import evaluate, evaluate_condition
 
 
-def create(work: UnitOfWork, scope: str, element: str, *, held: Sequence[int] = ()) -> str:
-    """Put an item into a stage, where it is available; what there was of it before is forgotten when it has ended."""
-    key = _put(work, scope, element, held)
-    tell(work, key, Transition.CREATE)
+def create_item(work: UnitOfWork, scope: str, element: str, *, held: Sequence[int] = ()) -> str:
+    """Create an available item in a stage; ended items of the same element in it are dropped."""
+    key = _add_item(work, scope, element, held)
+    notify_sentries(work, key, Transition.CREATE)
     return key
 
 
-def take_up(work: UnitOfWork, key: str) -> None:
-    """Go on with an item that was just created: without an entry criterion it waits for nothing."""
+def activate_created(work: UnitOfWork, key: str) -> None:
+    """Move a newly created item on if it has no entry criterion to wait for."""
     if not is_live(work, key) or work.items[key]["state"] != ItemState.AVAILABLE:
         return
-    node, item = node_of(work, key), item_of(work, key)
+    node, item = get_item_node(work, key), get_plan_item(work, key)
     if node.kind is NodeKind.TIMER_LISTENER:
         if not any(criterion.role is CriterionRole.TIMER for criterion in item.criteria):
-            run_timer(work, key)
+            start_item_timer(work, key)
     elif node.kind is not NodeKind.USER_LISTENER and not item.has_entry:
         leave_available(work, key)
 
 
-def meet(work: UnitOfWork, key: str, place: int) -> None:
-    """Do what a criterion that was met is for, if the item still waits for it."""
+def meet_criterion(work: UnitOfWork, key: str, place: int) -> None:
+    """Enter, exit or start the timer of an item whose criterion is met, if the item still waits for that."""
     if not is_live(work, key):
         return
-    criterion = item_of(work, key).criteria[place]
+    criterion = get_plan_item(work, key).criteria[place]
     if criterion.role is CriterionRole.EXIT:
-        if not is_still(work, key):
-            end(work, key, Transition.EXIT, criterion.id)
+        if not is_within_suspended(work, key):
+            end_item(work, key, Transition.EXIT, criterion.id)
     elif work.items[key]["state"] == ItemState.AVAILABLE:
         if criterion.role is CriterionRole.TIMER:
-            run_timer(work, key)
+            start_item_timer(work, key)
         else:
             leave_available(work, key)
 
 
 def leave_available(work: UnitOfWork, key: str) -> None:
-    record, node, item = work.items[key], node_of(work, key), item_of(work, key)
+    record, node, item = work.items[key], get_item_node(work, key), get_plan_item(work, key)
     if node.kind is NodeKind.MILESTONE:
-        end(work, key, Transition.OCCUR)
-    elif _applies(work, item.manual_activation, record["scope"], node.id):
-        move(work, key, Transition.ENABLE)
+        end_item(work, key, Transition.OCCUR)
+    elif _does_rule_apply(work, item.manual_activation, record["scope"], node.id):
+        make_transition(work, key, Transition.ENABLE)
     else:
-        start(work, key, Transition.START)
-    if item.has_entry and _applies(work, item.repetition, record["scope"], node.id):
-        create(work, record["scope"], node.id, held=record.get("held", ()))
+        start_item(work, key, Transition.START)
+    if item.has_entry and _does_rule_apply(work, item.repetition, record["scope"], node.id):
+        create_item(work, record["scope"], node.id, held=record.get("held", ()))
 
 
-def start(work: UnitOfWork, key: str, transition: Transition) -> None:
-    move(work, key, transition)
-    begin(work, key)
+def start_item(work: UnitOfWork, key: str, transition: Transition) -> None:
+    make_transition(work, key, transition)
+    begin_item(work, key)
 
 
-def begin(work: UnitOfWork, key: str) -> None:
-    """Begin what an item that became active stands for."""
-    node = node_of(work, key)
+def begin_item(work: UnitOfWork, key: str) -> None:
+    """Begin the stage, the task or the called definition of an item that became active."""
+    node = get_item_node(work, key)
     if node.kind in (NodeKind.STAGE, NodeKind.CASE_PLAN):
         open_stage(work, key, node)
     elif node.kind is NodeKind.HUMAN_TASK:
-        _ask(work, key, node)
+        _open_human_task(work, key, node)
     else:
-        call(work, key, node, item_of(work, key))
+        run_called_definition(work, key, node, get_plan_item(work, key))
 
 
 def open_stage(work: UnitOfWork, key: str, node: Node) -> None:
     parent = work.items[key]["scope"]
     scope = open_scope(work, {"element": node.id, "parent": parent, "token": key, "variables": {}})
-    children = [_put(work, scope, child) for child in work.definition(scope).scopes[node.id].nodes]
-    for child in children:  # all are there by now: each hears of the others
-        tell(work, child, Transition.CREATE)
+    children = [_add_item(work, scope, child) for child in work.definition(scope).scopes[node.id].nodes]
+    for child in children:  # after all of them exist: sentries of one wait for another
+        notify_sentries(work, child, Transition.CREATE)
 
 
-def end(work: UnitOfWork, key: str, transition: Transition, criterion: str = "") -> None:
-    """End an item by itself: what is in it ends with it, and it comes again if its rule says so."""
-    record, node, item = work.items[key], node_of(work, key), item_of(work, key)
-    move(work, key, transition, criterion)
-    wind_up(work, key, node)
+def end_item(work: UnitOfWork, key: str, transition: Transition, criterion: str = "") -> None:
+    """End an item with everything in it, and repeat it if its repetition rule says so."""
+    record, node, item = work.items[key], get_item_node(work, key), get_plan_item(work, key)
+    make_transition(work, key, transition, criterion)
+    end_contents(work, key, node)
     if node.kind is NodeKind.CASE_PLAN:
-        work.at_once("case_ended", case_of(work, record["scope"]), work.items[key]["state"])
+        work.enqueue_first("case_ended", get_case_scope(work, record["scope"]), work.items[key]["state"])
     elif _comes_again(work, item, record["scope"], node):
-        create(work, record["scope"], node.id, held=record.get("held", ()))
+        create_item(work, record["scope"], node.id, held=record.get("held", ()))
         return
     if item.repetition is not None:
-        _forget_if_replaced(work, key)
+        _drop_if_replaced(work, key)
 
 
-def _put(work: UnitOfWork, scope: str, element: str, held: Sequence[int] = ()) -> str:
+def _add_item(work: UnitOfWork, scope: str, element: str, held: Sequence[int] = ()) -> str:
     if len(work.items) >= MAX_ITEMS:
         raise CommandFailed(element, f"There would be more than {MAX_ITEMS} items.")
-    plan = plan_of(work.definition(scope))
+    plan = get_plan(work.definition(scope))
     record: ItemRecord = {"element": element, "scope": scope, "state": ItemState.AVAILABLE.value, "since": work.now}
-    if _applies(work, plan.items[element].required, scope, element):
+    if _does_rule_apply(work, plan.items[element].required, scope, element):
         record["required"] = True
     if held:
         record["held"] = list(held)
     _forget_ended(work, scope, element)
     key = work.add_item(record)
-    work.allowance.step(element)
+    work.budget.count_step(element)
     work.trace.append((Transition.CREATE.value, element))
-    work.is_changed = work.is_changed or element in plan.conditioned
-    work.later("created", key)
+    work.conditions_due = work.conditions_due or element in plan.items_with_conditions
+    work.enqueue("created", key)
     return key
 
 
 def _comes_again(work: UnitOfWork, item: PlanItem, scope: str, node: Node) -> bool:
-    """Tell whether an item that has ended is followed by another; with an entry criterion that was made before."""
+    """Return whether an ended item is repeated now; one with an entry criterion was repeated when it was entered."""
     by_itself = node.kind not in LISTENERS and node.kind is not NodeKind.MILESTONE and not item.has_entry
-    return by_itself and _applies(work, item.repetition, scope, node.id)
+    return by_itself and _does_rule_apply(work, item.repetition, scope, node.id)
 
 
-def wind_up(work: UnitOfWork, key: str, node: Node) -> None:
-    """End what is in an item that has ended; the items of a stage stay to be seen."""
+def end_contents(work: UnitOfWork, key: str, node: Node) -> None:
+    """End the contents of an ended item; items of a stage stay in the state to be shown."""
     if node.kind not in (NodeKind.STAGE, NodeKind.CASE_PLAN):
-        work.clear(key)
+        work.cancel_owned(key)
         return
     for child in work.items_below(key):
         if is_live(work, child):
-            inner = node_of(work, child)
-            move(work, child, leaves_with_parent(inner.kind))
-            wind_up(work, child, inner)
+            inner = get_item_node(work, child)
+            make_transition(work, child, get_parent_exit(inner.kind))
+            end_contents(work, child, inner)
 
 
-def run_timer(work: UnitOfWork, key: str) -> None:
-    record, node = work.items[key], node_of(work, key)
+def start_item_timer(work: UnitOfWork, key: str) -> None:
+    record, node = work.items[key], get_item_node(work, key)
     if node.event is not None and node.event.timer is not None and not work.timers_below(key):
         start_timer(work, node, node.event.timer, record["scope"], key)
 
 
-def occur(work: UnitOfWork, key: str, timer: str | None = None) -> None:
-    """Let a listener happen; of a timer that comes again, another listener waits for the next time."""
+def make_occur(work: UnitOfWork, key: str, timer: str | None = None) -> None:
+    """Complete an event listener; one of a timer cycle is followed by another that waits for the next firing."""
     record = work.items[key]
     following = None
     if timer is not None:
-        following = next_of_cycle(work, work.timers[timer])
-    end(work, key, Transition.OCCUR)
+        following = find_next_firing(work, work.timers[timer])
+    end_item(work, key, Transition.OCCUR)
     if following is not None:
-        other = create(work, record["scope"], record["element"])
+        other = create_item(work, record["scope"], record["element"])
         again: TimerRecord = {**following, "token": other}
         work.add(work.timers, again)
 
 
-def item_of(work: UnitOfWork, key: str) -> PlanItem:
+def get_plan_item(work: UnitOfWork, key: str) -> PlanItem:
     record = work.items[key]
-    return plan_of(work.definition(record["scope"])).items[record["element"]]
+    return get_plan(work.definition(record["scope"])).items[record["element"]]
 
 
-def fail(work: UnitOfWork, key: str) -> None:
-    """Mark a task whose process ended with an error that nothing in it caught."""
-    if is_live(work, key) and may(work, key, Transition.FAULT):
-        work.clear(key)
-        move(work, key, Transition.FAULT)
+def fail_task(work: UnitOfWork, key: str) -> None:
+    """Fail a task whose process ended with an error that nothing in it caught."""
+    if is_live(work, key) and can_transition(work, key, Transition.FAULT):
+        work.cancel_owned(key)
+        make_transition(work, key, Transition.FAULT)
 
 
-def finish_task(work: UnitOfWork, key: str) -> None:
-    """Complete a task whose work is done."""
-    if is_live(work, key) and may(work, key, Transition.COMPLETE):
-        end(work, key, Transition.COMPLETE)
+def complete_task(work: UnitOfWork, key: str) -> None:
+    """Complete a task whose work, process or case is done."""
+    if is_live(work, key) and can_transition(work, key, Transition.COMPLETE):
+        end_item(work, key, Transition.COMPLETE)
 
 
-def _ask(work: UnitOfWork, key: str, node: Node) -> None:
-    if not item_of(work, key).is_blocking:
-        end(work, key, Transition.COMPLETE)
+def _open_human_task(work: UnitOfWork, key: str, node: Node) -> None:
+    if not get_plan_item(work, key).is_blocking:
+        end_item(work, key, Transition.COMPLETE)
         return
     task: TaskRecord = {
         "element": node.id,
@@ -190,35 +196,36 @@ def _ask(work: UnitOfWork, key: str, node: Node) -> None:
     work.add(work.tasks, task)
 
 
-def _applies(work: UnitOfWork, rule: ItemRule | None, scope: str, element: str) -> bool:
+def _does_rule_apply(work: UnitOfWork, rule: ItemRule | None, scope: str, element: str) -> bool:
     if rule is None:
         return False
-    return rule.condition is None or holds(work, rule.condition, scope, element)
+    return rule.condition is None or evaluate_condition(work, rule.condition, scope, element)
 
 
 def _forget_ended(work: UnitOfWork, scope: str, element: str) -> None:
-    for key in work.items_of(element):
+    for key in work.items_of_element(element):
         if work.items[key]["scope"] == scope and not is_live(work, key):
-            work.drop_item(key)
+            work.remove_item(key)
 
 
-def _forget_if_replaced(work: UnitOfWork, key: str) -> None:
-    """Keep one item that has ended of each kind, to be seen; none where a newer one is there."""
+def _drop_if_replaced(work: UnitOfWork, key: str) -> None:
+    """Drop an ended item that has a successor: the last of each element stays in the state to be shown."""
     record = work.items[key]
     if any(
-        other != key and work.items[other]["scope"] == record["scope"] for other in work.items_of(record["element"])
+        other != key and work.items[other]["scope"] == record["scope"]
+        for other in work.items_of_element(record["element"])
     ):
-        work.drop_item(key)
+        work.remove_item(key)
 
 
 _KINDS: Mapping[NodeKind, str] = {NodeKind.PROCESS_TASK: "bpmn", NodeKind.CASE_TASK: "cmmn"}
 
 
-def call(work: UnitOfWork, key: str, node: Node, item: PlanItem) -> None:
+def run_called_definition(work: UnitOfWork, key: str, node: Node, item: PlanItem) -> None:
     called: Any = node.called
     scope = work.items[key]["scope"]
     if item.called_by is not None:
         called = evaluate(work, item.called_by, scope, node.id)
     if not isinstance(called, str) or not called:
         raise CommandFailed(node.id, "The expression does not give the key of a definition.")
-    open_called(work, scope, key, node.id, called, kinds=(_KINDS[node.kind],))
+    call_definition(work, scope, key, node.id, called, kinds=(_KINDS[node.kind],))

@@ -1,7 +1,7 @@
 """The life cycle of CMMN 1.1: in which state an item may make which transition, and where that leads.
 
-Three tables: stages and tasks; milestones and event listeners; the case itself. `before` stands for the state that an
-item was in when its parent was suspended. `reactivate` is not there yet.
+Three tables: stages and tasks; milestones and event listeners; the case itself. `PREVIOUS` stands for the state that
+an item was in when its parent was suspended. The transition `reactivate` is not supported.
 """
 
 from collections.abc import Mapping
@@ -42,7 +42,7 @@ class Transition(StrEnum):
     CLOSE = "close"
 
 
-BEFORE = "before"
+PREVIOUS = "before"
 ENDED = frozenset({ItemState.COMPLETED, ItemState.TERMINATED})
 """States that nothing leads out of, but that a case can be closed in."""
 SETTLED = frozenset({*ENDED, ItemState.DISABLED, ItemState.FAILED})
@@ -67,7 +67,7 @@ ACTIVITY: _Table = {
         for state in (_S.AVAILABLE, _S.ENABLED, _S.DISABLED, _S.ACTIVE, _S.SUSPENDED, _S.FAILED)
     },
     **{(state, _T.PARENT_SUSPEND): _S.SUSPENDED for state in (_S.AVAILABLE, _S.ENABLED, _S.DISABLED, _S.ACTIVE)},
-    (_S.SUSPENDED, _T.PARENT_RESUME): BEFORE,
+    (_S.SUSPENDED, _T.PARENT_RESUME): PREVIOUS,
 }
 OCCURRENCE: _Table = {
     (_S.AVAILABLE, _T.OCCUR): _S.COMPLETED,
@@ -77,7 +77,7 @@ OCCURRENCE: _Table = {
     (_S.AVAILABLE, _T.PARENT_TERMINATE): _S.TERMINATED,
     (_S.SUSPENDED, _T.PARENT_TERMINATE): _S.TERMINATED,
     (_S.AVAILABLE, _T.PARENT_SUSPEND): _S.SUSPENDED,
-    (_S.SUSPENDED, _T.PARENT_RESUME): BEFORE,
+    (_S.SUSPENDED, _T.PARENT_RESUME): PREVIOUS,
 }
 CASE: _Table = {
     (_S.ACTIVE, _T.COMPLETE): _S.COMPLETED,
@@ -88,7 +88,7 @@ CASE: _Table = {
     (_S.ACTIVE, _T.SUSPEND): _S.SUSPENDED,
     (_S.SUSPENDED, _T.RESUME): _S.ACTIVE,
     (_S.ACTIVE, _T.PARENT_SUSPEND): _S.SUSPENDED,
-    (_S.SUSPENDED, _T.PARENT_RESUME): BEFORE,
+    (_S.SUSPENDED, _T.PARENT_RESUME): PREVIOUS,
     **{(state, _T.CLOSE): _S.CLOSED for state in (_S.COMPLETED, _S.TERMINATED, _S.SUSPENDED)},
 }
 _TABLES = {
@@ -99,12 +99,12 @@ _TABLES = {
 }
 
 
-def leads_to(kind: NodeKind, state: str, transition: str) -> str | None:
-    """Give the state that a transition leads to, or None where it cannot be made."""
-    # A member of a StrEnum is found by its text: nothing has to be made of what is given.
+def find_next_state(kind: NodeKind, state: str, transition: str) -> str | None:
+    """Return the state that a transition leads to; None where the life cycle does not allow it."""
+    # Members of a StrEnum hash and compare like their text, so records need no conversion.
     return _TABLES.get(kind, ACTIVITY).get((state, transition))
 
 
-def leaves_with_parent(kind: NodeKind) -> Transition:
-    """Give the transition by which an item ends when its parent does."""
+def get_parent_exit(kind: NodeKind) -> Transition:
+    """Return the transition by which an item ends when its parent does."""
     return Transition.EXIT if _TABLES.get(kind, ACTIVITY) is not OCCURRENCE else Transition.PARENT_TERMINATE

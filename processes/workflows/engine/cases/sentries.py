@@ -1,7 +1,7 @@
-"""Sentries: what has happened of that for which they wait, and whether their condition holds.
+"""Sentries: which of their on-parts have happened, and whether their condition holds.
 
-An item remembers the on-parts it has heard until its criterion is met, which happens once: after that it has heard
-nothing. A sentry without on-parts is met when its condition becomes true, not for as long as it is.
+The on-parts that have happened are recorded with the item until its criterion is met, then cleared. A sentry without
+on-parts is met when its condition becomes true, not while it is.
 """
 
 from collections.abc import Iterator
@@ -12,127 +12,129 @@ from processes.workflows.engine.cases.lifecycle import ENDED, ItemState
 from processes.workflows.engine.definition import Definition
 from processes.workflows.engine.execution.records import ItemRecord
 from processes.workflows.engine.execution.unit_of_work import UnitOfWork
-from processes.workflows.engine.execution.variables import value_of
+from processes.workflows.engine.execution.variables import try_evaluate
 from processes.workflows.engine.expressions import ExpressionFailed
 
 
-def tell(work: UnitOfWork, key: str, event: str, criterion: str = "") -> None:
-    """Let those hear of a transition who wait for it in the same stage."""
+def notify_sentries(work: UnitOfWork, key: str, event: str, criterion: str = "") -> None:
+    """Record an item's transition with every criterion in the same stage that waits for it."""
     record = work.items[key]
-    plan = plan_of(work.definition(record["scope"]))
-    for listening in plan.listening.get((record["element"], event), ()):
-        place = _stage(work, record["scope"], listening.common)
+    plan = get_plan(work.definition(record["scope"]))
+    for on_part in plan.on_parts.get((record["element"], event), ()):
+        place = _find_stage_scope(work, record["scope"], on_part.common)
         around = None
-        if plan.items[listening.item].criteria[listening.criterion].role is CriterionRole.EXIT:
-            around = _around(work, record["scope"], listening.item)
-        for other in work.items_of(listening.item):
+        if plan.items[on_part.item].criteria[on_part.criterion].role is CriterionRole.EXIT:
+            # What happens in one run of a stage does not end another run of it.
+            stage = _find_stage_scope(work, record["scope"], on_part.item)
+            around = None if stage is None else work.scopes[stage]["token"]
+        for other in work.items_of_element(on_part.item):
             if other == key or around not in (None, other):
                 continue
-            if _stage(work, work.items[other]["scope"], listening.common) == place:
-                _hear(work, other, listening, criterion)
+            if _find_stage_scope(work, work.items[other]["scope"], on_part.common) == place:
+                _record_on_part(work, other, on_part, criterion)
 
 
-def tell_of_variables(work: UnitOfWork) -> None:
-    """Let those hear of the case file who wait for what has changed in it."""
+def notify_variable_changes(work: UnitOfWork) -> None:
+    """Record the written variables with every criterion that waits for a case file item."""
     while work.file_changes:
         scope, name, before, after = work.file_changes.pop(0)
-        plan = plan_of(work.definition(scope))
+        plan = get_plan(work.definition(scope))
         for file, way in plan.files.items():
             if way[0] == name:
-                for event in _file_events(_part(before, way[1:]), _part(after, way[1:])):
-                    _tell_of_file(work, scope, plan, file, event)
+                for event in _name_file_events(_get_part(before, way[1:]), _get_part(after, way[1:])):
+                    _notify_file_event(work, scope, plan, file, event)
 
 
-def check_conditions(work: UnitOfWork) -> None:
-    """Look again at the criteria that have a condition."""
-    if not work.has_conditions():
+def check_sentry_conditions(work: UnitOfWork) -> None:
+    """Evaluate the conditions of all open criteria again, because variables have changed."""
+    if not work.has_sentry_conditions():
         return
-    for key in work.items.in_order():
+    for key in work.items.keys_in_order():
         record = work.items.get(key)
         if record is None:
             continue
-        plan = plan_of(work.definition(record["scope"]))
-        if record["element"] not in plan.conditioned:
+        plan = get_plan(work.definition(record["scope"]))
+        if record["element"] not in plan.items_with_conditions:
             continue
         for place, criterion in enumerate(plan.items[record["element"]].criteria):
-            if criterion.sentry.condition is not None and listens(work.items[key], criterion.role):
-                _look(work, key, place, criterion)
+            if criterion.sentry.condition is not None and is_criterion_open(work.items[key], criterion.role):
+                _check_condition(work, key, place, criterion)
 
 
-def listens(record: ItemRecord, role: CriterionRole) -> bool:
-    """Tell whether a criterion matters in the state that its item is in."""
+def is_criterion_open(record: ItemRecord, role: CriterionRole) -> bool:
+    """Return whether a criterion of this role can be met in the state that its item is in."""
     if role is CriterionRole.EXIT:
         return record["state"] not in (*ENDED, ItemState.SUSPENDED, ItemState.CLOSED)
     return record["state"] == ItemState.AVAILABLE
 
 
-def plan_of(definition: Definition) -> CasePlan:
+def get_plan(definition: Definition) -> CasePlan:
     if definition.plan is None:
         raise ValueError(f"{definition.key} is not a case.")
     return definition.plan
 
 
-def case_of(work: UnitOfWork, scope: str) -> str:
-    """Give the scope of the case that a scope lies in."""
+def get_case_scope(work: UnitOfWork, scope: str) -> str:
+    """Return the scope of the innermost case or process around a scope."""
     while "definition" not in work.scopes[scope]:
         scope = work.scopes[scope]["parent"] or ""
     return scope
 
 
-def _hear(work: UnitOfWork, key: str, listening: OnPartReference, by: str = "") -> None:
+def _record_on_part(work: UnitOfWork, key: str, on_part: OnPartReference, by: str = "") -> None:
     record = work.items[key]
-    criterion = plan_of(work.definition(record["scope"])).items[record["element"]].criteria[listening.criterion]
-    part = criterion.sentry.on[listening.part]
-    work.allowance.look(record["element"])
-    if not listens(record, criterion.role) or (part.criterion and part.criterion != by):
+    criterion = get_plan(work.definition(record["scope"])).items[record["element"]].criteria[on_part.criterion]
+    part = criterion.sentry.on[on_part.part]
+    work.budget.count_checks(record["element"])
+    if not is_criterion_open(record, criterion.role) or (part.criterion and part.criterion != by):
         return
-    name = str(listening.criterion)
+    name = str(on_part.criterion)
     heard = record.get("heard", {})
-    parts = sorted({*heard.get(name, ()), listening.part})
+    parts = sorted({*heard.get(name, ()), on_part.part})
     work.items.put(key, {**record, "heard": {**heard, name: parts}})
-    _meet_if_complete(work, key, listening.criterion, criterion)
+    _meet_if_satisfied(work, key, on_part.criterion, criterion)
 
 
-def _look(work: UnitOfWork, key: str, place: int, criterion: Criterion) -> None:
+def _check_condition(work: UnitOfWork, key: str, place: int, criterion: Criterion) -> None:
     if criterion.sentry.on:
-        _meet_if_complete(work, key, place, criterion)
+        _meet_if_satisfied(work, key, place, criterion)
         return
     record = work.items[key]
     held = record.get("held", [])
-    does_hold = _holds(work, record, criterion)
+    does_hold = _is_condition_true(work, record, criterion)
     if does_hold and place not in held:
         work.items.put(key, {**record, "held": [*held, place]})
-        work.later("met", key, place)
+        work.enqueue("met", key, place)
     elif not does_hold and place in held:
         work.items.put(key, {**record, "held": [other for other in held if other != place]})
 
 
-def _meet_if_complete(work: UnitOfWork, key: str, place: int, criterion: Criterion) -> None:
+def _meet_if_satisfied(work: UnitOfWork, key: str, place: int, criterion: Criterion) -> None:
     record = work.items[key]
     heard = record.get("heard", {})
-    if len(heard.get(str(place), ())) < len(criterion.sentry.on) or not _holds(work, record, criterion):
+    if len(heard.get(str(place), ())) < len(criterion.sentry.on) or not _is_condition_true(work, record, criterion):
         return
     left = {name: parts for name, parts in heard.items() if name != str(place)}
     emptied: ItemRecord = {**record, "heard": left}
     if not left:
         del emptied["heard"]
     work.items.put(key, emptied)
-    work.later("met", key, place)
+    work.enqueue("met", key, place)
 
 
-def _holds(work: UnitOfWork, record: ItemRecord, criterion: Criterion) -> bool:
+def _is_condition_true(work: UnitOfWork, record: ItemRecord, criterion: Criterion) -> bool:
     condition = criterion.sentry.condition
     if condition is None:
         return True
     try:
-        return bool(value_of(work, condition, record["scope"], record["element"]))
+        return bool(try_evaluate(work, condition, record["scope"], record["element"]))
     except ExpressionFailed:
         # A condition over what is not in the case file yet has no value: it goes on waiting.
         return False
 
 
-def _stage(work: UnitOfWork, scope: str | None, element: str) -> str | None:
-    """Give the scope of a stage around a scope, or the scope itself."""
+def _find_stage_scope(work: UnitOfWork, scope: str | None, element: str) -> str | None:
+    """Return the scope of the nearest run of a stage around a scope, the scope itself included; None outside."""
     while scope is not None:
         record = work.scopes[scope]
         if record["element"] == element:
@@ -141,27 +143,21 @@ def _stage(work: UnitOfWork, scope: str | None, element: str) -> str | None:
     return None
 
 
-def _around(work: UnitOfWork, scope: str, element: str) -> str | None:
-    """Give the stage of that name around a scope: what happens in one instance of a stage does not end another."""
-    found = _stage(work, scope, element)
-    return None if found is None else work.scopes[found]["token"]
+def _notify_file_event(work: UnitOfWork, scope: str, plan: CasePlan, file: str, event: str) -> None:
+    for on_part in plan.on_parts.get((file, event), ()):
+        for key in work.items_of_element(on_part.item):
+            if get_case_scope(work, work.items[key]["scope"]) == scope:
+                _record_on_part(work, key, on_part)
 
 
-def _tell_of_file(work: UnitOfWork, scope: str, plan: CasePlan, file: str, event: str) -> None:
-    for listening in plan.listening.get((file, event), ()):
-        for key in work.items_of(listening.item):
-            if case_of(work, work.items[key]["scope"]) == scope:
-                _hear(work, key, listening)
-
-
-def _part(value: Any, way: tuple[str, ...]) -> Any:
+def _get_part(value: Any, way: tuple[str, ...]) -> Any:
     for name in way:
         value = value.get(name) if isinstance(value, dict) else None
     return value
 
 
-def _file_events(before: Any, after: Any) -> Iterator[str]:
-    """Name what has happened to one case file item; nothing and null are the same."""
+def _name_file_events(before: Any, after: Any) -> Iterator[str]:
+    """Yield the standard events of a case file item whose value has changed; absent and null are the same."""
     if before is None or after is None:
         if before is not after:
             yield "create" if before is None else "delete"

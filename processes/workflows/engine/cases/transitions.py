@@ -1,30 +1,43 @@
-"""One transition of an item: its state changes, and whoever listens to it is told."""
+"""Transitions of plan items: one at a time, or suspend and resume with everything inside.
 
-from processes.workflows.engine.cases.lifecycle import BEFORE, ENDED, ItemState, Transition, leads_to
-from processes.workflows.engine.cases.sentries import tell
+Timers of a suspended item stop; those that came due in the meantime fire when it resumes. Its tasks cannot be
+completed, and events do not reach it.
+"""
+
+from processes.workflows.engine.cases.lifecycle import (
+    ENDED,
+    PREVIOUS,
+    ItemState,
+    Transition,
+    find_next_state,
+)
+from processes.workflows.engine.cases.sentries import notify_sentries
 from processes.workflows.engine.definition import Node
 from processes.workflows.engine.execution.records import ItemRecord, SubscriptionRecord
 from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 from processes.workflows.engine.suspension import is_suspended
 
 
-def may(work: UnitOfWork, key: str, transition: Transition) -> bool:
+def can_transition(work: UnitOfWork, key: str, transition: Transition) -> bool:
     record = work.items[key]
-    return leads_to(node_of(work, key).kind, record["state"], transition) is not None
+    return find_next_state(get_item_node(work, key).kind, record["state"], transition) is not None
 
 
-def move(work: UnitOfWork, key: str, transition: Transition, criterion: str = "") -> None:
-    """Make a transition that the life cycle allows."""
+def make_transition(work: UnitOfWork, key: str, transition: Transition, criterion: str = "") -> None:
+    """Make a transition that the life cycle allows, and notify the sentries that wait for it."""
     record = work.items[key]
-    work.allowance.step(record["element"])
+    work.budget.count_step(record["element"])
     work.items.put(
-        key, _moved(work, record, transition, leads_to(node_of(work, key).kind, record["state"], transition))
+        key,
+        _make_moved_record(
+            work, record, transition, find_next_state(get_item_node(work, key).kind, record["state"], transition)
+        ),
     )
     work.trace.append((transition.value, record["element"]))
-    tell(work, key, transition, criterion)
+    notify_sentries(work, key, transition, criterion)
 
 
-def node_of(work: UnitOfWork, key: str) -> Node:
+def get_item_node(work: UnitOfWork, key: str) -> Node:
     record = work.items[key]
     return work.definition(record["scope"]).nodes[record["element"]]
 
@@ -34,12 +47,12 @@ def is_live(work: UnitOfWork, key: str) -> bool:
     return record is not None and record["state"] not in (*ENDED, ItemState.CLOSED)
 
 
-def _moved(work: UnitOfWork, record: ItemRecord, transition: Transition, state: str | None) -> ItemRecord:
+def _make_moved_record(work: UnitOfWork, record: ItemRecord, transition: Transition, state: str | None) -> ItemRecord:
     if state is None:
         raise ValueError(f"{record['element']} is {record['state']} and cannot {transition}.")
     moved: ItemRecord = {**record, "since": work.now}
     before = moved.pop("before", record["state"])
-    moved["state"] = before if state == BEFORE else str(state)
+    moved["state"] = before if state == PREVIOUS else str(state)
     if transition is Transition.PARENT_SUSPEND:
         moved["before"] = record["state"]
     if moved["state"] in (*ENDED, ItemState.CLOSED):
@@ -48,39 +61,35 @@ def _moved(work: UnitOfWork, record: ItemRecord, transition: Transition, state: 
     return moved
 
 
-def suspend(work: UnitOfWork, key: str, transition: Transition = Transition.SUSPEND) -> None:
-    move(work, key, transition)
-    _stop_timers(work, key)
+def suspend_item(work: UnitOfWork, key: str, transition: Transition = Transition.SUSPEND) -> None:
+    make_transition(work, key, transition)
+    paused = [work.remove(work.timers, timer) for timer in work.timers_below(key)]
+    if paused:
+        work.items.put(key, {**work.items[key], "paused": paused})
     for child in work.items_below(key):
-        if is_live(work, child) and may(work, child, Transition.PARENT_SUSPEND):
-            suspend(work, child, Transition.PARENT_SUSPEND)
+        if is_live(work, child) and can_transition(work, child, Transition.PARENT_SUSPEND):
+            suspend_item(work, child, Transition.PARENT_SUSPEND)
 
 
-def resume(work: UnitOfWork, key: str, transition: Transition = Transition.RESUME) -> None:
-    _let_timers_run(work, key)
-    move(work, key, transition)
-    work.is_changed = True
+def resume_item(work: UnitOfWork, key: str, transition: Transition = Transition.RESUME) -> None:
+    _restart_timers(work, key)
+    make_transition(work, key, transition)
+    work.conditions_due = True
     for child in work.items_below(key):
         if is_live(work, child) and "before" in work.items[child]:
-            resume(work, child, Transition.PARENT_RESUME)
+            resume_item(work, child, Transition.PARENT_RESUME)
 
 
-def is_still(work: UnitOfWork, owner: str | None) -> bool:
+def is_within_suspended(work: UnitOfWork, owner: str | None) -> bool:
     return is_suspended(work.items.records, work.tokens.records, work.scopes.records, owner)
 
 
-def is_deaf(work: UnitOfWork, record: SubscriptionRecord) -> bool:
-    """Tell whether what waits for an event lies in something that is suspended."""
-    return len(work.items) > 0 and is_still(work, record["token"] or work.scopes[record["scope"]]["token"])
+def is_subscription_suspended(work: UnitOfWork, record: SubscriptionRecord) -> bool:
+    """Return whether a subscription lies in a suspended item, so that no event may reach it."""
+    return len(work.items) > 0 and is_within_suspended(work, record["token"] or work.scopes[record["scope"]]["token"])
 
 
-def _stop_timers(work: UnitOfWork, key: str) -> None:
-    paused = [work.drop(work.timers, timer) for timer in work.timers_below(key)]
-    if paused:
-        work.items.put(key, {**work.items[key], "paused": paused})
-
-
-def _let_timers_run(work: UnitOfWork, key: str) -> None:
+def _restart_timers(work: UnitOfWork, key: str) -> None:
     record: ItemRecord = {**work.items[key]}
     for timer in record.pop("paused", []):
         work.add(work.timers, timer)

@@ -11,14 +11,14 @@ def read_file(root: XmlElement) -> SourceFile:
     return SourceFile({child.id: child for child in root.children if child.space == CMMN and child.id})
 
 
-def text_of(element: XmlElement) -> str:
-    """Give the text of an expression, which may stand in a `body` of its own."""
+def expression_text(element: XmlElement) -> str:
+    """Return the text of an expression element, which may stand in a nested `body`."""
     body = element.find("body")
     return element.text or (body.text if body is not None else "")
 
 
-def compile_within(subject: Subject, holder: XmlElement, name: str) -> Expression | None:
+def compile_nested(subject: Subject, holder: XmlElement, name: str) -> Expression | None:
     """Compile the expression that a child element holds; None when there is no such child or it is empty."""
     child = holder.find(name)
-    text = text_of(child) if child is not None else ""
+    text = expression_text(child) if child is not None else ""
     return subject.compile(text, child) if text else None

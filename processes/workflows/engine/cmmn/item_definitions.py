@@ -1,4 +1,4 @@
-"""What the element that defines plan items says about each of them. Read once, however many refer to it."""
+"""Plan item definitions: tasks, stages, milestones and listeners, with their rules, called definitions and timers."""
 
 from dataclasses import dataclass
 
@@ -9,21 +9,23 @@ from processes.workflows.engine.bpmn.nodes import read_name
 from processes.workflows.engine.bpmn.timers import is_literal, read_timer_text
 from processes.workflows.engine.bpmn.xml import XmlElement
 from processes.workflows.engine.case_plan import Criterion, CriterionRole, ItemRule, Sentry
-from processes.workflows.engine.cmmn.file import compile_within, text_of
-from processes.workflows.engine.cmmn.sentries import Sentries
+from processes.workflows.engine.cmmn.file import compile_nested, expression_text
+from processes.workflows.engine.cmmn.sentries import SentryReader
 from processes.workflows.engine.definition import BpmnEvent, FormField, NodeKind, TimerKind, Trigger
 from processes.workflows.engine.expressions import Expression
 
 
 @dataclass(frozen=True, slots=True)
-class Control:
+class ItemControl:
+    """The rules of a plan item: whether it is started by hand, repeated, required."""
+
     manual_activation: ItemRule | None = None
     repetition: ItemRule | None = None
     required: ItemRule | None = None
 
-    def or_else(self, other: "Control") -> "Control":
-        """Take from the other what this one does not say."""
-        return Control(
+    def or_else(self, other: "ItemControl") -> "ItemControl":
+        """Fill the rules that are absent here from another control."""
+        return ItemControl(
             manual_activation=self.manual_activation or other.manual_activation,
             repetition=self.repetition or other.repetition,
             required=self.required or other.required,
@@ -31,27 +33,29 @@ class Control:
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class PlanItemDefinition:
+    """What a definition element says about every plan item that refers to it."""
+
     name: str
     form: tuple[FormField, ...]
     event: BpmnEvent | None
     triggers: tuple[Criterion, ...]
     called: str
     called_by: Expression | None
-    control: Control
+    control: ItemControl
     is_blocking: bool
     auto_completes: bool
 
 
-def read_described(element: XmlElement, kind: NodeKind, sentries: Sentries) -> Described:
-    subject = Subject(element, sentries.outline.file)
+def read_item_definition(element: XmlElement, kind: NodeKind, reader: SentryReader) -> PlanItemDefinition:
+    subject = Subject(element, reader.outline.file)
     called, called_by = read_called(subject, kind)
     is_timer = kind is NodeKind.TIMER_LISTENER
-    return Described(
+    return PlanItemDefinition(
         name=read_name(subject),
         form=read_own_form(subject, kind),
         event=read_timer_event(subject) if is_timer else None,
-        triggers=read_start_trigger(subject, sentries) if is_timer else (),
+        triggers=read_start_trigger(subject, reader) if is_timer else (),
         called=called,
         called_by=called_by,
         control=read_control(subject, "defaultControl"),
@@ -61,17 +65,17 @@ def read_described(element: XmlElement, kind: NodeKind, sentries: Sentries) -> D
 
 
 def read_own_form(subject: Subject, kind: NodeKind) -> tuple[FormField, ...]:
-    """Read the form that stands in this very element, which only human tasks and their plan items have."""
+    """Read the form of this element itself; only human tasks and their plan items have one."""
     known = frozenset({"form"}) if kind is NodeKind.HUMAN_TASK else frozenset[str]()
     return read_form(subject, read_extensions(subject, known=known))
 
 
-def read_control(subject: Subject, name: str) -> Control:
+def read_control(subject: Subject, name: str) -> ItemControl:
     """Read the rules in the child of that name: `itemControl` or `defaultControl`."""
     control = subject.element.find(name)
     if control is None:
-        return Control()
-    return Control(
+        return ItemControl()
+    return ItemControl(
         manual_activation=_read_rule(subject, control, "manualActivationRule"),
         repetition=_read_rule(subject, control, "repetitionRule"),
         required=_read_rule(subject, control, "requiredRule"),
@@ -80,29 +84,29 @@ def read_control(subject: Subject, name: str) -> Control:
 
 def _read_rule(subject: Subject, control: XmlElement, name: str) -> ItemRule | None:
     rule = control.find(name)
-    return ItemRule(compile_within(subject, rule, "condition")) if rule is not None else None
+    return ItemRule(compile_nested(subject, rule, "condition")) if rule is not None else None
 
 
 def read_called(subject: Subject, kind: NodeKind) -> tuple[str, Expression | None]:
-    """Give the key of what is run, or the expression that gives it."""
+    """Return the key of the definition a process or case task runs, or the expression for it."""
     what = _CALLED.get(kind)
     if what is None:
         return "", None
-    _check(subject)
+    _refuse_unsupported(subject)
     reference = subject.element.get(f"{what}Ref")
     expression = subject.element.find(f"{what}RefExpression")
-    if expression is None or not text_of(expression):
+    if expression is None or not expression_text(expression):
         return _read_key(subject, what, reference), None
     if reference:
         subject.refuse(f"It names its {what} twice: by {what}Ref and by {what}RefExpression.")
-    return "", subject.compile(text_of(expression), expression)
+    return "", subject.compile(expression_text(expression), expression)
 
 
 _CALLED = {NodeKind.PROCESS_TASK: "process", NodeKind.CASE_TASK: "case"}
 
 
-def _check(subject: Subject) -> None:
-    """Refuse what would be lost: there is nobody whom a task that nobody waits for would belong to."""
+def _refuse_unsupported(subject: Subject) -> None:
+    """Refuse attributes that would be ignored: a called definition always belongs to a task that waits for it."""
     if not is_true(subject.element.get("isBlocking"), default=True):
         subject.refuse("Process and case tasks that are not blocking are not supported.")
     mapping = subject.element.find("parameterMapping")
@@ -124,22 +128,22 @@ def _read_key(subject: Subject, what: str, reference: str) -> str:
 
 def read_timer_event(subject: Subject) -> BpmnEvent:
     expression = subject.element.find("timerExpression")
-    text = text_of(expression) if expression is not None else ""
+    text = expression_text(expression) if expression is not None else ""
     if expression is None or not text:
         subject.refuse("A timer event listener has a timerExpression.")
         return BpmnEvent(Trigger.TIMER)
-    return BpmnEvent(Trigger.TIMER, timer=read_timer_text(subject, _kind_of(text), text, expression))
+    return BpmnEvent(Trigger.TIMER, timer=read_timer_text(subject, _find_timer_kind(text), text, expression))
 
 
-def read_start_trigger(subject: Subject, sentries: Sentries) -> tuple[Criterion, ...]:
-    """Read what starts the timer; nothing: it runs from the beginning."""
+def read_start_trigger(subject: Subject, reader: SentryReader) -> tuple[Criterion, ...]:
+    """Read the start trigger of a timer as a criterion; without one the timer runs from the beginning."""
     element = subject.element
     found = [child for child in element.children if child.space == element.space and child.name in _TRIGGERS]
     if not found:
         return ()
     if len(found) > 1:
         subject.refuse("A timer event listener has at most one start trigger.", found[1])
-    part = sentries.read_on_part(subject, found[0], is_file=found[0].name == "caseFileItemStartTrigger")
+    part = reader.read_on_part(subject, found[0], is_file=found[0].name == "caseFileItemStartTrigger")
     key = found[0].id or element.id
     return (Criterion(key, Sentry(key, (part,), line=found[0].line), CriterionRole.TIMER),) if part is not None else ()
 
@@ -147,8 +151,8 @@ def read_start_trigger(subject: Subject, sentries: Sentries) -> tuple[Criterion,
 _TRIGGERS = ("planItemStartTrigger", "caseFileItemStartTrigger")
 
 
-def _kind_of(text: str) -> TimerKind:
-    """Tell the kind by the form; an expression gives a duration, since only one kind can be told before it is run."""
+def _find_timer_kind(text: str) -> TimerKind:
+    """Return the kind of a timer by the form of its text; an expression must give a duration."""
     if not is_literal(text) or text.lstrip("+-").startswith("P"):
         return TimerKind.DURATION
     return TimerKind.CYCLE if text.startswith("R") else TimerKind.DATE

@@ -1,4 +1,4 @@
-"""Flows, connectors and associations. Arrow heads are paths of their own: a marker would need a reference."""
+"""Edges: flows, connectors and associations. Arrow heads are paths, because an SVG marker would be a reference."""
 
 import math
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from lxml import etree
 
 from processes.workflows.engine.diagram.colours import FRAME, LINE, PAPER
 from processes.workflows.engine.diagram.picture import Edge, Point
-from processes.workflows.engine.diagram.svg import add, polyline, write_number
+from processes.workflows.engine.diagram.svg import add_element, format_number, make_path
 
 _HEAD = 9.0
 _CORNER = 6.0
@@ -26,9 +26,9 @@ def draw_edge(group: etree._Element, edge: Edge) -> None:
 
 
 def _draw_sequence(group: etree._Element, edge: Edge) -> None:
-    # The line ends within the head: its square end would show beside the tip.
-    _draw_line(group, [*edge.points[:-1], _towards(edge.points[-1], edge.points[-2], _HEAD - 1)], LINE)
-    add(group, "path", d=_head(edge.points, closed=True), fill=LINE, stroke=LINE, stroke_linejoin="round")
+    # The line ends inside the head: its square end would show beside the tip.
+    _draw_line(group, [*edge.points[:-1], _point_towards(edge.points[-1], edge.points[-2], _HEAD - 1)], LINE)
+    add_element(group, "path", d=_arrow_head(edge.points, closed=True), fill=LINE, stroke=LINE, stroke_linejoin="round")
     if edge.element.is_default:
         _draw_slash(group, edge.points)
     if edge.element.is_conditional:
@@ -37,76 +37,82 @@ def _draw_sequence(group: etree._Element, edge: Edge) -> None:
 
 def _draw_message(group: etree._Element, edge: Edge) -> None:
     _draw_line(group, edge.points, LINE, dashes="7 5")
-    start = _towards(edge.points[0], edge.points[1], 4)
-    add(group, "circle", cx=start.x, cy=start.y, r=4, fill=PAPER, stroke=LINE, stroke_width=1.5)
-    add(group, "path", d=_head(edge.points, closed=True), fill=PAPER, stroke=LINE, stroke_linejoin="round")
+    start = _point_towards(edge.points[0], edge.points[1], 4)
+    add_element(group, "circle", cx=start.x, cy=start.y, r=4, fill=PAPER, stroke=LINE, stroke_width=1.5)
+    add_element(
+        group, "path", d=_arrow_head(edge.points, closed=True), fill=PAPER, stroke=LINE, stroke_linejoin="round"
+    )
 
 
 def _draw_association(group: etree._Element, edge: Edge) -> None:
     _draw_line(group, edge.points, FRAME, dashes="1 4")
     variant, is_data = edge.element.variant, edge.element.kind.startswith("data")
     if is_data or variant in ("one", "both"):
-        add(group, "path", d=_head(edge.points, closed=False), fill="none", stroke=FRAME, stroke_width=1.5)
+        add_element(
+            group, "path", d=_arrow_head(edge.points, closed=False), fill="none", stroke=FRAME, stroke_width=1.5
+        )
     if variant == "both":
-        back = _head(tuple(reversed(edge.points)), closed=False)
-        add(group, "path", d=back, fill="none", stroke=FRAME, stroke_width=1.5)
+        back = _arrow_head(tuple(reversed(edge.points)), closed=False)
+        add_element(group, "path", d=back, fill="none", stroke=FRAME, stroke_width=1.5)
 
 
 def _draw_line(group: etree._Element, points: Sequence[Point], ink: str, dashes: str = "") -> None:
-    line = add(group, "path", d=_rounded(points), fill="none", stroke=ink, stroke_width=1.6, stroke_linejoin="round")
+    line = add_element(
+        group, "path", d=_rounded_path(points), fill="none", stroke=ink, stroke_width=1.6, stroke_linejoin="round"
+    )
     if dashes:
         line.set("stroke-dasharray", dashes)
         line.set("stroke-linecap", "round")
 
 
 def _draw_slash(group: etree._Element, points: Sequence[Point]) -> None:
-    centre = _towards(points[0], points[1], 12)
-    along, across = _directions(points[0], points[1])
+    centre = _point_towards(points[0], points[1], 12)
+    along, across = _unit_vectors(points[0], points[1])
     ends = [
         (centre.x + side * (along.x * 3 + across.x * 5), centre.y + side * (along.y * 3 + across.y * 5))
         for side in (-1, 1)
     ]
-    add(group, "path", d=polyline(*ends), fill="none", stroke=LINE, stroke_width=1.6, stroke_linecap="round")
+    add_element(group, "path", d=make_path(*ends), fill="none", stroke=LINE, stroke_width=1.6, stroke_linecap="round")
 
 
 def _draw_condition(group: etree._Element, points: Sequence[Point]) -> None:
-    along, across = _directions(points[0], points[1])
+    along, across = _unit_vectors(points[0], points[1])
     start = points[0]
     corners = [
         (start.x + along.x * forth + across.x * aside, start.y + along.y * forth + across.y * aside)
         for forth, aside in ((0, 0), (7, 4.5), (14, 0), (7, -4.5))
     ]
-    add(group, "path", d=polyline(*corners, closed=True), fill=PAPER, stroke=LINE, stroke_width=1.4)
+    add_element(group, "path", d=make_path(*corners, closed=True), fill=PAPER, stroke=LINE, stroke_width=1.4)
 
 
-def _head(points: Sequence[Point], *, closed: bool) -> str:
+def _arrow_head(points: Sequence[Point], *, closed: bool) -> str:
     tip = points[-1]
-    along, across = _directions(points[-2], tip)
+    along, across = _unit_vectors(points[-2], tip)
     base = Point(tip.x - along.x * _HEAD, tip.y - along.y * _HEAD)
     sides = [(base.x + across.x * side, base.y + across.y * side) for side in (-4, 4)]
-    return polyline(sides[0], (tip.x, tip.y), sides[1], closed=closed)
+    return make_path(sides[0], (tip.x, tip.y), sides[1], closed=closed)
 
 
-def _rounded(points: Sequence[Point]) -> str:
-    """Write a path whose corners are rounded, as far as the lines at a corner are long enough."""
-    data = [f"M{_pair(points[0])}"]
+def _rounded_path(points: Sequence[Point]) -> str:
+    """Return a path with rounded corners, where the lines at a corner are long enough."""
+    data = [f"M{_format_point(points[0])}"]
     for before, corner, after in zip(points, points[1:], points[2:], strict=False):
         radius = min(_CORNER, _distance(before, corner) / 2, _distance(corner, after) / 2)
-        data.append(f"L{_pair(_towards(corner, before, radius))}")
-        data.append(f"Q{_pair(corner)} {_pair(_towards(corner, after, radius))}")
-    data.append(f"L{_pair(points[-1])}")
+        data.append(f"L{_format_point(_point_towards(corner, before, radius))}")
+        data.append(f"Q{_format_point(corner)} {_format_point(_point_towards(corner, after, radius))}")
+    data.append(f"L{_format_point(points[-1])}")
     return "".join(data)
 
 
-def _towards(start: Point, end: Point, distance: float) -> Point:
-    """Go from one point towards another, at most as far as that one."""
-    along, _ = _directions(start, end)
+def _point_towards(start: Point, end: Point, distance: float) -> Point:
+    """Return the point at this distance from `start` towards `end`, and never beyond `end`."""
+    along, _ = _unit_vectors(start, end)
     length = min(distance, _distance(start, end))
     return Point(start.x + along.x * length, start.y + along.y * length)
 
 
-def _directions(start: Point, end: Point) -> tuple[Point, Point]:
-    """Give the unit vectors along a line and across it; of two equal points, those of a level line."""
+def _unit_vectors(start: Point, end: Point) -> tuple[Point, Point]:
+    """Return the unit vectors along a line and across it; two equal points count as a horizontal line."""
     length = _distance(start, end)
     if length == 0:
         return Point(1, 0), Point(0, 1)
@@ -118,5 +124,5 @@ def _distance(start: Point, end: Point) -> float:
     return math.dist((start.x, start.y), (end.x, end.y))
 
 
-def _pair(point: Point) -> str:
-    return f"{write_number(point.x)} {write_number(point.y)}"
+def _format_point(point: Point) -> str:
+    return f"{format_number(point.x)} {format_number(point.y)}"

@@ -1,9 +1,8 @@
-"""Diagram interchange: where the elements of a file are drawn. The notations differ in names, not in what is said."""
+"""Diagram interchange: where the elements of a file are drawn. Notations differ only in the names they use."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
 
 from lxml import etree
 
@@ -11,25 +10,25 @@ from processes.workflows.engine.bpmn import xml
 from processes.workflows.engine.bpmn.xml import XmlElement, parse_tree
 from processes.workflows.engine.diagram.picture import Bounds, DrawnElement, Edge, Picture, Point, Shape
 
-LONGEST_NAME = 200
+MAX_NAME = 200
 
-Index = Mapping[str, xml.XmlElement]
+ElementsById = Mapping[str, xml.XmlElement]
 """The elements of the model by their ids."""
 
 
 @dataclass(slots=True)
-class Model:
-    """The elements of the file by their ids, and the id of what each lies in. Of two with one id the first counts."""
+class ModelIndex:
+    """The elements of the file and their parents, by id. Of two elements with one id the first counts."""
 
     elements: dict[str, xml.XmlElement] = field(default_factory=dict)
     parents: dict[str, str] = field(default_factory=dict)
 
     def lineage(self, key: str) -> Iterator[str]:
-        """Name an element and what it lies in; no further than elements can be nested: what is told may go round."""
-        return islice(self._climb(key), xml.MAX_DEPTH)
-
-    def _climb(self, key: str) -> Iterator[str]:
-        while key:
+        """Yield the id of an element and those of its ancestors, the nearest first."""
+        # Stages are nested by reference and may form a ring, so the walk ends where a file's own nesting would.
+        for _ in range(xml.MAX_DEPTH):
+            if not key:
+                return
             yield key
             key = self.parents[key]
 
@@ -37,82 +36,86 @@ class Model:
 MOST_SHAPES = 5_000
 MOST_EDGES = 10_000
 MOST_POINTS = 200
-"""Of one edge; of more the last one is kept, it has the arrow."""
+"""Of one edge; beyond it the last point is kept, where the arrow is."""
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
-    """A shape or an edge as the file has it, beside the element that it is of."""
+class InterchangeNode:
+    """A shape or an edge of the file, with the element of the model it refers to."""
 
     node: xml.XmlElement
     element: xml.XmlElement
     label: Bounds | None
-    index: Index
+    index: ElementsById
     has_children: bool = False
-    """Something that lies in it is drawn too."""
+    """An element inside of it has a shape, too."""
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
-    """How a notation writes its interchange."""
+class InterchangeDialect:
+    """The names a notation uses in its diagram interchange."""
 
     prefix: str
-    """Of the names of what is drawn: `BPMN` in `BPMNShape`."""
+    """The prefix of shapes and edges: `BPMN` in `BPMNShape`."""
     reference: str
-    """The attribute that names the element of a shape or an edge; `target` that of where an edge leads."""
+    """The attribute with the element of a shape or an edge; `target` is the one with the target of an edge."""
     target: str
     space: str
-    """The namespace of what is drawn; `boxes` that of bounds, `lines` that of waypoints."""
+    """The namespace of shapes and edges; `boxes` is that of bounds, `lines` that of waypoints."""
     boxes: str
     lines: str
     can_collapse: frozenset[str]
     """The kinds that may hide what lies in them."""
-    gather: Callable[[xml.XmlElement], Model]
+    build_index: Callable[[xml.XmlElement], ModelIndex]
     each_plane: Callable[[xml.XmlElement], Iterator[xml.XmlElement]]
     find_title: Callable[[xml.XmlElement], str]
-    make_shape: Callable[[Drawn, Bounds], Shape]
-    describe_edge: Callable[[Drawn], DrawnElement]
+    make_shape: Callable[[InterchangeNode, Bounds], Shape]
+    describe_edge: Callable[[InterchangeNode], DrawnElement]
 
 
-def find_picture(root: xml.XmlElement, dialect: Dialect) -> Picture | None:
-    """Read the first diagram that shows something; None when there is none, or more than can be drawn."""
-    model = dialect.gather(root)
+def find_picture(root: xml.XmlElement, dialect: InterchangeDialect) -> Picture | None:
+    """Return the first diagram with shapes; None when there is none, or one beyond the limits."""
+    model = dialect.build_index(root)
     for plane in dialect.each_plane(root):
         shapes = _read_shapes(plane, model, dialect)
         if len(shapes) > MOST_SHAPES or len(plane.children) > MOST_SHAPES + MOST_EDGES:
             return None
         if shapes:
-            return _compose(dialect.find_title(root), plane, shapes, model, dialect)
+            return _compose_picture(dialect.find_title(root), plane, shapes, model, dialect)
     return None
 
 
-def _read_shapes(plane: xml.XmlElement, model: Model, dialect: Dialect) -> dict[str, Shape]:
-    """Read the shapes by the id of their element; of two for the same one the first counts."""
+def _read_shapes(plane: xml.XmlElement, model: ModelIndex, dialect: InterchangeDialect) -> dict[str, Shape]:
+    """Return the shapes by the id of their element; of two for the same element the first counts."""
     found: dict[str, tuple[xml.XmlElement, Bounds]] = {}
     for node in children(plane, dialect.space, f"{dialect.prefix}Shape"):
-        element = find_referred(node.get(dialect.reference), model.elements)
+        element = find_reference(node.get(dialect.reference), model.elements)
         bounds = _find_bounds(node, dialect)
         if element is not None and bounds is not None:
             found.setdefault(element.id, (node, bounds))
     parents = {model.parents[key] for key in found}
     return {
-        key: dialect.make_shape(_look_at(node, key, model, dialect, has_children=key in parents), bounds)
+        key: dialect.make_shape(_make_node(node, key, model, dialect, has_children=key in parents), bounds)
         for key, (node, bounds) in found.items()
     }
 
 
-def _look_at(node: xml.XmlElement, key: str, model: Model, dialect: Dialect, *, has_children: bool = False) -> Drawn:
+def _make_node(
+    node: xml.XmlElement, key: str, model: ModelIndex, dialect: InterchangeDialect, *, has_children: bool = False
+) -> InterchangeNode:
     label = next(children(node, dialect.space, f"{dialect.prefix}Label"), None)
     place = None if label is None else _find_bounds(label, dialect)
-    return Drawn(node, model.elements[key], place, model.elements, has_children)
+    return InterchangeNode(node, model.elements[key], place, model.elements, has_children)
 
 
-def _compose(title: str, plane: xml.XmlElement, shapes: dict[str, Shape], model: Model, dialect: Dialect) -> Picture:
+def _compose_picture(
+    title: str, plane: xml.XmlElement, shapes: dict[str, Shape], model: ModelIndex, dialect: InterchangeDialect
+) -> Picture:
     collapsed = {
         key for key, shape in shapes.items() if shape.element.kind in dialect.can_collapse and not shape.is_expanded
     }
     shown_by = {
-        key: shown for key in model.elements if (shown := _find_shown(key, shapes, collapsed, model)) is not None
+        key: shown for key in model.elements if (shown := _find_shown_shape(key, shapes, collapsed, model)) is not None
     }
     edges = _read_edges(plane, model, dialect)
     return Picture(
@@ -123,8 +126,8 @@ def _compose(title: str, plane: xml.XmlElement, shapes: dict[str, Shape], model:
     )
 
 
-def _find_shown(key: str, shapes: Mapping[str, Shape], collapsed: set[str], model: Model) -> str | None:
-    """Find the shape that stands for an element: the outermost collapsed one it lies in, else the nearest one."""
+def _find_shown_shape(key: str, shapes: Mapping[str, Shape], collapsed: set[str], model: ModelIndex) -> str | None:
+    """Return the shape that stands for an element: the outermost collapsed one around it, else the nearest one."""
     drawn = [each for each in model.lineage(key) if each in shapes]
     around = [each for each in drawn if each != key and each in collapsed]
     if around:
@@ -132,23 +135,23 @@ def _find_shown(key: str, shapes: Mapping[str, Shape], collapsed: set[str], mode
     return drawn[0] if drawn else None
 
 
-def _read_edges(plane: xml.XmlElement, model: Model, dialect: Dialect) -> Iterator[Edge]:
+def _read_edges(plane: xml.XmlElement, model: ModelIndex, dialect: InterchangeDialect) -> Iterator[Edge]:
     seen: set[tuple[str, str]] = set()
     for node in children(plane, dialect.space, f"{dialect.prefix}Edge"):
-        element = find_referred(node.get(dialect.reference), model.elements)
+        element = find_reference(node.get(dialect.reference), model.elements)
         points = _read_points(node, dialect)
         if element is None or (element.id, node.get(dialect.target)) in seen or len(points) < 2:
             continue
         seen.add((element.id, node.get(dialect.target)))
-        drawn = _look_at(node, element.id, model, dialect)
+        drawn = _make_node(node, element.id, model, dialect)
         yield Edge(element=dialect.describe_edge(drawn), points=points, label=drawn.label)
 
 
-def _read_points(drawn: xml.XmlElement, dialect: Dialect) -> tuple[Point, ...]:
-    """Read the corners of an edge: none when one of them cannot be read, and no corner twice in a row."""
+def _read_points(drawn: xml.XmlElement, dialect: InterchangeDialect) -> tuple[Point, ...]:
+    """Return the points of an edge without repetitions; none if one of them is malformed."""
     points: list[Point] = []
     for node in children(drawn, dialect.lines, "waypoint"):
-        x, y = find_number(node.get("x")), find_number(node.get("y"))
+        x, y = parse_coordinate(node.get("x")), parse_coordinate(node.get("y"))
         if x is None or y is None:
             return ()
         if not points or points[-1] != Point(x, y):
@@ -156,26 +159,26 @@ def _read_points(drawn: xml.XmlElement, dialect: Dialect) -> tuple[Point, ...]:
     return tuple(points if len(points) <= MOST_POINTS else points[: MOST_POINTS - 1] + points[-1:])
 
 
-def _find_bounds(drawn: xml.XmlElement, dialect: Dialect) -> Bounds | None:
+def _find_bounds(drawn: xml.XmlElement, dialect: InterchangeDialect) -> Bounds | None:
     node = next(children(drawn, dialect.boxes, "Bounds"), None)
     if node is None:
         return None
-    x, y = find_number(node.get("x")), find_number(node.get("y"))
-    width, height = find_size(node.get("width")), find_size(node.get("height"))
+    x, y = parse_coordinate(node.get("x")), parse_coordinate(node.get("y"))
+    width, height = parse_size(node.get("width")), parse_size(node.get("height"))
     if x is None or y is None or width is None or height is None:
         return None
     return Bounds(x, y, width, height)
 
 
-def gather(root: xml.XmlElement) -> Model:
-    """Note what lies in what, in the namespace of the root."""
-    model = Model()
-    _gather(model, root, "", root.space)
+def index_model(root: xml.XmlElement) -> ModelIndex:
+    """Index the elements of the root's namespace by id, with their parents."""
+    model = ModelIndex()
+    _index_children(model, root, "", root.space)
     return model
 
 
-def find_referred(reference: str, index: Index) -> xml.XmlElement | None:
-    """Find what a qualified name refers to: with its prefix or without it."""
+def find_reference(reference: str, index: ElementsById) -> xml.XmlElement | None:
+    """Return the element a qualified name refers to, with or without its prefix."""
     found = index.get(reference.strip())
     return index.get(reference.strip().rpartition(":")[2]) if found is None else found
 
@@ -184,21 +187,21 @@ def children(node: xml.XmlElement, space: str, name: str) -> Iterator[xml.XmlEle
     return (child for child in node.children if child.name == name and child.space == space)
 
 
-def is_true(node: xml.XmlElement, attribute: str, *, otherwise: bool = False) -> bool:
+def is_attribute_true(node: xml.XmlElement, attribute: str, *, otherwise: bool = False) -> bool:
     value = node.get(attribute)
     return value in ("true", "1") if value else otherwise
 
 
-def shorten(text: str) -> str:
-    """Trim each line and cut what is longer than a label may be."""
-    # Only so much is looked at: a name may be as long as the file.
-    lines = [" ".join(line.split()) for line in text[: LONGEST_NAME * 4].splitlines()]
+def shorten_name(text: str) -> str:
+    """Return a name with trimmed lines, cut to the longest a label may be."""
+    # A name may be as long as the file: only the part that can be shown is split.
+    lines = [" ".join(line.split()) for line in text[: MAX_NAME * 4].splitlines()]
     clean = "\n".join(line for line in lines if line)
-    return clean if len(clean) <= LONGEST_NAME else clean[: LONGEST_NAME - 1] + "…"
+    return clean if len(clean) <= MAX_NAME else clean[: MAX_NAME - 1] + "…"
 
 
-def _gather(model: Model, node: xml.XmlElement, parent: str, space: str) -> None:
-    # The reader has limited how deep this goes.
+def _index_children(model: ModelIndex, node: xml.XmlElement, parent: str, space: str) -> None:
+    # The XML parser has bounded the depth of this recursion.
     for child in node.children:
         if child.space != space:
             continue
@@ -206,43 +209,43 @@ def _gather(model: Model, node: xml.XmlElement, parent: str, space: str) -> None
         if is_new:
             model.elements[child.id] = child
             model.parents[child.id] = parent
-        _gather(model, child, child.id if is_new else parent, space)
+        _index_children(model, child, child.id if is_new else parent, space)
 
 
-def read_whole(source: bytes) -> XmlElement:
-    """Give the root element, or raise NotExecutable as for the engine."""
+def parse_with_drawing(source: bytes) -> XmlElement:
+    """Parse a file with its diagram, which `parse_xml` leaves out; raises InvalidDefinition like it."""
     return _convert(parse_tree(source))
 
 
 def _convert(node: etree._Element) -> XmlElement:
-    # A name without a namespace has no brace: all of it is then the name.
+    # A tag without a namespace has no brace; rpartition then leaves all of it as the name.
     space, _, name = str(node.tag).rpartition("}")
     return XmlElement(
         space=space.removeprefix("{"),
         name=name,
         attributes={str(key): str(value) for key, value in node.attrib.items()},
         text=node.text or "",
-        # The tag of a comment is no text.
+        # The tag of a comment or processing instruction is a function, not a text.
         children=tuple(_convert(child) for child in node if isinstance(child.tag, str)),
         line=node.sourceline or 0,
     )
 
 
-FARTHEST = 100_000.0
+MAX_COORDINATE = 100_000.0
 
 
-def find_number(text: str) -> float | None:
-    """Read a coordinate; None when it is missing, no finite number, or too far out to be meant."""
+def parse_coordinate(text: str) -> float | None:
+    """Parse a coordinate; None when it is missing, not finite, or absurdly far out."""
     if not 0 < len(text) <= 40:
         return None
     try:
         value = float(text)
     except ValueError:
         return None
-    return value if math.isfinite(value) and abs(value) <= FARTHEST else None
+    return value if math.isfinite(value) and abs(value) <= MAX_COORDINATE else None
 
 
-def find_size(text: str) -> float | None:
-    """Read a width or a height; None when there is nothing of that size to draw."""
-    value = find_number(text)
+def parse_size(text: str) -> float | None:
+    """Parse a width or a height; None when it is too small to draw."""
+    value = parse_coordinate(text)
     return value if value is not None and value >= 1 else None

@@ -1,4 +1,4 @@
-"""What is run inside the same state: a process or a case, with a copy of the variables that can be seen from there."""
+"""Called definitions: a process or a case inside the caller's state, with a copy of the visible variables."""
 
 from collections.abc import Sequence
 
@@ -7,16 +7,16 @@ from processes.workflows.engine.execution.errors import CommandFailed
 from processes.workflows.engine.execution.limits import MAX_CALLS
 from processes.workflows.engine.execution.scopes import begin_scope, open_scope
 from processes.workflows.engine.execution.unit_of_work import UnitOfWork
-from processes.workflows.engine.execution.variables import visible, write
+from processes.workflows.engine.execution.variables import get_visible, write_variables
 
 _NAMES = {"bpmn": "process", "cmmn": "case"}
 
 
-def open_called(work: UnitOfWork, caller: str, owner: str, element: str, key: str, *, kinds: Sequence[str]) -> None:
-    """Begin the newest revision of a definition for a token or an item that lies in the scope `caller`."""
-    if _calls_around(work, caller) >= MAX_CALLS:
+def call_definition(work: UnitOfWork, caller: str, owner: str, element: str, key: str, *, kinds: Sequence[str]) -> None:
+    """Begin the newest revision of a definition, owned by a token or an item of the scope `caller`."""
+    if _count_calls_around(work, caller) >= MAX_CALLS:
         raise CommandFailed(element, f"More than {MAX_CALLS} processes and cases would call one another.")
-    definition, revision = _find(work, element, key, kinds)
+    definition, revision = _find_definition(work, element, key, kinds)
     scope = open_scope(
         work,
         {
@@ -24,28 +24,28 @@ def open_called(work: UnitOfWork, caller: str, owner: str, element: str, key: st
             "parent": caller,
             "token": owner,
             "definition": [definition.key, revision],
-            "variables": dict(visible(work, caller)),
+            "variables": dict(get_visible(work, caller)),
             "written": [],
         },
     )
     if definition.plan is not None:
-        work.later("begin_case", scope)
+        work.enqueue("begin_case", scope)
     else:
         begin_scope(work, scope)
 
 
-def give_back(work: UnitOfWork, scope: str, owner: str) -> None:
-    """Put away a scope that has ended; a called one gives back what it has written."""
-    record = work.drop_scope(scope)
+def close_scope(work: UnitOfWork, scope: str, owner: str) -> None:
+    """Remove an ended scope; a called one first writes its changed variables to the caller."""
+    record = work.remove_scope(scope)
     if "written" in record:
         given_back = {name: record["variables"][name] for name in record["written"]}
         caller = work.owner(owner)
-        write(work, caller["scope"], given_back, caller["element"])
+        write_variables(work, caller["scope"], given_back, caller["element"])
 
 
-def _find(work: UnitOfWork, element: str, key: str, kinds: Sequence[str]) -> tuple[Definition, int]:
+def _find_definition(work: UnitOfWork, element: str, key: str, kinds: Sequence[str]) -> tuple[Definition, int]:
     try:
-        definition, revision = work.newest(key)
+        definition, revision = work.newest_definition(key)
     except LookupError as error:
         raise CommandFailed(element, f"There is no definition {key}.") from error
     if definition.kind not in kinds:
@@ -53,7 +53,7 @@ def _find(work: UnitOfWork, element: str, key: str, kinds: Sequence[str]) -> tup
     return definition, revision
 
 
-def _calls_around(work: UnitOfWork, scope: str | None) -> int:
+def _count_calls_around(work: UnitOfWork, scope: str | None) -> int:
     count = 0
     while scope is not None:
         record = work.scopes[scope]

@@ -1,38 +1,39 @@
-"""The commands an instance takes."""
+"""The commands an instance accepts, beside those to single plan items."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from processes.workflows.engine.cases.commands import (
     ITEM_COMMANDS,
+    apply_item_command,
     close_case,
-    command_item,
     is_case,
     resume_case,
     suspend_case,
     terminate_case,
 )
-from processes.workflows.engine.cases.transitions import is_deaf, is_still
-from processes.workflows.engine.definition import Definition, Node, NodeKind, Trigger
-from processes.workflows.engine.execution.activities import finish
+from processes.workflows.engine.cases.transitions import is_subscription_suspended, is_within_suspended
+from processes.workflows.engine.definition import Definition, Trigger
+from processes.workflows.engine.execution.activities import finish_activity
 from processes.workflows.engine.execution.completion import end_instance
 from processes.workflows.engine.execution.errors import CommandFailed, CommandRejected
-from processes.workflows.engine.execution.events import fire, raise_error
-from processes.workflows.engine.execution.limits import MAX_VARIABLES, is_json, is_name, weigh
+from processes.workflows.engine.execution.events import fire_event, raise_error
+from processes.workflows.engine.execution.limits import MAX_VARIABLES, estimate_size, is_json, is_name
 from processes.workflows.engine.execution.records import InstanceState, Library, TaskRecord, Variables
-from processes.workflows.engine.execution.scopes import begin_scope, first_elements, open_scope
+from processes.workflows.engine.execution.scopes import begin_scope, find_first_elements, open_scope
 from processes.workflows.engine.execution.unit_of_work import UnitOfWork
-from processes.workflows.engine.execution.variables import write
+from processes.workflows.engine.execution.variables import write_variables
 
 Command = Mapping[str, Any]
 
 
-def start(library: Library, command: Command, at: datetime) -> UnitOfWork:
-    """Begin an instance."""
+def start_instance(library: Library, command: Command, at: datetime) -> UnitOfWork:
+    """Create the unit of work of a new instance."""
     key, revision = command["definition"]
     definition, revision = library(key, revision)
-    variables = given(command)
+    variables = read_variables(command)
     record = command.get("record") or ""
     state: InstanceState = {"kind": definition.kind, "epoch": 0, "next": 1, "status": "active", "record": record}
     work = UnitOfWork(library, state, at)
@@ -48,14 +49,14 @@ def start(library: Library, command: Command, at: datetime) -> UnitOfWork:
         },
     )
     if definition.plan is not None:
-        work.later("begin_case", scope)
+        work.enqueue("begin_case", scope)
     else:
-        begin_scope(work, scope, _starts(definition, command.get("start")))
+        begin_scope(work, scope, _choose_start(definition, command.get("start")))
     return work
 
 
-def apply(work: UnitOfWork, command: Command) -> None:
-    """Do what a command asks of an instance that runs."""
+def apply_command(work: UnitOfWork, command: Command) -> None:
+    """Apply a command to a started instance."""
     name = command["command"]
     work.hops = command.get("hops", 0)
     if name == "close" and is_case(work):
@@ -66,16 +67,16 @@ def apply(work: UnitOfWork, command: Command) -> None:
     if work.status == "suspended" and name not in _WHILE_SUSPENDED:
         raise CommandRejected("The instance is suspended.")
     if name in ITEM_COMMANDS:
-        command_item(work, name, command)
+        apply_item_command(work, name, command)
         return
-    carry_out = _COMMANDS.get(name)
-    if carry_out is None:
+    handle = _COMMANDS.get(name)
+    if handle is None:
         raise CommandRejected(f"A {'case' if is_case(work) else 'process'} takes no command {name}.")
-    carry_out(work, command)
+    handle(work, command)
 
 
-def given(command: Command, key: str = "variables") -> Variables:
-    """Give the variables a command brings."""
+def read_variables(command: Command, key: str = "variables") -> Variables:
+    """Return the variables of a command; raises CommandRejected if they cannot be stored."""
     variables = command.get(key)
     if variables is None:
         return {}
@@ -86,93 +87,77 @@ def given(command: Command, key: str = "variables") -> Variables:
             raise CommandRejected(f"{str(name)[:100]!r} cannot be the name of a variable.")
         if not is_json(value):
             raise CommandRejected(f"The value of {name} is nested too deeply, or is nothing that JSON can hold.")
-    if weigh(variables) > MAX_VARIABLES:
+    if estimate_size(variables) > MAX_VARIABLES:
         raise CommandRejected(f"The variables take more than {MAX_VARIABLES} bytes.")
     return dict(variables)
 
 
-def _starts(definition: Definition, start: str | None) -> tuple[str, ...]:
-    """Give the element to start with; without one named, the process has exactly one none start event."""
+def _choose_start(definition: Definition, chosen: str | None) -> tuple[str, ...]:
+    """Return the start event named by the command; else the process must have exactly one without a trigger."""
     starts = definition.starts.get(definition.key, ())
-    if start is not None:
-        if start not in starts:
-            raise CommandRejected(f"The process has no start event {start}.")
-        return (start,)
-    plain = [key for key in starts if _is_plain(definition.nodes[key])]
+    if chosen is not None:
+        if chosen not in starts:
+            raise CommandRejected(f"The process has no start event {chosen}.")
+        return (chosen,)
+    plain = [key for key in starts if definition.nodes[key].trigger is Trigger.NONE]
     if starts and len(plain) != 1:
         raise CommandRejected("The process does not have exactly one start event without a trigger.")
     try:
-        return tuple(first_elements(definition, definition.key))
+        return tuple(find_first_elements(definition, definition.key))
     except CommandFailed as failed:
         raise CommandRejected(failed.reason) from failed
 
 
-def _is_plain(node: Node) -> bool:
-    return node.kind is NodeKind.START and (node.event is None or node.event.trigger is Trigger.NONE)
-
-
-def _complete_task(work: UnitOfWork, command: Command) -> None:
-    _finish_task(work, command, ("user", "manual", "receive"))
-
-
-def _complete_job(work: UnitOfWork, command: Command) -> None:
-    _finish_task(work, command, ("external", "job"))
-
-
-def _finish_task(work: UnitOfWork, command: Command, kinds: tuple[str, ...]) -> None:
-    task = _task(work, command, kinds)
+def _complete_task(work: UnitOfWork, command: Command, *, kinds: tuple[str, ...]) -> None:
+    task = _get_task(work, command, kinds)
     work.hops = command.get("hops", task.get("hops", 0))
-    write(work, task["scope"], given(command), task["element"])
-    finish(work, task["token"])
+    write_variables(work, task["scope"], read_variables(command), task["element"])
+    finish_activity(work, task["token"])
 
 
 def _fail_job(work: UnitOfWork, command: Command) -> None:
-    task = _task(work, command, ("external", "job"))
+    task = _get_task(work, command, _JOB_KINDS)
     reason = str(command.get("error") or "The work failed.")
     code = command.get("code")
     if not code:
         raise CommandFailed(task["element"], reason)
     work.hops = command.get("hops", task.get("hops", 0))
-    write(work, task["scope"], given(command), task["element"])
+    write_variables(work, task["scope"], read_variables(command), task["element"])
     raise_error(work, task["token"], str(code), reason)
 
 
-def _task(work: UnitOfWork, command: Command, kinds: tuple[str, ...]) -> TaskRecord:
+def _get_task(work: UnitOfWork, command: Command, kinds: tuple[str, ...]) -> TaskRecord:
     task = work.tasks.get(str(command.get("task")))
     if task is None:
         raise CommandRejected("The task is not open.")
     if task["kind"] not in kinds:
         raise CommandRejected(f"A task of kind {task['kind']} is not completed in this way.")
-    if work.items.records and is_still(work, task["token"]):
+    if work.items.records and is_within_suspended(work, task["token"]):
         raise CommandRejected("What the task lies in is suspended.")
     return task
 
 
 def _send_message(work: UnitOfWork, command: Command) -> None:
     name = command.get("name")
-    for key in work.subscriptions.in_order():
+    for key in work.subscriptions.keys_in_order():
         record = work.subscriptions[key]
-        if record["kind"] == "message" and record["name"] == name and not is_deaf(work, record):
-            fire(work, key, record, given(command))
+        if record["kind"] == "message" and record["name"] == name and not is_subscription_suspended(work, record):
+            fire_event(work, key, record, read_variables(command))
             return
     raise CommandRejected(f"Nothing waits for the message {name}.")
 
 
-def _event(work: UnitOfWork, command: Command) -> None:
+def _deliver_event(work: UnitOfWork, command: Command) -> None:
     key = str(command.get("subscription"))
     record = work.subscriptions.get(key)
     if record is None:
         raise CommandRejected("Nothing waits for the event any more.")
-    if is_deaf(work, record):
+    if is_subscription_suspended(work, record):
         raise CommandRejected("What waits for the event is suspended.")
-    fire(work, key, record, _told(command.get("payload")))
-
-
-def _told(payload: object) -> Variables:
-    """Give the variables in what an event tells: its parts that can be variables."""
-    if not isinstance(payload, dict):
-        return {}
-    return {name: value for name, value in payload.items() if is_name(name) and is_json(value)}
+    payload = command.get("payload")
+    parts = payload if isinstance(payload, dict) else {}
+    # Events are written by others: a part that cannot be a variable is left out, and the event still arrives.
+    fire_event(work, key, record, {name: value for name, value in parts.items() if is_name(name) and is_json(value)})
 
 
 def _fire_timer(work: UnitOfWork, command: Command) -> None:
@@ -181,12 +166,12 @@ def _fire_timer(work: UnitOfWork, command: Command) -> None:
     if record is None:
         raise CommandRejected("The timer does not run any more.")
     work.hops = command.get("hops", record.get("hops", 0))
-    fire(work, key, record)
+    fire_event(work, key, record)
 
 
 def _set_variables(work: UnitOfWork, command: Command) -> None:
-    scope = _root(work)
-    write(work, scope, given(command), work.scopes[scope]["element"])
+    scope = _get_root_scope(work)
+    write_variables(work, scope, read_variables(command), work.scopes[scope]["element"])
 
 
 def _suspend(work: UnitOfWork, command: Command) -> None:
@@ -203,26 +188,27 @@ def _resume(work: UnitOfWork, command: Command) -> None:
     if is_case(work):
         resume_case(work)
     work.status = "active"
-    work.is_changed = True  # variables may have been set in the meantime
+    work.conditions_due = True  # variables may have been set in the meantime
 
 
 def _terminate(work: UnitOfWork, command: Command) -> None:
     if is_case(work):
         terminate_case(work)
     else:
-        end_instance(work, _root(work), "terminated")
+        end_instance(work, _get_root_scope(work), "terminated")
 
 
-def _root(work: UnitOfWork) -> str:
+def _get_root_scope(work: UnitOfWork) -> str:
     return next(key for key, record in work.scopes.items() if record["token"] is None)
 
 
+_JOB_KINDS = ("external", "job")
 _COMMANDS: dict[str, Callable[[UnitOfWork, Command], None]] = {
-    "complete_task": _complete_task,
-    "complete_job": _complete_job,
+    "complete_task": partial(_complete_task, kinds=("user", "manual", "receive")),
+    "complete_job": partial(_complete_task, kinds=_JOB_KINDS),
     "fail_job": _fail_job,
     "send_message": _send_message,
-    "event": _event,
+    "event": _deliver_event,
     "fire_timer": _fire_timer,
     "set_variables": _set_variables,
     "suspend": _suspend,

@@ -1,11 +1,11 @@
-"""Compensation: what is done can be undone, the last thing first."""
+"""Compensation: completed activities are logged and undone in reverse order."""
 
 from collections.abc import Sequence
 from typing import cast
 
 from processes.workflows.engine.definition import Node, Trigger
 from processes.workflows.engine.execution.errors import CommandFailed
-from processes.workflows.engine.execution.flows import leave
+from processes.workflows.engine.execution.flows import leave_element
 from processes.workflows.engine.execution.limits import MAX_ENTRIES
 from processes.workflows.engine.execution.records import (
     CompensationEntry,
@@ -17,16 +17,16 @@ from processes.workflows.engine.execution.scopes import open_scope, start_event_
 from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 
 
-def remember(
+def record_completed(
     work: UnitOfWork, token: str, node: Node, *, inner: Sequence[CompensationEntry], ended: ScopeRecord | None
 ) -> None:
-    """Note an activity that is done, when there is a way to undo it.
+    """Log a completed activity that can be compensated.
 
-    What it saw in scopes that are gone by then, its own and its round's, is kept for the one that undoes it.
+    The variables of scopes that end with it, its own and its round's, are kept for the compensating activity.
     """
     scope = work.tokens[token]["scope"]
     around = work.scopes[scope]
-    entry = _entry(work, scope, node, inner, ended)
+    entry = _make_entry(work, scope, node, inner, ended)
     if entry is None:
         return
     variables: Variables = dict(ended["variables"]) if ended is not None else {}
@@ -35,38 +35,38 @@ def remember(
         variables = {**around["variables"], **variables}
     if variables:
         entry["variables"] = variables
-        work.allowance.grow(work.allowance.weigh(variables, node.id), node.id)
-    _append(work, entry, around.get("loop"))
+        work.budget.add_size(work.budget.measure(variables, node.id), node.id)
+    _append_entry(work, entry, around.get("loop"))
 
 
-def remember_rounds(work: UnitOfWork, entries: list[CompensationEntry]) -> None:
-    """Note the rounds of an activity that is done as a whole."""
+def record_completed_rounds(work: UnitOfWork, entries: list[CompensationEntry]) -> None:
+    """Log the completed rounds of an activity that is completed as a whole."""
     if entries:
-        _note(work, entries)
+        _log_entries(work, entries)
 
 
 def compensate(work: UnitOfWork, token: str, element: str) -> None:
-    """Undo an activity, or everything in the scope, then let the token go on."""
-    scope = _scope_to_undo(work, work.tokens[token]["scope"], element)
-    entries = work.log.take(scope, element) if scope is not None else []
+    """Compensate an activity, or everything in the scope, then send the token on."""
+    scope = _find_compensated_scope(work, work.tokens[token]["scope"], element)
+    entries = work.compensations.take(scope, element) if scope is not None else []
     if not entries or scope is None:
-        leave(work, token)
+        leave_element(work, token)
         return
-    _undo_next(work, _start_undoing(work, token, scope, entries, within=None))
+    _compensate_next(work, _start_compensating(work, token, scope, entries, within=None))
 
 
-def end_undone(work: UnitOfWork, scope: str) -> None:
-    """Go on when one thing is undone."""
-    record = work.drop_scope(scope)
-    _undo_next(work, record["undo"])
+def finish_compensation(work: UnitOfWork, scope: str) -> None:
+    """Continue with the next entry when the compensation of one is finished."""
+    record = work.remove_scope(scope)
+    _compensate_next(work, record["undo"])
 
 
-def _entry(
+def _make_entry(
     work: UnitOfWork, scope: str, node: Node, inner: Sequence[CompensationEntry], ended: ScopeRecord | None
 ) -> CompensationEntry | None:
     if node.compensated_by is not None:
         return {"element": node.id, "scope": scope, "handler": node.compensated_by}
-    if ended is None or (not inner and _start_in(work, scope, node.id) is None):
+    if ended is None or (not inner and _find_compensation_start(work, scope, node.id) is None):
         return None
     parts: list[CompensationEntry] = [{**part, "scope": ""} for part in inner]
     entry: CompensationEntry = {"element": node.id, "scope": scope, "inner": parts}
@@ -75,22 +75,22 @@ def _entry(
     return entry
 
 
-def _append(work: UnitOfWork, entry: CompensationEntry, loop: str | None) -> None:
+def _append_entry(work: UnitOfWork, entry: CompensationEntry, loop: str | None) -> None:
     if loop is not None:
         record = work.loops[loop]
         work.loops.put(loop, {**record, "entries": [*record["entries"], entry]})
     else:
-        _note(work, [entry])
+        _log_entries(work, [entry])
 
 
-def _note(work: UnitOfWork, entries: list[CompensationEntry]) -> None:
-    if len(work.log) + len(entries) > MAX_ENTRIES:
+def _log_entries(work: UnitOfWork, entries: list[CompensationEntry]) -> None:
+    if len(work.compensations) + len(entries) > MAX_ENTRIES:
         raise CommandFailed(entries[0]["element"], f"More than {MAX_ENTRIES} activities could be undone.")
-    work.log.extend(entries)
+    work.compensations.extend(entries)
 
 
-def _scope_to_undo(work: UnitOfWork, scope: str | None, element: str) -> str | None:
-    """Give the scope the thrower speaks of: its own, or the one around an event sub-process."""
+def _find_compensated_scope(work: UnitOfWork, scope: str | None, element: str) -> str | None:
+    """Return the scope a compensation event refers to: its own, or that around its event sub-process."""
     while scope is not None:
         record = work.scopes[scope]
         definition = work.definition(scope)
@@ -111,7 +111,7 @@ def _is_event_sub_process(work: UnitOfWork, scope: str, record: ScopeRecord) -> 
     return record["element"] in sub_processes
 
 
-def _start_undoing(
+def _start_compensating(
     work: UnitOfWork, token: str, scope: str, entries: list[CompensationEntry], within: str | None
 ) -> str:
     record: UndoRecord = {
@@ -124,46 +124,46 @@ def _start_undoing(
     return work.add(work.undoing, record)
 
 
-def _undo_next(work: UnitOfWork, key: str) -> None:
+def _compensate_next(work: UnitOfWork, key: str) -> None:
     record = work.undoing[key]
     if record["entries"]:
         entry = record["entries"][-1]
         work.undoing.put(key, {**record, "entries": record["entries"][:-1]})
-        weight = work.allowance.weigh(entry.get("variables", {}), entry["element"])
-        work.allowance.grow(-weight, entry["element"])
-        _undo(work, key, record, entry)
+        weight = work.budget.measure(entry.get("variables", {}), entry["element"])
+        work.budget.add_size(-weight, entry["element"])
+        _compensate_entry(work, key, record, entry)
         return
-    work.drop(work.undoing, key)
+    work.remove(work.undoing, key)
     if record["within"] is not None:
-        end_undone(work, record["within"])
+        finish_compensation(work, record["within"])
     else:
-        leave(work, record["token"])
+        leave_element(work, record["token"])
 
 
-def _undo(work: UnitOfWork, key: str, record: UndoRecord, entry: CompensationEntry) -> None:
+def _compensate_entry(work: UnitOfWork, key: str, record: UndoRecord, entry: CompensationEntry) -> None:
     if "handler" in entry:
-        scope = open_scope(work, {**_scope_record(key, record, entry), "element": entry["handler"], "wraps": True})
-        work.later("enter", work.add_token(scope, entry["handler"]), None)
+        scope = open_scope(work, {**_make_scope_record(key, record, entry), "element": entry["handler"], "wraps": True})
+        work.enqueue("enter", work.add_token(scope, entry["handler"]), None)
         return
-    scope = _reopen(work, key, record, entry)
+    scope = _reopen_scope(work, key, record, entry)
     inner: list[CompensationEntry] = [{**part, "scope": scope} for part in entry.get("inner", [])]
-    start = _start_in(work, scope, work.scopes[scope]["element"])
+    start = _find_compensation_start(work, scope, work.scopes[scope]["element"])
     if start is None:
-        _undo_next(work, _start_undoing(work, record["token"], scope, inner, within=scope))
+        _compensate_next(work, _start_compensating(work, record["token"], scope, inner, within=scope))
         return
-    work.log.extend(inner)
+    work.compensations.extend(inner)
     start_event_sub_process(work, scope, start)
 
 
-def _reopen(work: UnitOfWork, key: str, record: UndoRecord, entry: CompensationEntry) -> str:
-    """Make a scope like the one that a sub-process or a called process had, to undo its parts in."""
-    scope = _scope_record(key, record, entry)
+def _reopen_scope(work: UnitOfWork, key: str, record: UndoRecord, entry: CompensationEntry) -> str:
+    """Open a scope like the one the sub-process or called process had, to compensate its parts in."""
+    scope = _make_scope_record(key, record, entry)
     if "definition" in entry:
         scope = {**scope, "definition": entry["definition"], "element": entry["definition"][0]}
     return open_scope(work, scope)
 
 
-def _scope_record(key: str, record: UndoRecord, entry: CompensationEntry) -> ScopeRecord:
+def _make_scope_record(key: str, record: UndoRecord, entry: CompensationEntry) -> ScopeRecord:
     return {
         "element": entry["element"],
         "parent": record["scope"],
@@ -173,12 +173,12 @@ def _scope_record(key: str, record: UndoRecord, entry: CompensationEntry) -> Sco
     }
 
 
-def _start_in(work: UnitOfWork, scope: str, element: str) -> Node | None:
-    """Give the start of the event sub-process that undoes the sub-process it lies in."""
+def _find_compensation_start(work: UnitOfWork, scope: str, element: str) -> Node | None:
+    """Return the start of the event sub-process that compensates the sub-process around it."""
     definition = work.definition(scope)
     for sub_process in definition.event_sub_processes.get(element, ()):
         for start in definition.starts.get(sub_process, ()):
             node = definition.nodes[start]
-            if node.event is not None and node.event.trigger is Trigger.COMPENSATION:
+            if node.trigger is Trigger.COMPENSATION:
                 return node
     return None

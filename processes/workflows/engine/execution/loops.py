@@ -1,31 +1,36 @@
-"""More than one round of an activity: multi-instance, sequential and parallel, and the standard loop.
+"""Loops: the rounds of an activity, sequential or parallel multi-instance or a standard loop.
 
-The activity's own token stays and owns everything; each round has a scope, with the counter and the item, and a token
-of its own in it.
+The activity's own token stays and owns the rounds; each round has a scope, with the counter and the item, and in it a
+token of its own.
 """
 
 from typing import Any
 
 from processes.workflows.engine.definition import Loop, Node
-from processes.workflows.engine.execution.compensation import remember_rounds
+from processes.workflows.engine.execution.compensation import record_completed_rounds
 from processes.workflows.engine.execution.errors import CommandFailed
-from processes.workflows.engine.execution.flows import leave
+from processes.workflows.engine.execution.flows import leave_element
 from processes.workflows.engine.execution.limits import MAX_ROUNDS
 from processes.workflows.engine.execution.records import LoopRecord, Variables
 from processes.workflows.engine.execution.scopes import open_scope
-from processes.workflows.engine.execution.triggers import arm_boundaries
+from processes.workflows.engine.execution.triggers import arm_boundary_events
 from processes.workflows.engine.execution.unit_of_work import UnitOfWork
-from processes.workflows.engine.execution.variables import evaluate, holds, visible, write
+from processes.workflows.engine.execution.variables import (
+    evaluate,
+    evaluate_condition,
+    get_visible,
+    write_variables,
+)
 
 
 def begin_loop(work: UnitOfWork, token: str, node: Node, loop: Loop) -> None:
     scope = work.tokens[token]["scope"]
-    items = _items(work, scope, node, loop)
+    items = _get_collection(work, scope, node, loop)
     record: LoopRecord = {
         "element": node.id,
         "token": token,
         "scope": scope,
-        "total": _total(work, scope, node, loop, items),
+        "total": _count_rounds(work, scope, node, loop, items),
         "started": 0,
         "completed": 0,
         "outputs": [],
@@ -34,19 +39,19 @@ def begin_loop(work: UnitOfWork, token: str, node: Node, loop: Loop) -> None:
     }
     if items is not None and loop.is_sequential:
         record["items"] = items
-        record["weight"] = work.allowance.weigh_value(items, node.id)
-        work.allowance.grow(record["weight"], node.id)
+        record["weight"] = work.budget.measure_value(items, node.id)
+        work.budget.add_size(record["weight"], node.id)
     key = work.add(work.loops, record)
     work.tokens.put(token, {**work.tokens[token], "loop": key})
-    arm_boundaries(work, node, scope, token)
+    arm_boundary_events(work, node, scope, token)
     if loop.is_multi_instance and not loop.is_sequential:
-        _start_all(work, key, loop, items)
+        _start_all_rounds(work, key, loop, items)
     else:
-        _go_on(work, key, node, loop, scope)
+        _start_next_round(work, key, node, loop, scope)
 
 
 def end_round(work: UnitOfWork, scope: str) -> None:
-    """Count a round that is done, and go on with the next one or from the activity."""
+    """Count a completed round, then start the next one or end the loop."""
     record = work.scopes[scope]
     key = record["loop"]
     loop_record = work.loops[key]
@@ -55,30 +60,30 @@ def end_round(work: UnitOfWork, scope: str) -> None:
         raise CommandFailed(node.id, "The activity has no loop.")
     loop_record = {**loop_record, "completed": loop_record["completed"] + 1}
     if node.loop.output_collection:
-        _keep_output(work, scope, record["round"], node.loop, loop_record)
+        _record_output(work, scope, record["round"], node.loop, loop_record)
     work.loops.put(key, loop_record)
     is_over = _is_completed_early(work, scope, node, node.loop, loop_record)
     names_scope = loop_record["scope"]
-    work.drop_scope(scope)
+    work.remove_scope(scope)
     if is_over:
-        _end(work, key, node.loop)
+        _end_loop(work, key, node.loop)
     elif node.loop.is_multi_instance and not node.loop.is_sequential:
         if loop_record["completed"] == loop_record["total"]:
-            _end(work, key, node.loop)
+            _end_loop(work, key, node.loop)
     else:
-        _go_on(work, key, node, node.loop, names_scope)
+        _start_next_round(work, key, node, node.loop, names_scope)
 
 
-def _items(work: UnitOfWork, scope: str, node: Node, loop: Loop) -> list[Any] | None:
+def _get_collection(work: UnitOfWork, scope: str, node: Node, loop: Loop) -> list[Any] | None:
     if not loop.is_multi_instance or not loop.collection:
         return None
-    items = visible(work, scope).get(loop.collection)
+    items = get_visible(work, scope).get(loop.collection)
     if not isinstance(items, list):
         raise CommandFailed(node.id, f"The variable {loop.collection} is not a list.")
     return items
 
 
-def _total(work: UnitOfWork, scope: str, node: Node, loop: Loop, items: list[Any] | None) -> int | None:
+def _count_rounds(work: UnitOfWork, scope: str, node: Node, loop: Loop, items: list[Any] | None) -> int | None:
     if not loop.is_multi_instance:
         return None
     total: object = len(items) if items is not None else None
@@ -91,16 +96,16 @@ def _total(work: UnitOfWork, scope: str, node: Node, loop: Loop, items: list[Any
     return total
 
 
-def _start_all(work: UnitOfWork, key: str, loop: Loop, items: list[Any] | None) -> None:
+def _start_all_rounds(work: UnitOfWork, key: str, loop: Loop, items: list[Any] | None) -> None:
     total = work.loops[key]["total"] or 0
     if total == 0:
-        _end(work, key, loop)
+        _end_loop(work, key, loop)
     for index in range(total):
         _start_round(work, key, loop, index + 1, items[index] if items is not None else None)
 
 
-def _go_on(work: UnitOfWork, key: str, node: Node, loop: Loop, scope: str) -> None:
-    """Start the next round of a loop that runs one after the other, or end it."""
+def _start_next_round(work: UnitOfWork, key: str, node: Node, loop: Loop, scope: str) -> None:
+    """Start the next round of a sequential loop, or end the loop."""
     record = work.loops[key]
     done = record["started"]
     if loop.is_multi_instance:
@@ -108,21 +113,21 @@ def _go_on(work: UnitOfWork, key: str, node: Node, loop: Loop, scope: str) -> No
     elif done == 0 and not loop.tests_before:
         goes_on = True
     else:
-        goes_on = _is_wanted(work, node, loop, scope, done)
+        goes_on = _goes_round_again(work, node, loop, scope, done)
     if not goes_on:
-        _end(work, key, loop)
+        _end_loop(work, key, loop)
         return
     items = record.get("items")
     _start_round(work, key, loop, done + 1, items[done] if items is not None else None)
 
 
-def _is_wanted(work: UnitOfWork, node: Node, loop: Loop, scope: str, done: int) -> bool:
-    """Tell whether a standard loop goes round once more; without a condition it does so up to its maximum."""
+def _goes_round_again(work: UnitOfWork, node: Node, loop: Loop, scope: str, done: int) -> bool:
+    """Return whether a standard loop runs once more; without a condition it does up to its maximum."""
     if loop.maximum is not None and done >= loop.maximum:
         return False
     if loop.condition is None:
         return loop.maximum is not None
-    return holds(work, loop.condition, scope, node.id, loopCounter=done)
+    return evaluate_condition(work, loop.condition, scope, node.id, loopCounter=done)
 
 
 def _start_round(work: UnitOfWork, key: str, loop: Loop, count: int, item: object) -> None:
@@ -146,24 +151,24 @@ def _start_round(work: UnitOfWork, key: str, loop: Loop, count: int, item: objec
             "round": count,
         },
     )
-    work.later("enter", work.add_token(scope, record["element"]), None)
+    work.enqueue("enter", work.add_token(scope, record["element"]), None)
 
 
-def _keep_output(work: UnitOfWork, scope: str, count: int, loop: Loop, record: LoopRecord) -> None:
-    value = visible(work, scope).get(loop.output_item or loop.item)
-    weight = work.allowance.weigh_value(value, record["element"])
-    work.allowance.grow(weight, record["element"])
+def _record_output(work: UnitOfWork, scope: str, count: int, loop: Loop, record: LoopRecord) -> None:
+    value = get_visible(work, scope).get(loop.output_item or loop.item)
+    weight = work.budget.measure_value(value, record["element"])
+    work.budget.add_size(weight, record["element"])
     record["weight"] += weight
     record["outputs"] = [*record["outputs"], [count, value]]
 
 
 def _is_completed_early(work: UnitOfWork, scope: str, node: Node, loop: Loop, record: LoopRecord) -> bool:
-    """Ask the completion condition, which is given the counters by the standard's names and by those of other tools."""
+    """Return whether the completion condition holds; it sees the counters under BPMN's names and under Camunda's."""
     if not loop.is_multi_instance or loop.completion is None:
         return False
     total, completed = record["total"], record["completed"]
     active = record["started"] - completed
-    return holds(
+    return evaluate_condition(
         work,
         loop.completion,
         scope,
@@ -177,14 +182,14 @@ def _is_completed_early(work: UnitOfWork, scope: str, node: Node, loop: Loop, re
     )
 
 
-def _end(work: UnitOfWork, key: str, loop: Loop) -> None:
-    """Let the activity go on; what still runs of it is cancelled."""
+def _end_loop(work: UnitOfWork, key: str, loop: Loop) -> None:
+    """End the loop, cancel the rounds still running and send the activity's token on."""
     record = work.loops[key]
     token = record["token"]
     work.loops.put(key, {**record, "entries": []})  # they outlive the loop
-    work.clear(token)
+    work.cancel_owned(token)
     if loop.output_collection:
         outputs = [value for _, value in sorted(record["outputs"], key=lambda output: int(output[0]))]
-        write(work, record["scope"], {loop.output_collection: outputs}, record["element"])
-    remember_rounds(work, record["entries"])
-    leave(work, token)
+        write_variables(work, record["scope"], {loop.output_collection: outputs}, record["element"])
+    record_completed_rounds(work, record["entries"])
+    leave_element(work, token)

@@ -1,4 +1,4 @@
-"""What waits for something outside: timers, subscriptions and conditions."""
+"""Triggers of events: timers, subscriptions and conditions are armed, and timers find their due times."""
 
 from datetime import datetime, timedelta
 
@@ -18,8 +18,8 @@ from processes.workflows.engine.iso import (
 )
 
 
-def arm(work: UnitOfWork, node: Node, scope: str, token: str | None, *, is_persistent: bool = False) -> None:
-    """Let an event wait for what triggers it. Errors and compensation find their handlers by themselves."""
+def arm_event(work: UnitOfWork, node: Node, scope: str, token: str | None, *, is_persistent: bool = False) -> None:
+    """Add the timer, subscription or condition of an event. Errors and compensation look up their handlers instead."""
     event = node.event
     if event is None:
         return
@@ -44,14 +44,14 @@ def arm(work: UnitOfWork, node: Node, scope: str, token: str | None, *, is_persi
             "held": False,
         }
         work.add(work.conditions, condition)
-        work.is_changed = True
+        work.conditions_due = True
 
 
-def arm_boundaries(work: UnitOfWork, node: Node, scope: str, token: str) -> None:
+def arm_boundary_events(work: UnitOfWork, node: Node, scope: str, token: str) -> None:
     definition = work.definition(scope)
     for boundary in definition.boundaries.get(node.id, ()):
         event = definition.nodes[boundary]
-        arm(work, event, scope, token, is_persistent=not event.is_interrupting)
+        arm_event(work, event, scope, token, is_persistent=not event.is_interrupting)
 
 
 def arm_event_sub_processes(work: UnitOfWork, element: str, scope: str) -> None:
@@ -59,11 +59,11 @@ def arm_event_sub_processes(work: UnitOfWork, element: str, scope: str) -> None:
     for sub_process in definition.event_sub_processes.get(element, ()):
         for start in definition.starts.get(sub_process, ()):
             event = definition.nodes[start]
-            arm(work, event, scope, None, is_persistent=not event.is_interrupting)
+            arm_event(work, event, scope, None, is_persistent=not event.is_interrupting)
 
 
-def rearm(work: UnitOfWork, key: str) -> None:
-    """Let an event that fired without interrupting wait for its next time, if there is one."""
+def rearm_event(work: UnitOfWork, key: str) -> None:
+    """Keep a non-interrupting event armed: restart its timer cycle, or wait until its condition turns false."""
     if key in work.timers:
         repeat_timer(work, key)
     elif key in work.conditions:
@@ -75,7 +75,7 @@ def start_timer(work: UnitOfWork, node: Node, timer: TimerDefinition, scope: str
     if timer.expression is not None:
         value = evaluate(work, timer.expression, scope, node.id)
     try:
-        due, cycle = _due(timer.kind, value, work.at)
+        due, cycle = _find_due_time(timer.kind, value, work.at)
     except NotIso as error:
         raise CommandFailed(node.id, str(error)) from error
     record: TimerRecord = {
@@ -97,21 +97,21 @@ def start_timer(work: UnitOfWork, node: Node, timer: TimerDefinition, scope: str
 
 
 def repeat_timer(work: UnitOfWork, timer: str) -> None:
-    """Put the next firing of a cycle in the place of the one that fired; without one, the timer is gone.
+    """Replace a fired timer with the next firing of its cycle, if there is one.
 
-    Moments that passed while nobody could fire it are left out: it goes on at the next one of its own rhythm.
+    Firings missed while nothing ran are skipped: it continues at the next time of its own rhythm.
     """
-    following = next_of_cycle(work, work.drop(work.timers, timer))
+    following = find_next_firing(work, work.remove(work.timers, timer))
     if following is not None:
         work.add(work.timers, following)
 
 
-def next_of_cycle(work: UnitOfWork, record: TimerRecord) -> TimerRecord | None:
+def find_next_firing(work: UnitOfWork, record: TimerRecord) -> TimerRecord | None:
     left = record.get("left")
     if "interval" not in record or left == 0:
         return None
     try:
-        due = _next(datetime.fromisoformat(record["due"]), parse_duration(record["interval"]), work.at)
+        due = _find_next_time(datetime.fromisoformat(record["due"]), parse_duration(record["interval"]), work.at)
     except NotIso:  # beyond the year 9999: never
         return None
     following: TimerRecord = {**record, "due": due.isoformat(), "since": work.now}
@@ -123,36 +123,36 @@ def next_of_cycle(work: UnitOfWork, record: TimerRecord) -> TimerRecord | None:
 def _hops(work: UnitOfWork, element: str, wait: float) -> int:
     """Return how long the chain is after a timer: one that hardly waits is a hop, one that waits long ends it."""
     if wait < LEAST_WAIT:
-        return work.hop(element)
+        return work.count_hop(element)
     return work.hops if wait < LONG_WAIT else 0
 
 
-def _due(kind: TimerKind, value: object, now: datetime) -> tuple[datetime, Cycle | None]:
+def _find_due_time(kind: TimerKind, value: object, now: datetime) -> tuple[datetime, Cycle | None]:
     if kind is TimerKind.DATE:
-        return parse_datetime(_text(value)), None
+        return parse_datetime(_require_text(value)), None
     if kind is TimerKind.CYCLE:
-        cycle = parse_cycle(_text(value))
+        cycle = parse_cycle(_require_text(value))
         return cycle.first(now), cycle
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return _seconds(value).after(now), None
-    return parse_duration(_text(value)).after(now), None
+        return _duration_of_seconds(value).after(now), None
+    return parse_duration(_require_text(value)).after(now), None
 
 
-def _seconds(value: float) -> Duration:
+def _duration_of_seconds(value: float) -> Duration:
     try:
         return Duration(rest=timedelta(seconds=max(value, 0)))
     except OverflowError as error:
         raise NotIso("The duration leads beyond the year 9999.") from error
 
 
-def _text(value: object) -> str:
+def _require_text(value: object) -> str:
     if not isinstance(value, str):
         raise NotIso("The timer's expression does not give a text of ISO 8601.")
     return value
 
 
-def _next(due: datetime, interval: Duration, now: datetime) -> datetime:
-    """Give the first moment of the rhythm after now."""
+def _find_next_time(due: datetime, interval: Duration, now: datetime) -> datetime:
+    """Return the first time of a cycle after now."""
     following = interval.after(due)
     if following > now or interval.months:
         while following <= now:

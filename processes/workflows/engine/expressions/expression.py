@@ -25,9 +25,9 @@ class Expression:
     _evaluate: Evaluator = field(compare=False, repr=False)
 
     def evaluate(self, names: Mapping[str, Any], meter: Meter | None = None) -> Any:
-        """Give the value, which may share lists and maps with `names`; what has none raises ExpressionFailed.
+        """Evaluate the expression; raises ExpressionFailed. The value may share lists and maps with `names`.
 
-        A meter that is given tells afterwards what it took.
+        A caller that passes a meter reads the cost of the evaluation from it afterwards.
         """
         try:
             return self._evaluate(names, meter if meter is not None else Meter())
@@ -36,12 +36,12 @@ class Expression:
 
     def _explained(self, reason: str, names: Mapping[str, Any]) -> str:
         missing = sorted(name for name in self.names if name not in names)
-        hint = f" (not set: {_shortened(', '.join(missing))})" if missing else ""
-        return f"{_shortened(self.text)}: {reason}{hint}"
+        hint = f" (not set: {_shorten(', '.join(missing))})" if missing else ""
+        return f"{_shorten(self.text)}: {reason}{hint}"
 
     def __reduce__(self) -> tuple[Callable[[str], "Expression"], tuple[str]]:
         return compile_expression, (self.text,)
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= 100 else f"{text[:99]}…"

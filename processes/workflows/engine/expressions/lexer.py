@@ -68,17 +68,17 @@ def _token_of(match: re.Match[str]) -> Token:
         return Token(TokenKind.VALUE, found, position, _string(found, position))
     if kind == "number":
         return Token(TokenKind.VALUE, found, position, _number(found, match["fraction"], position))
-    raise ExpressionError(_why_no_token(found), position)
+    raise ExpressionError(_explain_refusal(found), position)
 
 
-def _why_no_token(character: str) -> str:
+def _explain_refusal(character: str) -> str:
     if character in "\"'":
         return "The text is not closed."
     if character == "=":
         return "Two values are compared by ==."
     if character in "$#":
         return "${…} stands around a whole expression."
-    return f"{_quoted(character)} means nothing here."
+    return f"{_quote(character)} means nothing here."
 
 
 def _word(word: str, position: int) -> Token:
@@ -88,7 +88,7 @@ def _word(word: str, position: int) -> Token:
         return Token(TokenKind.SYMBOL, word, position)
     if word.isidentifier():
         return Token(TokenKind.NAME, word, position)
-    raise ExpressionError(f"{_quoted(word)} is no name: names are letters, digits and _.", position)
+    raise ExpressionError(f"{_quote(word)} is no name: names are letters, digits and _.", position)
 
 
 def _number(text: str, fraction: str, position: int) -> int | float:
@@ -113,7 +113,7 @@ def _unescaped(match: re.Match[str], offset: int) -> str:
         return chr(int(code, 16))
     letter = match.group("letter")
     if letter not in _LETTERS:
-        raise ExpressionError(f"{_quoted(match.group())} is no escape: write \\\\ for \\.", offset + match.start())
+        raise ExpressionError(f"{_quote(match.group())} is no escape: write \\\\ for \\.", offset + match.start())
     return _LETTERS[letter]
 
 
@@ -122,5 +122,5 @@ def _joined_pair(match: re.Match[str]) -> str:
     return chr(0x10000 + ((ord(high) - 0xD800) << 10) + (ord(low) - 0xDC00))
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return f"“{text[:20]}”" if text.isprintable() else ascii(text[:20])

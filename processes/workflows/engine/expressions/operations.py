@@ -1,6 +1,6 @@
-"""What operators do to values.
+"""The operators of the language.
 
-Data from outside is looked at before it is used: only JSON's own types come through, so no other class's method runs.
+Values from variables are checked before they are used: only JSON's own types pass, so no other class's method runs.
 """
 
 import operator
@@ -15,18 +15,18 @@ UNBOUNDED = frozenset({str, bool, NoneType, list, dict})
 """Types whose every value may be read."""
 
 
-def admitted(value: Any) -> Any:
-    """Give back a value found in the data, if it is one of the language's."""
+def check_value(value: Any) -> Any:
+    """Return a value read from variables unchanged; fail if its type is not one of JSON's."""
     kind = type(value)
     if kind in UNBOUNDED:
         return value
     if kind is int or kind is float:
-        return bounded(value)
+        return check_number(value)
     raise ExpressionFailed(f"a value of type {kind.__name__[:40]} is no JSON")
 
 
-def bounded(number: int | float) -> int | float:
-    """Give back a number that is neither too large nor infinite nor undefined."""
+def check_number(number: int | float) -> int | float:
+    """Return a number unchanged; fail if it is too large, infinite or NaN."""
     if type(number) is int:
         if -MAX_INTEGER <= number <= MAX_INTEGER:
             return number
@@ -39,9 +39,9 @@ def look_up(value: Any, key: Any) -> Any:
     """Read `value[key]` of a map or a list; what is not there is null."""
     kind = type(value)
     if kind is dict and type(key) is str:
-        return admitted(value.get(key))
+        return check_value(value.get(key))
     if kind is list and type(key) is int:
-        return admitted(value[key]) if -len(value) <= key < len(value) else None
+        return check_value(value[key]) if -len(value) <= key < len(value) else None
     if value is None:
         return None
     if kind is dict or kind is list:
@@ -49,7 +49,7 @@ def look_up(value: Any, key: Any) -> Any:
     raise ExpressionFailed(f"nothing can be looked up in {type_name(value)}")
 
 
-def negative(value: Any) -> int | float:
+def negate(value: Any) -> int | float:
     if type(value) is int or type(value) is float:
         return -value
     raise ExpressionFailed(f"{type_name(value)} has no negative")
@@ -64,20 +64,20 @@ def add(left: Any, right: Any, meter: Meter) -> Any:
         if kind is list:
             meter.spend_items(len(left) + len(right))
             return left + right
-    if _is_text_and_number(left, right):
+    if {kind, type(right)} in ({str, int}, {str, float}):
         raise ExpressionFailed("text and a number cannot be added: use string(…) or number(…)")
     _check_numbers("+", left, right)
-    return bounded(left + right)
+    return check_number(left + right)
 
 
 def subtract(left: Any, right: Any, meter: Meter) -> int | float:
     _check_numbers("-", left, right)
-    return bounded(left - right)
+    return check_number(left - right)
 
 
 def multiply(left: Any, right: Any, meter: Meter) -> int | float:
     _check_numbers("*", left, right)
-    return bounded(left * right)
+    return check_number(left * right)
 
 
 def divide(left: Any, right: Any, meter: Meter) -> int | float:
@@ -85,12 +85,12 @@ def divide(left: Any, right: Any, meter: Meter) -> int | float:
     _check_divisor("/", left, right)
     if type(left) is int and type(right) is int and left % right == 0:
         return left // right
-    return bounded(left / right)
+    return check_number(left / right)
 
 
 def remainder(left: Any, right: Any, meter: Meter) -> int | float:
     _check_divisor("%", left, right)
-    return bounded(left % right)
+    return check_number(left % right)
 
 
 ARITHMETIC: dict[str, Callable[[Any, Any, Meter], Any]] = {
@@ -110,17 +110,17 @@ ORDERINGS: dict[str, Callable[[Any, Any], bool]] = {
 ORDERED = frozenset({int, float, str})
 
 
-def in_order(symbol: str, left: Any, right: Any) -> bool:
+def compare_ordered(symbol: str, left: Any, right: Any) -> bool:
     if (type(left) in _NUMBERS and type(right) in _NUMBERS) or (type(left) is str and type(right) is str):
         return ORDERINGS[symbol](left, right)
     raise ExpressionFailed(f"{type_name(left)} and {type_name(right)} cannot be compared by {symbol}")
 
 
-def equal(left: Any, right: Any, meter: Meter) -> bool:
+def is_equal(left: Any, right: Any, meter: Meter) -> bool:
     kind = type(left)
     if kind is type(right):
         if kind is list or kind is dict:
-            return _equal_inside(left, right, meter)
+            return _is_equal_inside(left, right, meter)
         return bool(kind in _SCALARS and left == right)
     return kind in _NUMBERS and type(right) in _NUMBERS and bool(left == right)
 
@@ -130,7 +130,7 @@ def is_in(item: Any, container: Any, meter: Meter) -> bool:
     if kind is list:
         meter.spend_items(len(container))
         for each in container:  # noqa: SIM110  (a generator inside any() takes twice as long)
-            if equal(item, each, meter):
+            if is_equal(item, each, meter):
                 return True
         return False
     if kind is dict and type(item) is str:
@@ -158,10 +158,6 @@ _TYPE_NAMES = {
 }
 
 
-def _is_text_and_number(left: Any, right: Any) -> bool:
-    return (type(left) is str and type(right) in _NUMBERS) or (type(left) in _NUMBERS and type(right) is str)
-
-
 def _check_numbers(symbol: str, left: Any, right: Any) -> None:
     if type(left) not in _NUMBERS or type(right) not in _NUMBERS:
         raise ExpressionFailed(f"{symbol} is not defined for {type_name(left)} and {type_name(right)}")
@@ -173,7 +169,7 @@ def _check_divisor(symbol: str, left: Any, right: Any) -> None:
         raise ExpressionFailed("division by zero")
 
 
-def _equal_inside(left: Any, right: Any, meter: Meter) -> bool:
+def _is_equal_inside(left: Any, right: Any, meter: Meter) -> bool:
     """Compare item by item, without recursion: data may be nested deeper than Python's stack."""
     pairs = [(left, right)]
     while pairs:
@@ -184,6 +180,6 @@ def _equal_inside(left: Any, right: Any, meter: Meter) -> bool:
                 return False
             meter.spend_items(len(one))
             pairs.extend(zip(one, other, strict=True) if kind is list else ((one[key], other[key]) for key in one))
-        elif not equal(one, other, meter):
+        elif not is_equal(one, other, meter):
             return False
     return True

@@ -58,7 +58,7 @@ class TestTakenOut:
         assert items("reader_main") == items("default") != {}
         assert not Alert.objects.exists()
 
-    def test_a_cancellation_is_not_sent_to_it_for_ever(self, roles: InMemoryRoles, take_out: Callable[[], None]) -> None:
+    def test_a_cancellation_is_not_sent_for_ever(self, roles: InMemoryRoles, take_out: Callable[[], None]) -> None:
         item("a")
         lead_to(EventStatus.PREPARED, roles)
         for passes in (pass_deadline, let_time_pass, let_time_pass):

@@ -19,8 +19,8 @@ from processes.exchange.models import ExchangeProcess
 from processes.exchange.services import cleanup
 from processes.exchange.services.cleanup import move_files_once
 from processes.exchange.services.operations import retry_process
-from tests.messaging.calls import drafts, file_of
-from tests.messaging.disk import failing
+from tests.messaging.failing_disk import failing
+from tests.messaging.raw_calls import drafts, file_of
 from tests.processes.exchange.scene import Scene, move_files
 from tests.processes.exchange.states import alerts, bring_to, let_time_pass
 

@@ -13,8 +13,8 @@ from config.common.correlation import correlated
 from messaging.files.drafts import write_drafts
 from messaging.models import Message
 from processes.exchange.models import ExchangeProcess
-from tests.messaging.calls import drafts, file_of
-from tests.messaging.disk import failing
+from tests.messaging.failing_disk import failing
+from tests.messaging.raw_calls import drafts, file_of
 from tests.processes.exchange.scene import Answer, Scene, move_files
 from tests.processes.exchange.states import bring_to
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from processes.workflows.engine.definition import Definition
-from processes.workflows.engine.execution.limits import weigh
+from processes.workflows.engine.execution.limits import estimate_size
 from processes.workflows.engine.execution.records import CompensationEntry
 from processes.workflows.engine.runner import CommandOutcome, Effect, InstanceState, run_command
 
@@ -114,12 +114,12 @@ def check(state: InstanceState) -> None:
 
 
 def weigh_entries(entries: Iterable[CompensationEntry]) -> int:
-    return sum(weigh(entry.get("variables", {})) + weigh_entries(entry.get("inner", ())) for entry in entries)
+    return sum(estimate_size(entry.get("variables", {})) + weigh_entries(entry.get("inner", ())) for entry in entries)
 
 
 def _check_size(state: InstanceState) -> None:
-    size = sum(weigh(scope["variables"]) for scope in state["scopes"].values())
-    size += sum(weigh(task.get("inputs", {})) for task in state.get("tasks", {}).values())
+    size = sum(estimate_size(scope["variables"]) for scope in state["scopes"].values())
+    size += sum(estimate_size(task.get("inputs", {})) for task in state.get("tasks", {}).values())
     size += sum(loop["weight"] + weigh_entries(loop["entries"]) for loop in state.get("loops", {}).values())
     size += sum(weigh_entries(undo["entries"]) for undo in state.get("undoing", {}).values())
     size += weigh_entries(state.get("compensations", []))

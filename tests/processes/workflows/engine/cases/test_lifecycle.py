@@ -2,7 +2,12 @@
 
 import pytest
 
-from processes.workflows.engine.cases.lifecycle import ItemState, Transition, leads_to, leaves_with_parent
+from processes.workflows.engine.cases.lifecycle import (
+    ItemState,
+    Transition,
+    find_next_state,
+    get_parent_exit,
+)
 from processes.workflows.engine.definition import NodeKind
 
 # `before` is the state in which the item was when its parent was suspended; `.`: the transition cannot be made.
@@ -94,7 +99,7 @@ class TestLeadsTo:
     @pytest.mark.parametrize("kind", TABLES)
     def test_every_transition_leads_from_every_state_where_the_standard_says(self, kind: NodeKind) -> None:
         table = read_table(TABLES[kind])
-        assert {(state, transition): leads_to(kind, state, transition) for state, transition in table} == table
+        assert {(state, transition): find_next_state(kind, state, transition) for state, transition in table} == table
 
     @pytest.mark.parametrize("text", [STAGES_AND_TASKS, MILESTONES_AND_LISTENERS, CASES])
     def test_the_tables_leave_out_no_state_and_no_transition(self, text: str) -> None:
@@ -108,4 +113,4 @@ class TestLeavesWithParent:
     def test_whatever_is_not_done_can_leave_with_its_parent(self, kind: NodeKind) -> None:
         table = read_table(TABLES[kind])
         lives = {state for (state, transition), to in table.items() if to is not None and transition != "close"}
-        assert {table[state, leaves_with_parent(kind).value] for state in lives} == {"terminated"}
+        assert {table[state, get_parent_exit(kind).value] for state in lives} == {"terminated"}

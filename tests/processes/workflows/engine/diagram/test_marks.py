@@ -6,7 +6,7 @@ from processes.workflows.engine.cases.lifecycle import ItemState
 from processes.workflows.engine.diagram import STATES, MarkLabels, Marks, draw_diagram, find_shown_state
 from processes.workflows.engine.diagram.colours import ACTIVE, BROKEN, FINISHED, PAUSED, PLAIN
 from processes.workflows.engine.diagram.icons import STATE_ICONS as ICONS
-from processes.workflows.engine.diagram.marks import LOOKS
+from processes.workflows.engine.diagram.marks import STATE_STYLES
 from tests.processes.workflows.engine.diagram.drawn_cases import case_shape, item, make_case, read_case
 from tests.processes.workflows.engine.diagram.drawn_files import SVG, Drawn, make, read_file, shape
 
@@ -79,12 +79,12 @@ class TestStates:
     @pytest.mark.parametrize("state", STATES)
     def test_a_state_is_colour_sign_and_word(self, state: str) -> None:
         drawn = Drawn(read_case(), Marks(items={"P_pay": {state: 1}}))
-        assert drawn.look("P_pay") == (LOOKS[state].fill, LOOKS[state].stroke)
+        assert drawn.look("P_pay") == (STATE_STYLES[state].fill, STATE_STYLES[state].stroke)
         assert badge(drawn, "P_pay") == (state, state, [])
         assert drawn.look("P_recover") == (PLAIN.fill, PLAIN.stroke)
 
     def test_no_two_states_have_the_same_look_and_sign(self) -> None:
-        assert len({(LOOKS[state], ICONS[state]) for state in STATES}) == len(STATES)
+        assert len({(STATE_STYLES[state], ICONS[state]) for state in STATES}) == len(STATES)
 
     def test_the_plan_shows_its_state(self) -> None:
         drawn = Drawn(read_case(), Marks(items={"Plan": {"suspended": 1}}))

@@ -183,4 +183,4 @@ class TestLimits:
             run_command(lambda key, revision: (definition, 1), None, begin, START)
 
     def test_a_weight_is_about_that_of_json(self) -> None:
-        assert limits.weigh({"name": ["ab", {"c": None}], "x": "é"}) in range(30, 60)
+        assert limits.estimate_size({"name": ["ab", {"c": None}], "x": "é"}) in range(30, 60)

@@ -1,0 +1,3 @@
+"""The version of the product, as `/api/v1/schema/`, `/metrics` and `manage.py --version` say it."""
+
+VERSION = "1"
