@@ -224,11 +224,11 @@ ONE_PAST = {
         "expression.integer": "TestWork::test_takes_the_limit_and_not_one_more",
     },
     "processes/workflows/engine/execution/test_limits.py": {
-        "command.steps": "TestAllowance::test_steps",
-        "command.looks": "TestAllowance::test_looks",
-        "command.weighed": "TestAllowance::test_bytes_that_are_weighed",
-        "command.effects": "TestAllowance::test_bytes_of_effects",
-        "instance.variables": "TestAllowance::test_bytes_of_variables",
+        "command.steps": "TestCommandBudget::test_steps",
+        "command.looks": "TestCommandBudget::test_looks",
+        "command.weighed": "TestCommandBudget::test_bytes_that_are_weighed",
+        "command.effects": "TestCommandBudget::test_bytes_of_effects",
+        "instance.variables": "TestCommandBudget::test_bytes_of_variables",
     },
     "processes/workflows/engine/execution/test_commands.py": {
         "instance.tokens": "TestLimits::test_tokens_are_counted",

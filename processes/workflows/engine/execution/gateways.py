@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from processes.workflows.engine.definition import Definition, Node, NodeKind
 from processes.workflows.engine.execution.flows import choose_flows, take_flows
-from processes.workflows.engine.execution.limits import MAX_UPSTREAM, VISITS_A_LOOK
+from processes.workflows.engine.execution.limits import MAX_UPSTREAM, VISITS_PER_CHECK
 from processes.workflows.engine.execution.records import sequence_number
 from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 
@@ -103,7 +103,7 @@ def _find_upstream(work: UnitOfWork, scope: str, node: Node, empty: Iterable[str
             _find_elements_reaching(definition, key[1], node.id, by_boundaries=False),
         )
         size = sum(map(len, found))
-        work.budget.count_checks(node.id, size // VISITS_A_LOOK)
+        work.budget.count_checks(node.id, size // VISITS_PER_CHECK)
         # The definition is shared by threads: the oldest entry may be gone by the time it is evicted.
         while definition.upstream and size + _count_cached(definition) > MAX_UPSTREAM:
             definition.upstream.pop(next(iter(definition.upstream)), None)

@@ -25,9 +25,9 @@ MAX_VARIABLES = 1_000_000
 """Bytes of JSON that variables, and what is kept of them elsewhere in the state, may take in all."""
 MAX_EFFECTS = 16_000_000
 """Bytes of JSON that the effects of one command may take in all."""
-MAX_LOOKS = 200_000
+MAX_CHECKS = 200_000
 """Steps that expressions take, and tokens looked at for joins, by one command."""
-VISITS_A_LOOK = 10
+VISITS_PER_CHECK = 10
 """Elements upstream of a join that are found in the time of one such step."""
 MAX_UPSTREAM = 20_000
 """Elements in a definition's cache of what lies upstream of its joins: about two megabytes."""
@@ -137,9 +137,9 @@ class CommandBudget:
     def count_checks(self, element: str, count: int = 1) -> None:
         """Count what can repeat for every token or item: steps of expressions, tokens looked at for a join."""
         self._checks += count
-        if self._checks > MAX_LOOKS:
+        if self._checks > MAX_CHECKS:
             raise CommandFailed(
-                element, f"One command would take more than {MAX_LOOKS} steps in expressions and joins."
+                element, f"One command would take more than {MAX_CHECKS} steps in expressions and joins."
             )
 
     def measure(self, variables: Mapping[str, Any], element: str) -> int:

@@ -2,8 +2,8 @@ import pytest
 
 from processes.workflows.engine.execution.errors import CommandFailed
 from processes.workflows.engine.execution.limits import (
+    MAX_CHECKS,
     MAX_EFFECTS,
-    MAX_LOOKS,
     MAX_MEASURED,
     MAX_STEPS,
     MAX_VARIABLES,
@@ -15,7 +15,7 @@ MILLION = {"x": "y" * 999_993}
 """Variables that weigh a million bytes."""
 
 
-class TestAllowance:
+class TestCommandBudget:
     """What one command may take is taken to the last of it, and not one more."""
 
     def test_steps(self) -> None:
@@ -27,7 +27,7 @@ class TestAllowance:
 
     def test_looks(self) -> None:
         budget = CommandBudget(0)
-        budget.count_checks("a", MAX_LOOKS)
+        budget.count_checks("a", MAX_CHECKS)
         with pytest.raises(CommandFailed, match="200000 steps"):
             budget.count_checks("a")
 
