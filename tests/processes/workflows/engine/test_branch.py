@@ -19,7 +19,7 @@ from tests.processes.workflows.engine.builder import (
     throw,
     user,
 )
-from tests.processes.workflows.engine.process_driver import START, ProcessDriver, check
+from tests.processes.workflows.engine.process_driver import START, ProcessDriver, check_state
 
 
 def renewed(case: ProcessDriver, *, after: timedelta = timedelta(0)) -> InstanceState:
@@ -39,7 +39,7 @@ class TestRenew:
     def test_every_id_is_new_and_the_state_whole(self) -> None:
         case = ProcessDriver(self.DEFINITION, xs=[1, 2])
         state = renewed(case)
-        check(state)
+        check_state(state)
         for section in ("scopes", "tokens", "tasks", "subscriptions", "loops"):
             assert len(state[section]) == len(case.state[section])
             assert all(key.startswith("1.") for key in state[section])
