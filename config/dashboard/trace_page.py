@@ -17,7 +17,7 @@ from config.common.correlation import PATTERN
 from config.records.models import ChangeRecord, LogEntry
 from messaging.models import Message
 from notifications.models import Alert, Delivery, RepeatSession
-from processes.coordination.admin.words import STATUSES as CHANGE_SET_STATUSES
+from processes.coordination.admin.presentation import STATUSES as CHANGE_SET_STATUSES
 from processes.exchange.models import ExchangeProcess
 from processes.workflows.models import WorkflowEffect
 from processes.workflows.models.instance import Status as WorkflowStatus

@@ -22,7 +22,7 @@ from processes.exchange.services.cleanup import move_files_once
 from processes.exchange.services.timeouts import time_out_once
 from tests.faults.paused_thread import PausedThread
 from tests.faults.wait import wait_until
-from tests.messaging.disk import failing
+from tests.messaging.failing_disk import failing
 from tests.processes.exchange.outcomes import put_into_error
 from tests.processes.exchange.scene import Scene, move_files
 

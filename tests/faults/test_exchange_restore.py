@@ -34,7 +34,7 @@ from tests.faults.database_copy import copy_database
 from tests.faults.exchange_clients import Died
 from tests.faults.exchange_scenario import CallsInProcess
 from tests.faults.fault_injection import FaultInjector
-from tests.messaging.calls import file_of
+from tests.messaging.raw_calls import file_of
 from tests.processes.exchange.scene import Scene, move_files
 
 SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))

@@ -1,4 +1,4 @@
-"""The entities that plugins declare, checked: what a declaration lacks is said at the start, not by a broken table."""
+"""Entities that plugins declare, checked at the start: a fault is named before it could break a table."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ DECLARED = "ENTITIES"
 _NAME = re.compile(r"(?!Reader|AppEvent)[A-Z][A-Za-z0-9]{0,29}")
 _PATH = re.compile(r"[a-z][a-z0-9-]{0,49}")
 _TAKEN_PATH = "changes"
-"""The Gateway's own call for a set of changes."""
+"""The path of the Gateway's own call for a set of changes."""
 
 
 def plugin_entities(own: Sequence[Entity]) -> Iterator[Entity]:

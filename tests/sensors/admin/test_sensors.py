@@ -20,7 +20,7 @@ from sensors.history.store import get_store
 from sensors.ingest.apply import apply_signals
 from sensors.ingest.signals import Signal
 from sensors.models import Client, Sensor, SensorState
-from tests.sensors.history.past import DAY, attempt
+from tests.sensors.history.past_records import DAY, attempt
 from tests.sensors.registry import hear, link, make_client, make_delivery, make_sensor
 from tests.staff import member_of, signed_in
 

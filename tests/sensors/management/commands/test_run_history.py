@@ -17,7 +17,7 @@ from sensors.ingest.signals import Signal
 from tests.faults.forkserver import ForkedProcess
 from tests.faults.product import Product, migrated_database
 from tests.faults.wait import wait_until
-from tests.sensors.history.past import NOON
+from tests.sensors.history.past_records import NOON
 from tests.servers.rabbitmq import RabbitMQServer
 
 pytestmark = pytest.mark.django_db
