@@ -1,4 +1,4 @@
-"""Ping an endpoint: a message of one attempt, made while the caller waits. Its row stands before the attempt."""
+"""Ping an endpoint: a delivery of one attempt, made while the caller waits. Its row is written before the attempt."""
 
 import asyncio
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ TYPE = "ping"
 
 
 def begin_ping(endpoint_id: int) -> int:
-    """Write the row of a ping, claimed already; return its id. Should its caller die, a sender makes the attempt."""
+    """Write the row of a ping, claimed already; return its id. If the caller dies, a sender attempts it."""
     if not Endpoint.objects.filter(pk=endpoint_id, active=True).exists():
         raise ClientInactive
     body = {"version": 1, "type": TYPE, "at": format_time(timezone.now())}
@@ -44,7 +44,7 @@ def begin_ping(endpoint_id: int) -> int:
 
 
 def finish_ping(ping_id: int, *, is_new: bool) -> Attempt:
-    """Make the attempt of a ping that is new, and return it; of another one return the attempt that was made."""
+    """Attempt a ping that is new; return its attempt, or the earlier one if the call is repeated."""
     if is_new:
         _attempt(ping_id)
     made = Attempt.objects.filter(delivery=ping_id).order_by("pk").first()
@@ -57,13 +57,13 @@ def _attempt(ping_id: int) -> None:
     # Only a process that sends needs the HTTP client, which takes a third of a second to import.
     from notifications.sending.outcomes import Outcome, record_outcomes
 
-    claim = _claim_of(Delivery.objects.select_related("endpoint").get(pk=ping_id))
+    claim = _build_claim(Delivery.objects.select_related("endpoint").get(pk=ping_id))
     at = timezone.now()
     answer = asyncio.run(_send(claim))
     record_outcomes([Outcome(claim, at, answer)])
 
 
-def _claim_of(ping: Delivery) -> Claim:
+def _build_claim(ping: Delivery) -> Claim:
     endpoint = ping.endpoint
     return Claim(
         id=ping.pk,

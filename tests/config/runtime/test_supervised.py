@@ -125,7 +125,7 @@ def _sent_once(stage: Stage) -> Callable[[], bool]:
     receiver, own = stage.receiver(), Sender(slots=5)
     rows = [enqueue_state(make_endpoint(receiver.url("/200/a")), f"thing/{number}") for number in range(3)]
     stage.ends.callback(own.stop, 15)
-    own.poke()
+    own.wake()
 
     def is_sent() -> bool:
         done = Delivery.objects.filter(pk__in=[row.pk for row in rows], status="delivered").count() == 3
