@@ -18,7 +18,7 @@ from config.common.database.sql import in_array, in_number_array
 from notifications.models import Alert
 from notifications.services.alerts import close_alert, raise_alert
 from processes.coordination.coordinator.line import release_rows, reserve_rows
-from processes.coordination.coordinator.outgoing import build_all_messages_for
+from processes.coordination.coordinator.outgoing_messages import build_all_messages_for
 from processes.coordination.coordinator.reader_progress import BatchProgress, Verdict
 from processes.coordination.models import Progress, RoleLife, WriterEvent, WriterEventPayload, WriterEventReader
 from processes.coordination.protocol.messages import Message, MessageType, OutgoingMessage

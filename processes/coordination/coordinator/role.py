@@ -25,7 +25,7 @@ from processes.coordination.coordinator.intake import (
 )
 from processes.coordination.coordinator.line import release_rows
 from processes.coordination.coordinator.liveness import advance_clock, record_heartbeats
-from processes.coordination.coordinator.outgoing import build_messages
+from processes.coordination.coordinator.outgoing_messages import build_messages
 from processes.coordination.models import CoordinatorState, WriterEvent, WriterEventPayload
 from processes.coordination.protocol.messages import COORDINATOR, MessageType
 from processes.coordination.protocol.pace import Pace

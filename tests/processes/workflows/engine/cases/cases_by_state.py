@@ -27,7 +27,7 @@ MAKERS: dict[str, Callable[..., str]] = {
     "timer event listener": lambda key, **common: timer(key, "PT1H", **common),
 }
 ACTIVITIES = ("human task", "stage", "process task", "case task")
-MOMENTS = ("milestone", "user event listener", "timer event listener")
+OCCURRENCES = ("milestone", "user event listener", "timer event listener")
 PROCESS = """
 <definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" targetNamespace="urn:test">
   <error id="lost" errorCode="LOST" />
@@ -49,19 +49,19 @@ PROCESS = """
 INNER = case(human("Inside"), key="inner").replace('id="plan"', 'id="inner_plan"')
 
 
-def possible(kind: str) -> list[str]:
+def list_reachable_states(kind: str) -> list[str]:
     """Name the states that an item of a kind can be brought into."""
-    if kind in MOMENTS:
+    if kind in OCCURRENCES:
         return ["available", "suspended", "completed", "terminated"]
     return [state for state in STATES if state != "failed" or kind == "process task"]
 
 
-def bring(kind: str, state: str, *, within: bool = False) -> CaseDriver:
+def bring_to_state(kind: str, state: str, *, within: bool = False) -> CaseDriver:
     """Begin a case and bring its item X into a state; X can lie in a stage S."""
     item = _item(kind, state)
     parts = [stage("S", item, human("KeepIn"))] if within else [item]
     driver = CaseDriver(case(*parts, listener("Go"), KEEPS), PROCESS, INNER)
-    if kind in MOMENTS:
+    if kind in OCCURRENCES:
         return _bring_moment(driver, kind, state)
     return _bring_activity(driver, kind, state)
 

@@ -20,10 +20,10 @@ from tests.processes.workflows.engine.cases.case_driver import CaseDriver
 from tests.processes.workflows.engine.cases.cases_by_state import (
     ACTIVITIES,
     INNER,
-    MOMENTS,
+    OCCURRENCES,
     PROCESS,
-    bring,
-    possible,
+    bring_to_state,
+    list_reachable_states,
 )
 from tests.processes.workflows.engine.cases.test_lifecycle import read_table
 
@@ -50,7 +50,7 @@ resume_item       .           available   .           .
 terminate_item    terminated  .           .           .
 complete_item     .           .           .           .
 """
-ITEMS = [(kind, state) for kind in (*ACTIVITIES, *MOMENTS) for state in possible(kind)]
+ITEMS = [(kind, state) for kind in (*ACTIVITIES, *OCCURRENCES) for state in list_reachable_states(kind)]
 COMMANDS = sorted({command for _, command in read_table(OF_STAGES_AND_TASKS)})
 
 
@@ -73,7 +73,7 @@ class TestApplyItemCommand:
     @pytest.mark.parametrize(("kind", "state"), ITEMS)
     def test_each_command_is_done_or_refused_as_the_table_says(self, kind: str, state: str) -> None:
         for command in COMMANDS:
-            driver, expected = bring(kind, state), expected_of(kind, state, command)
+            driver, expected = bring_to_state(kind, state), expected_of(kind, state, command)
             if expected is None:
                 refuse(driver, command, "X")
             else:
@@ -82,7 +82,7 @@ class TestApplyItemCommand:
 
     @pytest.mark.parametrize(("kind", "state"), ITEMS)
     def test_none_is_done_while_the_stage_around_the_item_is_suspended(self, kind: str, state: str) -> None:
-        driver = bring(kind, state, within=True).item("suspend_item", "S")
+        driver = bring_to_state(kind, state, within=True).item("suspend_item", "S")
         keeps = ("completed", "terminated", "failed")
         assert driver.states("X") == [state if state in keeps else "suspended"]
         for command in COMMANDS:
@@ -90,7 +90,7 @@ class TestApplyItemCommand:
 
     @pytest.mark.parametrize(("kind", "state"), ITEMS)
     def test_an_item_is_after_a_suspension_of_its_stage_what_it_was_before(self, kind: str, state: str) -> None:
-        driver = bring(kind, state, within=True)
+        driver = bring_to_state(kind, state, within=True)
         tasks = driver.tasks
         driver.item("suspend_item", "S").item("resume_item", "S")
         assert (driver.states("X"), driver.tasks) == ([state], tasks)
@@ -100,13 +100,13 @@ class TestApplyItemCommand:
 
     @pytest.mark.parametrize(("kind", "state"), ITEMS)
     def test_an_item_that_is_not_done_ends_with_its_stage(self, kind: str, state: str) -> None:
-        driver = bring(kind, state, within=True).item("terminate_item", "S")
+        driver = bring_to_state(kind, state, within=True).item("terminate_item", "S")
         assert driver.states("X") == ["completed" if state == "completed" else "terminated"]
         assert driver.tasks == ["Keep"]
         assert "timers" not in driver.state
 
     def test_a_stage_is_completed_by_hand_when_nothing_in_it_is_under_way(self) -> None:
-        driver = bring("stage", "active").item("suspend_item", "In")
+        driver = bring_to_state("stage", "active").item("suspend_item", "In")
         refuse(driver, "complete_item", "X")
         driver.item("resume_item", "In").item("terminate_item", "In")
         assert driver.states("X") == ["completed"]
@@ -239,9 +239,9 @@ STEPS = [
 class TestListAllowedCommands:
     @pytest.mark.parametrize("within", [False, True])
     def test_of_one_item_in_each_of_its_states(self, within: bool) -> None:
-        for kind in (*ACTIVITIES, *MOMENTS):
-            for state in possible(kind):
-                check(bring(kind, state, within=within))
+        for kind in (*ACTIVITIES, *OCCURRENCES):
+            for state in list_reachable_states(kind):
+                check(bring_to_state(kind, state, within=within))
 
     def test_of_a_whole_case_all_the_way(self) -> None:
         driver = CaseDriver(WHOLE, PROCESS, INNER, variables={"ok": False})

@@ -21,7 +21,7 @@ from tests.processes.workflows.case_files import (
     timer,
 )
 from tests.processes.workflows.engine.bpmn.test_mutations import mutate
-from tests.processes.workflows.engine.cmmn.source_files import FILES, told
+from tests.processes.workflows.engine.cmmn.source_files import FILES, list_problems
 
 ROUNDS = max(40, int(float(os.environ.get("DRILL_SCALE", "0.02")) * 2_000))
 CALLS = (NodeKind.PROCESS_TASK, NodeKind.CASE_TASK)
@@ -61,7 +61,7 @@ class TestMutations:
         random = Random(seed)
         for source in SOURCES:
             mutated = mutate(source, random)
-            problems = told(mutated)
+            problems = list_problems(mutated)
             assert len(problems) <= MOST_PROBLEMS
             if not problems:
                 assert_whole(parse_cmmn(mutated))
