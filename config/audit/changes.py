@@ -88,16 +88,17 @@ def scope_of_kind(kind: str) -> Scope:
 
 def snapshot(kind: str, subject: object) -> Values:
     """Return what the log keeps of an object, as JSON values."""
-    return {name: _plain(getattr(subject, name)) for name in _tracked[kind].fields}
+    values = {name: getattr(subject, name) for name in _tracked[kind].fields}
+    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in values.items()}
 
 
 def register_change_listener(listener: Listener) -> None:
-    """Let an app hear of every change, in its transaction, with the ids of the lines that were written."""
+    """Have a function called with every change, in its transaction, and with the ids of the lines that were written."""
     _listeners.append(listener)
 
 
 def register_change_need(need: Callable[[], int | None]) -> None:
-    """Let an app say, by the id of a line, from which on it still needs the log."""
+    """Register a function that returns the id of the first line its app still needs, or None: retention spares it."""
     _needs.append(need)
 
 
@@ -126,7 +127,7 @@ def record_change(
         correlation_id=correlation_id(),
         reverts=_reverting.get(),
     )
-    _pass_on([Change(kind, object_id, action, before, after)], [written.pk])
+    _notify_listeners([Change(kind, object_id, action, before, after)], [written.pk])
     return written
 
 
@@ -140,7 +141,7 @@ def record_changes(changes: Iterable[Change], *, actor: str) -> None:
         for each in changes
     ]
     if rows:
-        _pass_on(changes, _insert(rows))
+        _notify_listeners(changes, _insert(rows))
 
 
 def _insert(rows: list[tuple[Any, ...]]) -> list[int]:
@@ -154,7 +155,7 @@ def _insert(rows: list[tuple[Any, ...]]) -> list[int]:
     return list(range(last - len(rows) + 1, last + 1))
 
 
-def _pass_on(changes: Sequence[Change], ids: Sequence[int]) -> None:
+def _notify_listeners(changes: Sequence[Change], ids: Sequence[int]) -> None:
     for listener in _listeners:
         listener(changes, ids)
 
@@ -177,6 +178,11 @@ def revert_change(*, change_id: int, actor: str) -> ChangeRecord:
         finally:
             _reverting.reset(token)
         return ChangeRecord.objects.get(reverts=change)
+
+
+def refuse_revert(object_id: str, values: Values | None, actor: str) -> None:
+    """Stand in as `Tracked.restore` of objects whose changes cannot be taken back."""
+    raise NotRevertible
 
 
 def _lock_change(change_id: int) -> ChangeRecord:
@@ -203,9 +209,3 @@ def _values_before(change: ChangeRecord, current: Values | None) -> Values | Non
 
 def _json(values: Values | None) -> str | None:
     return None if values is None else msgspec.json.encode(values).decode()
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    return value
