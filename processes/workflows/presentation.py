@@ -13,9 +13,9 @@ from processes.workflows.heads import Head
 from processes.workflows.ids import public_id, public_task_id
 from processes.workflows.models import WorkflowIncident, WorkflowInstance, WorkflowVersion, WorkItem
 from processes.workflows.selectors import LoadedVersion, find_open_incidents, load_heads, load_versions
-from processes.workflows.services.kept_variables import LazyVariables
 from processes.workflows.services.library import library_for
 from processes.workflows.services.work_items import FetchedTask
+from processes.workflows.state_storage import LazyVariables
 
 NOTHING: InstanceState = {}
 

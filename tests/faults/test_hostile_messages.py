@@ -23,8 +23,7 @@ from processes.coordination.bus.amqp import AmqpBus
 from processes.coordination.coordinator.role import Coordinator
 from processes.coordination.models import RoleLife
 from processes.coordination.protocol.messages import COORDINATOR, Message, MessageType, encode_message
-from processes.workflows.services import topology as workflows
-from processes.workflows.services.events import amqp as incoming
+from processes.workflows.services.events import amqp as workflows
 from processes.workflows.services.events.amqp import EventConsumer
 from processes.workflows.services.events.receive import receive_event
 from sensors.history import consumer as history_consumer
@@ -136,7 +135,7 @@ def test_workflow_events(channel: BlockingChannel) -> None:
     queue.send_everything(b'{"type": "custom.odd"}')
     queue.send(b'{"type": "custom.good"}')
     taking = EventConsumer()
-    turn(taking.take_once, lambda: Event.objects.filter(type="custom.good").exists())
+    turn(taking.consume_once, lambda: Event.objects.filter(type="custom.good").exists())
     taking.close()
     assert queue.waiting == 0
     assert not ParkedMessage.objects.exists()
@@ -275,14 +274,14 @@ def test_an_event_that_fails_for_no_known_reason_is_parked_and_the_line_goes_on(
             raise DataError("cannot be stored")
         return real(**fields)
 
-    monkeypatch.setattr(incoming, "receive_event", choke)
+    monkeypatch.setattr(workflows, "receive_event", choke)
     queue = Queue(channel, workflows.QUEUE)
     queue.send(b'{"type": "custom.bad"}')
     queue.send(b'{"type": "custom.good"}')
     taking = EventConsumer()
     with pytest.raises(DataError):
-        taking.take_once()
-    turn(taking.take_once, lambda: Event.objects.filter(type="custom.good").exists())
+        taking.consume_once()
+    turn(taking.consume_once, lambda: Event.objects.filter(type="custom.good").exists())
     taking.close()
     assert bytes(ParkedMessage.objects.get().body) == b'{"type": "custom.bad"}'
     assert queue.waiting == 0

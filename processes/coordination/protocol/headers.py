@@ -1,4 +1,4 @@
-"""What the roles tell each other of an event, from the row of one and as columns of the rows that the others make."""
+"""Headers of events: built from the sender's row, and as columns of the rows that the receivers insert."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,13 +22,13 @@ def build_header(event: AppEvent | WriterEvent, *, is_saved: bool = False) -> He
 
 
 def header_columns(headers: Mapping[int, Header]) -> dict[str, list[Any]]:
-    """Return columns that every role keeps of events, by their ids."""
-    told = list(headers.values())
+    """Return the columns that every role has of events, from headers by the ids of their events."""
+    values = list(headers.values())
     return {
         "id": list(headers),
-        "position": [header.position for header in told],
-        "date": [parse_time(header.date) for header in told],
-        "correlation_id": [header.correlation_id for header in told],
-        "app_event_type_id": [header.type for header in told],
-        "payload_count": [header.payloads for header in told],
+        "position": [header.position for header in values],
+        "date": [parse_time(header.date) for header in values],
+        "correlation_id": [header.correlation_id for header in values],
+        "app_event_type_id": [header.type for header in values],
+        "payload_count": [header.payloads for header in values],
     }

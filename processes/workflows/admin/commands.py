@@ -20,7 +20,7 @@ from processes.workflows.engine import state_queries
 from processes.workflows.heads import get_head
 from processes.workflows.models import WorkflowEffect, WorkflowIncident, WorkflowInstance
 from processes.workflows.services.commands import command_instance
-from processes.workflows.services.effects.dispatch import DISPATCH_EFFECT
+from processes.workflows.services.incidents import DISPATCH_EFFECT
 
 Admin = ModelAdmin[WorkflowInstance]
 ENDS = ("terminate", "close")

@@ -22,8 +22,7 @@ from processes.workflows.diagrams import POLICY, respond_with_diagram
 from processes.workflows.models import WorkflowDefinition
 from processes.workflows.selectors import get_definition, get_revision
 from processes.workflows.services.publish import publish_definition
-from processes.workflows.services.staff import start_from_form
-from processes.workflows.services.start import StartRequest
+from processes.workflows.services.start import StartRequest, start_from_form
 
 
 @admin.register(WorkflowDefinition)

@@ -34,8 +34,7 @@ from processes.workflows.heads import get_head
 from processes.workflows.models import WorkflowInstance
 from processes.workflows.presentation import present_difference
 from processes.workflows.selectors import LoadedVersion, find_open_incidents, get_revision, get_version
-from processes.workflows.services.returns import preview_return
-from processes.workflows.services.staff import return_if_unchanged
+from processes.workflows.services.returns import preview_return, return_if_unchanged
 
 MOST_LISTED = 200
 Admin = ModelAdmin[WorkflowInstance]

@@ -151,12 +151,12 @@ class TestMoves:
     def test_of_different_rows_begin_one_after_the_other(self, settings: Any) -> None:
         """Else a reader could show a circle that the Writer never had."""
         settings.COORDINATION_PARALLEL = 8
-        cast = InMemoryRoles()
+        roles = InMemoryRoles()
         a, b, c, d = make_change_set(*(request_change("DummyNode", "insert", name=name) for name in "abcd")).ids
-        cast.settle()
+        roles.settle()
         make_change_set(request_change("DummyNode", "update", a, parent=b))
         make_change_set(request_change("DummyNode", "update", c, parent=d))
         make_change_set(request_change("DummyNode", "insert", name="e"))
-        cast.rest_without_reader()
+        roles.rest_without_reader()
         begun = WriterEvent.objects.order_by("pk").values_list("app_event_status_id", flat=True)
         assert list(begun)[1:] == [E.ACTIVATED, E.SAVED, E.ACTIVATED]

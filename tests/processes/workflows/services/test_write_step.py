@@ -34,7 +34,7 @@ class TestFailureOfAStep:
             scene.start("p")
         assert rows() == before
 
-    @pytest.mark.parametrize("part", ["_write_version", "_write_mirror", "_write_effects"])
+    @pytest.mark.parametrize("part", ["_write_version", "_write_open_work", "_write_effects"])
     def test_a_command_that_is_cut_off_leaves_nothing(
         self, scene: Scene, monkeypatch: pytest.MonkeyPatch, part: str
     ) -> None:
