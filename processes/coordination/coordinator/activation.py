@@ -14,11 +14,11 @@ from django.conf import settings
 from django.db.models import Count, Q, TextField
 from django.db.models.functions import Cast
 
+from config.common.database.bulk_insert import insert_rows
 from processes.coordination.coordinator.line import IN_LINE, find_reserved, move_behind
 from processes.coordination.models import CoordinatorState, WriterEvent, WriterEventReader
 from processes.coordination.protocol.statuses import FINAL, UNDECIDED, EventStatus
 from processes.coordination.protocol.steps import REPEAT_AFTER, take_step
-from processes.coordination.schema.bulk_insert import insert_rows
 from processes.coordination.schema.routing import reader_names
 
 WINDOW = 1000

@@ -6,6 +6,7 @@ from datetime import datetime
 
 import structlog
 
+from config.common.database.bulk_insert import insert_rows
 from config.common.database.sql import in_number_array
 from processes.coordination.models import WriterEvent, WriterEventPayload
 from processes.coordination.protocol.headers import header_columns
@@ -27,7 +28,6 @@ from processes.coordination.protocol.steps import (
     take_step,
     with_ids,
 )
-from processes.coordination.schema.bulk_insert import insert_rows
 from processes.coordination.schema.entities import Key
 
 SAVING = (EventStatus.CREATED, EventStatus.SAVED)

@@ -9,10 +9,10 @@ from collections.abc import Collection
 
 from django.db.models import Min
 
+from config.common.database.bulk_insert import insert_rows
 from config.common.database.sql import in_array, in_number_array
 from processes.coordination.models import HeldRow, WriterEvent
 from processes.coordination.protocol.steps import with_ids
-from processes.coordination.schema.bulk_insert import insert_rows
 
 IN_LINE = {"is_waiting": False, "is_behind": False}
 

@@ -11,12 +11,12 @@ import structlog
 from django.db import connections, transaction
 from django.utils.translation import gettext_noop
 
+from config.common.database.bulk_insert import insert_rows
 from config.common.database.sql import in_number_array
 from processes.coordination.protocol.database_errors import FailureKind, classify_error, describe_error
 from processes.coordination.protocol.reasons import encode_reason
 from processes.coordination.protocol.row_changes import RowChange, fold_changes
 from processes.coordination.reader.models import COMMITS, TABLES
-from processes.coordination.schema.bulk_insert import insert_rows
 from processes.coordination.schema.entities import ENTITIES, IN_ORDER, Entity, Key
 from processes.coordination.schema.tables import attribute_columns
 

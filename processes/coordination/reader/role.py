@@ -8,6 +8,7 @@ import structlog
 from django.db import transaction
 from django.db.models import Count, QuerySet
 
+from config.common.database.bulk_insert import insert_rows
 from config.common.database.sql import in_number_array
 from processes.coordination.bus import Bus
 from processes.coordination.protocol.database_errors import FailureKind, classify_error, describe_error
@@ -40,7 +41,6 @@ from processes.coordination.protocol.transitions import BY_NUMBER, PUBLISHING, R
 from processes.coordination.reader.apply import apply_changes, judge_events, read_commit_rows
 from processes.coordination.reader.models import COMMITS, ROLLBACKS, AppEvent, AppEventPayload, ReaderState
 from processes.coordination.reader.retries import BusyRetries, UnusableMessages
-from processes.coordination.schema.bulk_insert import insert_rows
 from processes.coordination.schema.entities import ENTITIES, type_names
 from processes.coordination.schema.routing import reader_alias
 from processes.coordination.schema.tables import attribute_columns

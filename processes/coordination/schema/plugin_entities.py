@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from django.core.exceptions import ImproperlyConfigured
 
+from config.common.database.bulk_insert import COLUMN_TYPES
 from config.common.plugins import find_declared
 from processes.coordination.declaration import Entity
-from processes.coordination.schema.bulk_insert import COLUMN_TYPES
 
 DECLARED = "ENTITIES"
 _NAME = re.compile(r"(?!Reader|AppEvent)[A-Z][A-Za-z0-9]{0,29}")

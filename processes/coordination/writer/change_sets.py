@@ -15,12 +15,12 @@ from django.utils.translation import gettext
 
 from config.common.background.ring import ring
 from config.common.correlation import correlation_id
+from config.common.database.bulk_insert import insert_rows
 from config.common.database.sql import in_number_array
 from config.common.errors import Invalid
 from processes.coordination.models import AppEventType
 from processes.coordination.models.writer import TABLES
 from processes.coordination.protocol.row_changes import RowChange
-from processes.coordination.schema.bulk_insert import insert_rows
 from processes.coordination.schema.entities import Entity, Op, Values, type_number
 from processes.coordination.schema.tables import attribute_columns, read_values
 from processes.coordination.work_names import WRITER

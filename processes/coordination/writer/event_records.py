@@ -6,11 +6,11 @@ from datetime import datetime
 from typing import Any
 
 from config.common.correlation import correlation_id
+from config.common.database.bulk_insert import insert_rows
 from processes.coordination.models import AppEvent, AppEventPayload
 from processes.coordination.models.writer import COMMITS, ROLLBACKS
 from processes.coordination.protocol.row_changes import RowChange, encode_change, fold_changes
 from processes.coordination.protocol.steps import REPEAT_AFTER, step_times
-from processes.coordination.schema.bulk_insert import insert_rows
 from processes.coordination.schema.entities import BY_NAME, Entity
 from processes.coordination.schema.tables import attribute_columns
 
