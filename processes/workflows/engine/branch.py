@@ -12,6 +12,7 @@ from processes.workflows.engine.execution.records import (
     sequence_number,
 )
 
+# The fields of records that hold an id of another record.
 _REFERENCES = ("scope", "token", "parent", "loop", "undo", "within")
 
 

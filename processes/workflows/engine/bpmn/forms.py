@@ -34,6 +34,7 @@ _KINDS = {
     "choice": ("choice", "enum", "select"),
 }
 _KIND_OF = {word: kind for kind, words in _KINDS.items() for word in words}
+# Possessive: a long text that almost matches is refused in linear time.
 _SHORT = re.compile(r"\s*+([^\s:*(),;]+)\s*+(?::\s*+(\w+)\s*+(?:\(([^()]*)\))?)?\s*+(\*)?\s*+")
 
 

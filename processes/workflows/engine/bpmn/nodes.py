@@ -147,6 +147,7 @@ def _is_interrupting(subject: Subject, kind: NodeKind) -> bool:
 
 def _read_called(subject: Subject) -> str:
     """Return the key of the called definition: a literal, so that publishing knows what a file depends on."""
+    # A qualified name, whose prefix means nothing outside of the file.
     called = subject.element.get("calledElement").rpartition(":")[2]
     if not called:
         subject.refuse("A call activity names a definition: calledElement.")

@@ -33,6 +33,7 @@ def parse_bpmn_root(root: XmlElement) -> Definition:
 def _choose_process(root: XmlElement) -> XmlElement:
     """Choose the process to run: the executable one, or the only one that has anything in it."""
     processes = list(root.all("process"))
+    # Modelers write empty processes for the pools of a collaboration, often without isExecutable.
     executable = [process for process in processes if is_true(process.get("isExecutable"))]
     filled = [process for process in processes if any(child.name in KINDS for child in process.children)]
     chosen = executable or filled or processes

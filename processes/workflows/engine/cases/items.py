@@ -66,6 +66,7 @@ def leave_available(work: UnitOfWork, key: str) -> None:
         make_transition(work, key, Transition.ENABLE)
     else:
         start_item(work, key, Transition.START)
+    # With an entry criterion an item is repeated when the criterion is met, without one when the item ends.
     if item.has_entry and _does_rule_apply(work, item.repetition, record["scope"], node.id):
         create_item(work, record["scope"], node.id, held=record.get("held", ()))
 
@@ -113,6 +114,7 @@ def _add_item(work: UnitOfWork, scope: str, element: str, held: Sequence[int] = 
         raise CommandFailed(element, f"There would be more than {MAX_ITEMS} items.")
     plan = get_plan(work.definition(scope))
     record: ItemRecord = {"element": element, "scope": scope, "state": ItemState.AVAILABLE.value, "since": work.now}
+    # CMMN 1.1 evaluates the required rule once, when the item becomes available.
     if _does_rule_apply(work, plan.items[element].required, scope, element):
         record["required"] = True
     if held:

@@ -154,6 +154,7 @@ def _require_text(value: object) -> str:
 def _find_next_time(due: datetime, interval: Duration, now: datetime) -> datetime:
     """Return the first time of a cycle after now."""
     following = interval.after(due)
+    # Months have no fixed length and are stepped; anything else is computed, for millions of firings may be missed.
     if following > now or interval.months:
         while following <= now:
             following = interval.after(following)

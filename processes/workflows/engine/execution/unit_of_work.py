@@ -98,6 +98,7 @@ class UnitOfWork:
         """Sizes of the variables written by this command, by scope and name."""
         self._library = library
         self._definitions: dict[str, Definition] = {}
+        # What each record owns, with its section: a cancellation walks down from the owner and scans nothing.
         self._children: dict[str, dict[str, Section[Any]]] = {}
         self._items_of: dict[str, list[str]] | None = None
         self._has_conditions: bool | None = None
@@ -229,6 +230,7 @@ class UnitOfWork:
         """Move a token to another element of its scope, where it waits for nothing yet."""
         record = self.tokens[token]
         self._leave_join(token, record)
+        # A new record: the flow it waited at or the loop it ran does not come along.
         self.tokens.put(token, {"element": element, "scope": record["scope"], "since": self.now})
 
     def wait_at_join(self, token: str, flow: str) -> dict[str, list[str]]:
@@ -279,7 +281,7 @@ class UnitOfWork:
             if "loop" not in record:
                 self.trace.append(("cancel", record["element"]))
         elif section is self.scopes:
-            self._forget(key, record)
+            self._release_scope(key, record)
         elif section is self.items:
             self._unlist(key, record)
             if record["state"] not in ENDED:
@@ -295,10 +297,10 @@ class UnitOfWork:
         """Remove a scope with what is still armed in it."""
         self.cancel_owned(scope)
         record = self.remove(self.scopes, scope)
-        self._forget(scope, record)
+        self._release_scope(scope, record)
         return record
 
-    def _forget(self, scope: str, record: ScopeRecord) -> None:
+    def _release_scope(self, scope: str, record: ScopeRecord) -> None:
         self.visible_variables.pop(scope, None)
         self.copied_scopes.discard(scope)
         weight = self.budget.measure(record["variables"], record["element"])
@@ -314,6 +316,7 @@ class UnitOfWork:
     def add_effect(self, kind: str, element: str, inputs: Variables, name: str = "") -> None:
         """Add an effect."""
         self.budget.count_effect(inputs, element)
+        # From the counter of the state: the same command gives the same id, by which receivers drop duplicates.
         effect: Effect = {"id": self.new_id(), "kind": kind, "element": element, "inputs": inputs}
         if kind in EVENTS:
             effect["hops"] = self.count_hop(element)
@@ -347,7 +350,7 @@ class UnitOfWork:
             "size": self.budget.size,
         }
         for name, section in zip(SECTIONS, self._sections, strict=True):
-            if section.records:
+            if section.records:  # empty sections are left out, so that an ended instance is small
                 state[name] = section.records  # type: ignore[literal-required]
         if len(self.compensations):
             state["compensations"] = self.compensations.entries()

@@ -106,13 +106,14 @@ def _write_variable(work: UnitOfWork, scope: str, name: str, value: object, elem
     variables[name] = value
     if "written" in record and name not in record["written"]:
         record["written"].append(name)
-    work.visible_variables.clear()
+    work.visible_variables.clear()  # any scope may see what was written
     work.conditions_due = True
 
 
 def _size_before(work: UnitOfWork, scope: str, variables: Variables, name: str, element: str) -> int:
     if name not in variables:
         return -len(name) - 4
+    # Measuring counts towards the budget: what this command wrote itself is not measured again.
     known = work.variable_sizes.get((scope, name))
     return known if known is not None else work.budget.measure_value(variables[name], element)
 
