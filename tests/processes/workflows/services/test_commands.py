@@ -17,8 +17,8 @@ from processes.workflows.models import (
     WorkItem,
 )
 from processes.workflows.services import execution
-from processes.workflows.services.write_step import write_step
 from processes.workflows.services.start import StartRequest, start_instance
+from processes.workflows.services.write_step import write_step
 from tests.processes.workflows.process_files import (
     chain,
     flow,

@@ -62,7 +62,6 @@ class TestIncoming:
     ) -> None:
         from django.db import OperationalError
 
-
         def fails(**_: Any) -> None:
             raise OperationalError
 
