@@ -16,7 +16,6 @@ from django.utils.module_loading import import_string  # noqa: E402
 from servestatic import ServeStaticASGI  # noqa: E402
 
 from config.audit.refusals import record_early_refusal  # noqa: E402
-from config.common.errors import ApplicationError  # noqa: E402
 from config.common.web.handler import ThreadedHandler  # noqa: E402
 from config.common.web.limits.calls import Gate, Limits  # noqa: E402
 from config.common.web.limits.lanes import make_lanes  # noqa: E402
@@ -31,10 +30,6 @@ async def _refuse_socket(scope: Any, receive: Any, send: Any) -> None:
 
 def _add_headers(headers: Headers, path: str, url: str) -> None:
     headers["X-Content-Type-Options"] = "nosniff"
-
-
-def _note_refusal(scope: Any, refusal: ApplicationError) -> None:
-    record_early_refusal(scope["method"], scope["path"], refusal.status, refusal.code)
 
 
 # By name: the dashboard stands beside this module, not below it.
@@ -59,5 +54,7 @@ application = Limits(
     Probes(Gate(_files, path=settings.STATIC_URL, calls=2 * settings.WEB_CONCURRENCY)),
     body_limits=settings.BODY_LIMITS,
     calls=settings.WEB_CONNECTIONS,
-    on_refusal=_note_refusal,
+    on_refusal=lambda scope, refusal: record_early_refusal(
+        scope["method"], scope["path"], refusal.status, refusal.code
+    ),
 )

@@ -1,4 +1,4 @@
-"""The shapes of the API of sensors: serializers read what comes in, structs that encode themselves are what goes out."""
+"""The shapes of the sensors' API: serializers read what comes in, structs that encode themselves are what goes out."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any

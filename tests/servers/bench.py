@@ -19,7 +19,7 @@ from typing import ClassVar, NoReturn, Self
 from tests.servers.clickhouse import ClickHouseServer
 from tests.servers.postgres import PostgresServer
 from tests.servers.private_server import PrivateServer, ServerFailed
-from tests.servers.rabbitmq import RabbitMQServer
+from tests.servers.rabbitmq import VIRTUAL_HOSTS_VARIABLE, RabbitMQServer
 from tests.servers.reaped import TemporaryFolder
 from tests.servers.reaper import die_with_the_parent
 from tests.servers.redis import RedisServer
@@ -32,7 +32,6 @@ VARIABLES = {
 }
 # One for each worker of pytest: the product's queues have fixed names, so tests beside each other need different hosts.
 VIRTUAL_HOSTS = tuple(f"worker{number}" for number in range(8))
-VIRTUAL_HOSTS_VARIABLE = "TEST_AMQP_VIRTUAL_HOSTS"
 LAST_SECONDS_OF_THE_COMMAND = 30.0
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 

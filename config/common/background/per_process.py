@@ -3,22 +3,25 @@
 import os
 import threading
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 from weakref import WeakSet
 
 T = TypeVar("T")
 
 
 class PerProcess(Generic[T]):
-    """Makes its object when it is first asked for it, and another one in every fork that asks.
+    """An object that is made when it is first asked for, and anew in every fork that asks.
 
     A fork inherits the parent's object without its thread, perhaps in the middle of a change: it is dropped unused.
     """
 
+    _all: "ClassVar[WeakSet[PerProcess[Any]]]" = WeakSet()
+
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
-        self.reset()
-        _all.add(self)
+        self._lock = threading.Lock()
+        self._made: T | None = None
+        self._all.add(self)
 
     def get(self) -> T:
         """Return the object of this process."""
@@ -36,15 +39,13 @@ class PerProcess(Generic[T]):
     def reset(self) -> None:
         """Drop the object unused. The lock too: another thread may have held it when the process was forked."""
         self._lock = threading.Lock()
-        self._made: T | None = None
+        self._made = None
+
+    @classmethod
+    def reset_all(cls) -> None:
+        """Drop the objects of the parent, in a process that has just been forked."""
+        for each in list(cls._all):
+            each.reset()
 
 
-_all: "WeakSet[PerProcess[Any]]" = WeakSet()
-
-
-def _reset_all() -> None:
-    for each in list(_all):
-        each.reset()
-
-
-os.register_at_fork(after_in_child=_reset_all)
+os.register_at_fork(after_in_child=PerProcess.reset_all)

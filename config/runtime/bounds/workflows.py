@@ -81,7 +81,7 @@ def instance_bounds() -> list[Bound]:
     task_bytes = "variables that external tasks are given"
     return [
         Bound("command.steps", "elements entered", count(engine.MAX_STEPS), "command", INCIDENT),
-        Bound("command.looks", "steps of all expressions and joins", count(engine.MAX_LOOKS), "command", INCIDENT),
+        Bound("command.looks", "steps of all expressions and joins", count(engine.MAX_CHECKS), "command", INCIDENT),
         Bound(
             "command.weighed",
             "variables written, copied and removed",

@@ -113,7 +113,7 @@ class TestThroughTheQueue:
 
         make_sensor()
         monkeypatch.setattr(accept, "publish_signals", refuse)
-        monkeypatch.setattr(accept, "_silent_until", 0.0)
+        monkeypatch.setattr(accept, "_broker_paused_until", 0.0)
         assert send("POST", "/signals/", {"sensor_id": "0xA", "data": 1}).json()["accepted"] == 1
         assert (Event.objects.count(), StoredSignal.objects.count()) == (1, 1)
         assert broker.waiting() == 0

@@ -110,7 +110,7 @@ class TestCheckRejectionRateOnce:
     @pytest.fixture(autouse=True)
     def _low_limit(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(rejections, "MOST_SENSORS", 1000)
-        monkeypatch.setattr(rejections, "A_MINUTE", 10)
+        monkeypatch.setattr(rejections, "STORM_FROM", 10)
 
     @pytest.mark.parametrize("sensors", [1, 11])
     def test_more_than_the_limit_within_a_minute_is_one_alert(self, sensors: int) -> None:
@@ -124,7 +124,7 @@ class TestCheckRejectionRateOnce:
 
     def test_those_that_share_the_row_of_the_rest_are_counted(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(rejections, "MOST_SENSORS", 3)
-        monkeypatch.setattr(rejections, "A_MINUTE", 4)
+        monkeypatch.setattr(rejections, "STORM_FROM", 4)
         refuse_now(50, sensors=50)
         for code in (Code.BAD_DATA, Code.BAD_TIME, Code.BAD_SHAPE):
             record_rejections([Rejection(n, code, "no", f"t{n}") for n in range(9)], now=timezone.now())

@@ -1,4 +1,4 @@
-"""What script tasks assign and what handlers are given: `total = price * amount`."""
+"""Assignments of script tasks and inputs of handlers: `total = price * amount`."""
 
 import re
 from collections import Counter
@@ -30,7 +30,7 @@ def read_assigns(subject: Subject, extensions: Extensions) -> tuple[Assignment, 
 
 
 def read_inputs(subject: Subject, extensions: Extensions) -> tuple[Assignment, ...]:
-    """Read what a handler, or who hears a thrown event, is given."""
+    """Read the inputs of a handler, or of the receivers of a thrown event."""
     inputs = [found for element in extensions.all("input") for found in _read_assign(subject, element)]
     for name, times in Counter(found.name for found in inputs).items():
         if times > 1:
@@ -42,7 +42,7 @@ _LINE = re.compile(r"\s*([^\W\d]\w*)\s*=(?!=)(.+)", re.DOTALL)
 
 
 def is_variable(name: str) -> bool:
-    """Tell whether an expression could read the variable by this name."""
+    """Return whether an expression could read the variable by this name."""
     return len(name) <= MAX_VARIABLE and name.isidentifier() and name not in RESERVED
 
 
@@ -77,12 +77,12 @@ def _check_assignment(subject: Subject, element: XmlElement, name: str, text: st
         yield Assignment(name, expression)
 
 
-# A text that does not end takes the rest: looked at once more from every quote, it would cost the square of its length.
+# Possessive, and an unclosed text takes the rest: retried from every quote, it would cost the square of its length.
 _PIECE = re.compile(r"""'(?:[^'\\]|\\.?)*+'?|"(?:[^"\\]|\\.?)*+"?|[\[\](){};\n]|[^'"\[\](){};\n]+""", re.DOTALL)
 
 
 def _split_lines(text: str) -> Iterator[str]:
-    """Cut at line ends and semicolons that stand neither in a text nor, for line ends, in brackets."""
+    """Yield the assignments of a script: cut at semicolons and, outside of brackets, at line ends; never in a text."""
     line, depth = "", 0
     for piece in (match[0] for match in _PIECE.finditer(text)):
         depth += (piece in "[({") - (piece in "])}")

@@ -24,7 +24,7 @@ class Extensions:
         return next(self.all(name), None)
 
     def value(self, name: str) -> str:
-        """Give what an extension says, or nothing."""
+        """Return the value of an extension; empty when it is absent."""
         found = self.find(name)
         return value_of(found) if found is not None else ""
 
@@ -41,7 +41,7 @@ def read_extensions(subject: Subject, *more: XmlElement, known: frozenset[str]) 
 
 
 def value_of(element: XmlElement) -> str:
-    """Give the text of an extension, or the attribute that says the same."""
+    """Return the text of an extension element, or the attribute that may stand for it."""
     says = (element.get(name) for name in ("value", "expression", "name"))
     return element.text or next((value for value in says if value), "")
 
@@ -61,7 +61,7 @@ def _extensions_of(holder: XmlElement) -> Iterator[XmlElement]:
 
 
 def _attributes_of(holder: XmlElement) -> Iterator[XmlElement]:
-    """Give attributes the form of elements, so that everything after this knows one form."""
+    """Yield the attributes of our namespace as elements, so that callers know one form."""
     prefix = f"{{{POSTERN}}}"
     for name, value in holder.attributes.items():
         if name.startswith(prefix):

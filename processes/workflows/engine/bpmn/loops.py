@@ -54,7 +54,7 @@ def _child_text(element: XmlElement, name: str) -> str:
 
 
 def _read_variable(subject: Subject, element: XmlElement, name: str) -> str:
-    """Give the variable that a reference to data names."""
+    """Return the variable named by a data reference; empty without one."""
     text = _child_text(element, name)
     if text and not is_variable(text):
         subject.refuse(f"{name} names a variable, not {quote(text)}.", element)
@@ -62,7 +62,7 @@ def _read_variable(subject: Subject, element: XmlElement, name: str) -> str:
 
 
 def _read_item_variable(subject: Subject, element: XmlElement, name: str) -> str:
-    """Give the variable of one round: the item's name, or its id when the name could be none."""
+    """Return the variable of one round: the data item's name, or its id where the name cannot be a variable."""
     child = element.find(name)
     if child is None:
         return ""

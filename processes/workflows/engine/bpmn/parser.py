@@ -13,7 +13,7 @@ from processes.workflows.engine.problems import InvalidDefinition, Problem
 
 
 def parse_bpmn(source: bytes) -> Definition:
-    """Read a file; NotExecutable names everything that keeps it from running."""
+    """Parse a file; InvalidDefinition lists everything that keeps it from running."""
     return parse_bpmn_root(parse_xml(source))
 
 
@@ -47,16 +47,16 @@ def _choose_process(root: XmlElement) -> XmlElement:
 def _read_process(process: XmlElement, file: SourceFile) -> Definition:
     if process.id and not is_key(process.id):
         Subject(process, file).refuse(f"{quote(process.id)} cannot be the key of a definition.")
-    found = outline_process(process, file)
-    compensations = find_compensations(found)
-    nodes = {key: read_node(placed, found, compensations.get(key)) for key, placed in found.nodes.items()}
+    outline = outline_process(process, file)
+    compensations = find_compensations(outline)
+    nodes = {key: read_node(outlined, outline, compensations.get(key)) for key, outlined in outline.nodes.items()}
     return Definition(
         key=process.id,
         name=read_name(Subject(process, file)) or process.id,
         kind="bpmn",
-        scopes=found.scopes,
+        scopes=outline.scopes,
         nodes=nodes,
-        flows={flow: read_flow(flow, found) for flow in found.flows},
+        flows={flow: read_flow(flow, outline) for flow in outline.flows},
         boundaries=_group(nodes, NodeKind.BOUNDARY, by="attached_to"),
         starts=_group(nodes, NodeKind.START, by="scope"),
         event_sub_processes=_group(nodes, NodeKind.EVENT_SUB_PROCESS, by="scope"),

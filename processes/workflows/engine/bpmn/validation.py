@@ -1,4 +1,4 @@
-"""Whether a definition can be run: what the parts of it say about each other. All problems at once."""
+"""Rules between the parts of a process: start events of scopes, places of events, conditions of flows."""
 
 from collections.abc import Callable
 
@@ -141,11 +141,11 @@ _WITHOUT_OUTGOING = {NodeKind.END: "An end event", NodeKind.EVENT_SUB_PROCESS: "
 
 
 def _check_exclusive(definition: Definition, node: Node, problems: Problems) -> None:
-    """Of several flows each but the default one needs a condition: without one it is open which is taken."""
+    """Require a condition on every flow but the default one: otherwise it is open which of several is taken."""
     if len(node.outgoing) < 2:
         return
     for flow in _list_outgoing(definition, node):
-        if flow.condition is None and flow.id != node.default and not problems.tells_of(flow.id):
+        if flow.condition is None and flow.id != node.default and not problems.has_problem_with(flow.id):
             problems.add(flow.id, flow.line, "It leaves an exclusive gateway: it needs a condition, or is the default.")
 
 

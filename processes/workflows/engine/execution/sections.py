@@ -15,7 +15,7 @@ class Section(Generic[Record]):
         self.records: dict[str, Record] = records if records is not None else {}
         self._is_copied = records is None
         self.owner_of = owner_of
-        """Gives the id of what a record belongs to."""
+        """Returns the id of the record that owns another one."""
 
     def __getitem__(self, key: str) -> Record:
         return self.records[key]
@@ -32,8 +32,8 @@ class Section(Generic[Record]):
     def items(self) -> ItemsView[str, Record]:
         return self.records.items()
 
-    def in_order(self) -> list[str]:
-        """Give the ids in the order of creation, whatever order JSON left them in."""
+    def keys_in_order(self) -> list[str]:
+        """Return the ids in the order of creation: a JSON store may have reordered the keys."""
         return sorted(self.records, key=sequence_number)
 
     def put(self, key: str, record: Record) -> None:
@@ -73,7 +73,7 @@ class CompensationLog:
             self._is_changed = True
 
     def take(self, scope: str, element: str = "") -> list[CompensationEntry]:
-        """Take out what can be undone in a scope, or what of it is one activity's."""
+        """Remove and return the entries of a scope, or those of one activity in it."""
         entries = self._by_scope.pop(scope, [])
         taken = [entry for entry in entries if element in ("", entry["element"])]
         if len(taken) < len(entries):

@@ -25,9 +25,9 @@ class Expression:
     _evaluate: Evaluator = field(compare=False, repr=False)
 
     def evaluate(self, names: Mapping[str, Any], meter: Meter | None = None) -> Any:
-        """Give the value, which may share lists and maps with `names`; what has none raises ExpressionFailed.
+        """Evaluate the expression; raises ExpressionFailed. The value may share lists and maps with `names`.
 
-        A meter that is given tells afterwards what it took.
+        A caller that passes a meter reads the cost of the evaluation from it afterwards.
         """
         try:
             return self._evaluate(names, meter if meter is not None else Meter())

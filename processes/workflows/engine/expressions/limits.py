@@ -1,4 +1,4 @@
-"""What an expression may be, and what it may take: together they keep any of them to milliseconds and megabytes."""
+"""Limits on the text and on the evaluation of an expression: they keep any of them to milliseconds and megabytes."""
 
 from processes.workflows.engine.expressions.errors import ExpressionFailed
 

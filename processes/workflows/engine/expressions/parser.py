@@ -26,7 +26,7 @@ from processes.workflows.engine.expressions.syntax_tree import (
 
 
 def parse(text: str) -> tuple[ExpressionNode, frozenset[str]]:
-    """Give the tree of an expression and the variables it reads."""
+    """Parse an expression; return its syntax tree and the names of the variables it reads."""
     if len(text) > MAX_TEXT:
         raise ExpressionError(f"An expression has at most {MAX_TEXT:,} characters.", MAX_TEXT)
     parser = _Parser(tokenize(text, *_find_inner(text)))
@@ -275,12 +275,12 @@ class _Parser:
         self._next = self._tokens[self._at]
         return token
 
-    def _unexpected(self, wanted: str = "") -> ExpressionError:
-        instead = f"{wanted} is expected here" if wanted else "A value is expected here"
+    def _unexpected(self, expected: str = "") -> ExpressionError:
+        instead = f"{expected} is expected here" if expected else "A value is expected here"
         found = self._next
         if found.kind is TokenKind.END:
             return ExpressionError(f"{instead}, but the expression ends.", found.position)
-        if not wanted and self._at and self._ends_a_value(self._tokens[self._at - 1]):
+        if not expected and self._at and self._ends_a_value(self._tokens[self._at - 1]):
             instead = "An operator is expected here"
         return ExpressionError(f"{instead}, not {found.text[:40]}.", found.position)
 

@@ -1,5 +1,5 @@
 import os
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 import pytest
 
@@ -8,11 +8,11 @@ from config.common.background.per_process import PerProcess
 
 class TestPerProcess:
     def test_one_object_is_made_when_it_is_first_asked_for(self) -> None:
-        made: list[object] = []
-        own = PerProcess(lambda: made.append(object()) or made[-1])  # type: ignore[func-returns-value]
-        assert made == []
+        make = Mock(side_effect=object)
+        own = PerProcess(make)
+        assert make.call_count == 0
         assert own.get() is own.get()
-        assert len(made) == 1
+        assert make.call_count == 1
 
     def test_what_was_taken_is_made_anew_for_who_asks_later(self) -> None:
         own = PerProcess(object)

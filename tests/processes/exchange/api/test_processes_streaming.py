@@ -61,7 +61,7 @@ class TestCut:
             return list(messages)
 
         with monkeypatch.context() as patch:
-            patch.setattr("processes.exchange.services.start.keep_readable", shorten)
+            patch.setattr("processes.exchange.services.start.filter_readable", shorten)
             with pytest.raises(Unreadable):
                 scene.start()
         assert state(scene) == ("INTERRUPTED", "incorrect")

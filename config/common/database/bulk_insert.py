@@ -1,4 +1,4 @@
-"""Insert many rows by one statement, column by column: an object of a model for each costs more than its row does."""
+"""Bulk insert by one statement, column by column: a model instance for each row would cost more than the row."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ COLUMN_TYPES = {
     "TextField": "text",
     "UUIDField": "uuid",
 }
-"""What PostgreSQL is given; it makes the column's own type of it, and refuses what does not fit."""
+"""The array types of the parameters; PostgreSQL casts to the column's own type, and refuses what does not fit."""
 
 
 def insert_rows(
@@ -38,8 +38,8 @@ def insert_rows(
 ) -> list[Any]:
     """Insert a row for each place of the columns; return the keys that the database gives them, in that order.
 
-    `same` are values that all rows share; what is named nowhere has its default. A row that is there already is left
-    as it is (`unless_there`), or takes over what `update` names.
+    `same` are values that all rows share; other columns have their defaults. A row that is there already is left as it
+    is (`unless_there`), or takes over the columns that `update` names.
     """
     if not next(iter(columns.values())):
         return []
@@ -51,7 +51,7 @@ def insert_rows(
 
 @dataclass(frozen=True)
 class _Form:
-    """A statement for each engine, and what its parameters are: columns, then values that all rows share."""
+    """A statement for each engine; its parameters are columns, then values that all rows share."""
 
     fields: list[Field]
     defaults: list[Any]
@@ -104,20 +104,17 @@ def _form(
     begins = f'INSERT INTO "{model._meta.db_table}" ({names})'
     ends = f'{_conflict(by_name, unless_there, update)} RETURNING "{model._meta.pk.column}"'
     arrays = ", ".join(f"%b::{_kind(field)}[]" for field in fields[: len(columns)])
-    selected = ", ".join(["given.*", *(f"%b::{_kind(field)}" for field in fields[len(columns) :])])
+    selected = ", ".join(["source.*", *(f"%b::{_kind(field)}" for field in fields[len(columns) :])])
+    cells = [f"json_extract(value, '$[{place}]')" for place in range(len(columns))]
+    cells += ["%s"] * (len(fields) - len(columns))
     return _Form(
         fields,
         [by_name[name].get_default() for name in rest],
         # Parameters go by their places: the arrays come first.
-        postgresql=f"WITH given AS (SELECT * FROM unnest({arrays})) {begins} SELECT {selected} FROM given {ends}",
+        postgresql=f"WITH source AS (SELECT * FROM unnest({arrays})) {begins} SELECT {selected} FROM source {ends}",
         # Without a condition it would take what follows for one of a join.
-        sqlite=f"{begins} SELECT {_extracted(len(columns), len(fields))} FROM json_each(%s) WHERE true {ends}",
+        sqlite=f"{begins} SELECT {', '.join(cells)} FROM json_each(%s) WHERE true {ends}",
     )
-
-
-def _extracted(columns: int, fields: int) -> str:
-    cells = [f"json_extract(value, '$[{place}]')" for place in range(columns)]
-    return ", ".join([*cells, *("%s" for _ in range(fields - columns))])
 
 
 def _conflict(by_name: dict[str, Field], unless_there: bool, update: tuple[str, ...]) -> str:

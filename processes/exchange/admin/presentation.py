@@ -51,7 +51,7 @@ def result_badge(entry: ProcessMessage) -> SafeString | str:
     return badge(entry.get_result_display(), colour) if colour else ""
 
 
-def stops_of(process: ExchangeProcess) -> list[Stop]:
+def progress_stops(process: ExchangeProcess) -> list[Stop]:
     """Return the steps that the process has made, is at and would make."""
     if process.status in WAY:
         here = WAY.index(Status(process.status))
@@ -63,14 +63,14 @@ def stops_of(process: ExchangeProcess) -> list[Stop]:
     return [*(_step(process, each, 0, 1) for each in been), last, *ahead]
 
 
-def progress_of(process: ExchangeProcess) -> SafeString:
+def draw_progress(process: ExchangeProcess) -> SafeString:
     """Draw the way as a few dots."""
-    steps = [(step.state, step.name) for step in stops_of(process)]
+    steps = [(step.state, step.name) for step in progress_stops(process)]
     dots = format_html_join("", '<i data-step="{}" title="{}"></i>', steps)
     return format_html('<span class="pst-dots">{}</span>', dots)
 
 
-def duration_of(process: ExchangeProcess) -> str:
+def format_process_duration(process: ExchangeProcess) -> str:
     return format_duration((process.ended_at or timezone.now()) - process.started_at)
 
 

@@ -1,17 +1,17 @@
-"""What the Coordinator writes to the Writer and to the readers about its events, by their status."""
+"""The Coordinator's messages to the Writer and to the readers about its events, by their statuses."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from config.common.database.sql import in_number_array
 from processes.coordination.models import Progress, WriterEvent, WriterEventPayload, WriterEventReader
-from processes.coordination.protocol.headers import build_header
 from processes.coordination.protocol.messages import (
     WRITER,
     Message,
     MessageType,
     OutgoingMessage,
     Payload,
+    build_header,
     queue_of_reader,
     split_pages,
 )
@@ -34,35 +34,35 @@ TO_READERS = {
     EventStatus.CANCELING: (MessageType.CANCEL, Progress.CANCELED),
     EventStatus.CANCELED: (MessageType.CANCEL, Progress.CANCELED),
 }
-"""What readers are told in a status, and how far one is that needs not be told again."""
+"""By status, the message to the readers and the progress of a reader that needs no repeat of it."""
 
 
 def build_messages(events: Sequence[WriterEvent], *, again: bool = False) -> list[OutgoingMessage]:
-    """Return what is to be said of these events; `again`: only to those who have not answered it."""
-    letters: list[OutgoingMessage] = []
+    """Return the messages about these events; with `again` only to those who have not answered."""
+    messages: list[OutgoingMessage] = []
     for event in events:
         if not (again and event.status == EventStatus.CANCELED):
-            letters += [
-                (WRITER, Message(told, event=event.pk, reason=event.reason)) for told in TO_WRITER.get(event.status, ())
+            messages += [
+                (WRITER, Message(type, event=event.pk, reason=event.reason)) for type in TO_WRITER.get(event.status, ())
             ]
-    told_to_readers = [
+    to_readers = [
         event for event in events if event.status in TO_READERS and (again or event.status != EventStatus.CANCELED)
     ]
-    return letters + _letters_to_readers(told_to_readers, again=again)
+    return messages + _build_messages_to_readers(to_readers, again=again)
 
 
 def build_all_messages_for(reader: str, events: Sequence[WriterEvent]) -> list[OutgoingMessage]:
-    """Return all that a reader needs to come to its verdict on events it knows nothing of."""
+    """Return all messages that a reader needs to judge events that it does not have."""
     queue = queue_of_reader(reader)
-    letters = [(queue, Message(MessageType.PREPARE, event=event.pk, header=build_header(event))) for event in events]
+    messages = [(queue, Message(MessageType.PREPARE, event=event.pk, header=build_header(event))) for event in events]
     for event, page in _pages_of(events, bit=0):
-        letters.append(
+        messages.append(
             (queue, Message(MessageType.PREPARE_PAYLOADS, event=event.pk, header=build_header(event), payloads=page))
         )
-    return letters + [(queue, Message(MessageType.PROCESS, event=event.pk)) for event in events]
+    return messages + [(queue, Message(MessageType.PROCESS, event=event.pk)) for event in events]
 
 
-def _letters_to_readers(events: Sequence[WriterEvent], *, again: bool) -> list[OutgoingMessage]:
+def _build_messages_to_readers(events: Sequence[WriterEvent], *, again: bool) -> list[OutgoingMessage]:
     if not events:
         return []
     readers: defaultdict[int, list[tuple[str, int, int]]] = defaultdict(list)
@@ -71,22 +71,22 @@ def _letters_to_readers(events: Sequence[WriterEvent], *, again: bool) -> list[O
     )
     for pk, name, bit, progress in rows.values_list("writer_event_id", "name", "bit", "progress"):
         readers[pk].append((name, bit, progress))
-    letters: list[OutgoingMessage] = []
+    messages: list[OutgoingMessage] = []
     by_bit: defaultdict[tuple[str, int], list[WriterEvent]] = defaultdict(list)
     for event in events:
-        told, enough = TO_READERS[event.status]
+        type, enough = TO_READERS[event.status]
         for name, bit, progress in readers[event.pk]:
             if again and progress >= enough:
                 continue
-            if told == MessageType.PREPARE_PAYLOADS:
+            if type == MessageType.PREPARE_PAYLOADS:
                 by_bit[name, bit].append(event)
             else:
-                header = build_header(event) if told == MessageType.PREPARE else None
-                letters.append((queue_of_reader(name), Message(told, event=event.pk, header=header)))
-    return letters + list(_payload_letters(by_bit))
+                header = build_header(event) if type == MessageType.PREPARE else None
+                messages.append((queue_of_reader(name), Message(type, event=event.pk, header=header)))
+    return messages + list(_build_payload_messages(by_bit))
 
 
-def _payload_letters(by_bit: dict[tuple[str, int], list[WriterEvent]]) -> Iterable[OutgoingMessage]:
+def _build_payload_messages(by_bit: dict[tuple[str, int], list[WriterEvent]]) -> Iterable[OutgoingMessage]:
     for (name, bit), events in by_bit.items():
         for event, page in _pages_of(events, bit=bit):
             message = Message(MessageType.PREPARE_PAYLOADS, event=event.pk, header=build_header(event), payloads=page)
@@ -94,7 +94,7 @@ def _payload_letters(by_bit: dict[tuple[str, int], list[WriterEvent]]) -> Iterab
 
 
 def _pages_of(events: Sequence[WriterEvent], *, bit: int) -> Iterable[tuple[WriterEvent, list[Payload]]]:
-    """Return the payloads that a reader does not have yet, in pages; those of all with a bit of nobody."""
+    """Yield the payloads that the reader with this bit does not have yet, in pages; with bit 0 all of them."""
     rows = WriterEventPayload.objects.filter(writer_event__in=in_number_array([event.pk for event in events]))
     found: defaultdict[int, list[Payload]] = defaultdict(list)
     for pk, event_id, content, prepared_by in rows.order_by("pk").values_list(

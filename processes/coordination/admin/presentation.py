@@ -69,16 +69,16 @@ _TYPES = {type_number(entity, op): (entity, op) for entity in ENTITIES for op in
 _EPOCH = datetime(2000, 1, 1)
 
 
-def say_entity(name: str) -> str:
+def format_entity(name: str) -> str:
     return str(ENTITY_WORDS.get(name, name))
 
 
-def say_type(number: int) -> str:
+def format_type(number: int) -> str:
     """Say what the first change of a set does to what; a type of another release is its number."""
     if number not in _TYPES:
         return str(number)
     entity, op = _TYPES[number]
-    return f"{say_entity(entity.name)}: {OPERATIONS[op]}"
+    return f"{format_entity(entity.name)}: {OPERATIONS[op]}"
 
 
 def status_badge(view: EventOverview) -> SafeString:
@@ -95,22 +95,22 @@ def has_refused(reader: ReaderOverview) -> bool:
     return bool(reader.reason) or reader.verdict == Verdict.REFUSED
 
 
-def say_payloads(view: EventOverview) -> str:
+def format_payloads(view: EventOverview) -> str:
     if view.event.changes is not None:
         return pgettext("payloads", "not made yet")
     told = {"count": number_format(view.processed), "limit": number_format(view.event.payload_count)}
     return gettext("%(count)s of %(limit)s") % told
 
 
-def say_seconds(seconds: float) -> str:
+def format_seconds(seconds: float) -> str:
     """Say a lag: the tenths of a second count where it is short."""
     if seconds < 60:
         return gettext("%(seconds)s s") % {"seconds": number_format(seconds, 1 if seconds < 10 else 0)}
     return timesince(_EPOCH, _EPOCH + timedelta(seconds=seconds), depth=1)
 
 
-def say_age(moment: datetime, now: datetime) -> SafeString:
+def format_age(moment: datetime, now: datetime) -> SafeString:
     """Say how long ago something was; the exact time is shown on pointing."""
     exact = date_format(localtime(moment), "DATETIME_FORMAT")
     seconds = max(0.0, (now - moment).total_seconds())
-    return format_html('<span class="pst-nowrap" title="{}">{}</span>', exact, say_seconds(seconds))
+    return format_html('<span class="pst-nowrap" title="{}">{}</span>', exact, format_seconds(seconds))
