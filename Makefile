@@ -47,7 +47,7 @@ endef
 SERVERS := $(VENV)/bin/python -m tests.servers.bench
 PYTEST := $(VENV)/bin/python -m pytest
 
-.PHONY: test check bytecode suite dev packages bench drill pictures
+.PHONY: test check bytecode suite dev packages bench figures drill pictures
 
 test: packages dev ## Install what is missing, start private servers, check the code and run the whole suite
 	@$(MAKE) --no-print-directory -j2 check bytecode
@@ -78,6 +78,9 @@ dev: venv
 
 bench: packages dev ## Measure the figures, each as a ratio within this run; also var/bench.json
 	@$(SERVERS) -- $(VENV)/bin/python -m bench $(FIGURES)
+
+figures: dev ## Write the figures of the last `make bench` into the README
+	@$(VENV)/bin/python -m bench.table
 
 drill: packages dev ## The drills at full size
 	@DRILL_SCALE=1 $(SERVERS) -- $(PYTEST) -q tests/faults tests/processes/workflows/engine/expressions/test_fuzz.py

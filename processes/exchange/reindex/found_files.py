@@ -32,7 +32,7 @@ class Parties:
         self._subsystems = dict(Subsystem.objects.values_list("pk", "enterprise_id"))
 
     def check(self, found: FoundFile) -> tuple[ExchangeDatabase, FileName]:
-        """Return the database and the parsed name; raise `UnrecognizedFile` unless the named parties belong together."""
+        """Return the database and the parsed name; raise `UnrecognizedFile` unless its parties belong together."""
         database = self._databases.get(found.database_id)
         if database is None:
             raise UnrecognizedFile("there is no such database")
