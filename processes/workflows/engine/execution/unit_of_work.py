@@ -31,15 +31,15 @@ from processes.workflows.engine.execution.records import (
 from processes.workflows.engine.execution.sections import CompensationLog, Record, Section
 
 
-def _scope_of(record: TokenRecord | ItemRecord) -> str:
+def _get_scope(record: TokenRecord | ItemRecord) -> str:
     return record["scope"]
 
 
-def _token_of(record: ScopeRecord | TaskRecord | LoopRecord | UndoRecord) -> str | None:
+def _get_token(record: ScopeRecord | TaskRecord | LoopRecord | UndoRecord) -> str | None:
     return record["token"]
 
 
-def _token_or_scope_of(record: TimerRecord | SubscriptionRecord | ConditionRecord) -> str:
+def _get_token_or_scope(record: TimerRecord | SubscriptionRecord | ConditionRecord) -> str:
     return record["token"] or record["scope"]
 
 
@@ -58,15 +58,15 @@ class UnitOfWork:
         self.next_number = state["next"]
         self.status = state["status"]
         self.budget = CommandBudget(state.get("size", 0))
-        self.scopes: Section[ScopeRecord] = Section(state.get("scopes"), _token_of)
-        self.tokens: Section[TokenRecord] = Section(state.get("tokens"), _scope_of)
-        self.items: Section[ItemRecord] = Section(state.get("items"), _scope_of)
-        self.tasks: Section[TaskRecord] = Section(state.get("tasks"), _token_of)
-        self.timers: Section[TimerRecord] = Section(state.get("timers"), _token_or_scope_of)
-        self.subscriptions: Section[SubscriptionRecord] = Section(state.get("subscriptions"), _token_or_scope_of)
-        self.conditions: Section[ConditionRecord] = Section(state.get("conditions"), _token_or_scope_of)
-        self.loops: Section[LoopRecord] = Section(state.get("loops"), _token_of)
-        self.undoing: Section[UndoRecord] = Section(state.get("undoing"), _token_of)
+        self.scopes: Section[ScopeRecord] = Section(state.get("scopes"), _get_token)
+        self.tokens: Section[TokenRecord] = Section(state.get("tokens"), _get_scope)
+        self.items: Section[ItemRecord] = Section(state.get("items"), _get_scope)
+        self.tasks: Section[TaskRecord] = Section(state.get("tasks"), _get_token)
+        self.timers: Section[TimerRecord] = Section(state.get("timers"), _get_token_or_scope)
+        self.subscriptions: Section[SubscriptionRecord] = Section(state.get("subscriptions"), _get_token_or_scope)
+        self.conditions: Section[ConditionRecord] = Section(state.get("conditions"), _get_token_or_scope)
+        self.loops: Section[LoopRecord] = Section(state.get("loops"), _get_token)
+        self.undoing: Section[UndoRecord] = Section(state.get("undoing"), _get_token)
         self._sections: tuple[Section[Any], ...] = (
             self.scopes,
             self.tokens,
