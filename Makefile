@@ -51,7 +51,7 @@ TOGETHER := $(MAKE) --no-print-directory -j2
 WORKERS ?= 5
 CHECKS := types contracts deployment migrations texts names lint
 
-.PHONY: quick quick-suite test suite check $(CHECKS) bytecode dev packages bench drill pictures
+.PHONY: quick quick-suite test suite check $(CHECKS) bytecode dev packages bench figures drill pictures
 
 quick: dev ## Lint, types and the quick tests on SQLite, without any server: for the inner loop
 	@$(TOGETHER) lint quick-suite types
@@ -103,6 +103,9 @@ dev: venv
 
 bench: packages dev ## Measure the figures, each as a ratio within this run; also var/bench.json
 	@$(SERVERS) -- $(VENV)/bin/python -m bench $(FIGURES)
+
+figures: dev ## Write the figures of the last `make bench` into the README
+	@$(VENV)/bin/python -m bench.table
 
 drill: packages dev ## The drills at full size
 	@DRILL_SCALE=1 $(SERVERS) -- $(PYTEST) -q tests/faults tests/processes/workflows/engine/expressions/test_fuzz.py

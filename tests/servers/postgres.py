@@ -31,8 +31,8 @@ SETTINGS = {
 }
 # Data lost by a crash of the machine is of no value to the tests; a crash of the server alone loses nothing.
 WITHOUT_FSYNC = {"fsync": "off", "full_page_writes": "off"}
-# For tables that tests empty after each other: it would look after hundreds of them all the time, and a session that has
-# planned its checks of foreign keys for a table of one page reads the whole table for each row of a large import.
+# Tests empty hundreds of tables after each other, which would keep it busy all the time; and a session that has planned
+# its checks of foreign keys for a table of one page reads the whole table for each row of a large import.
 WITHOUT_AUTOVACUUM = {"autovacuum": "off"}
 
 

@@ -12,12 +12,12 @@ from config.common.database.bulk_insert import insert_rows
 from config.common.database.sql import in_number_array
 from processes.coordination.bus import Bus
 from processes.coordination.protocol.database_errors import FailureKind, classify_error, describe_error
-from processes.coordination.protocol.headers import header_columns
 from processes.coordination.protocol.messages import (
     COORDINATOR,
     Message,
     MessageType,
     OutgoingMessage,
+    header_columns,
     queue_of_reader,
     split_pages,
 )
