@@ -1,6 +1,6 @@
 """What an event waits for or does, from its event definition."""
 
-from processes.workflows.engine.bpmn.extensions import Extensions, value_of
+from processes.workflows.engine.bpmn.extensions import Extensions, read_value
 from processes.workflows.engine.bpmn.file import BPMN, MAX_NAME, Subject, quote
 from processes.workflows.engine.bpmn.timers import read_timer
 from processes.workflows.engine.bpmn.xml import XmlElement
@@ -8,7 +8,7 @@ from processes.workflows.engine.definition import BpmnEvent, Trigger
 from processes.workflows.engine.expressions import Expression
 
 
-def find_definitions(subject: Subject) -> tuple[XmlElement, ...]:
+def find_event_definitions(subject: Subject) -> tuple[XmlElement, ...]:
     """Find the event definitions of an event, its own and those it refers to."""
     found = []
     for child in subject.element.children:
@@ -85,7 +85,7 @@ def _read_name(subject: Subject, holder: XmlElement, kind: str) -> str:
 
 def _compile_extension(subject: Subject, extensions: Extensions, name: str) -> Expression | None:
     found = extensions.find(name)
-    return subject.compile(value_of(found), found) if found is not None else None
+    return subject.compile(read_value(found), found) if found is not None else None
 
 
 def _read_conditional(subject: Subject, definition: XmlElement) -> BpmnEvent:

@@ -62,6 +62,7 @@ def start_event_sub_process(work: UnitOfWork, scope: str, start: Node) -> None:
     """Run an event sub-process in its scope; an interrupting one after everything else there was cancelled."""
     if start.is_interrupting:
         work.cancel_owned(scope)
+        # An error out of the event sub-process goes to the outer scope, not to another one of this scope.
         work.scopes.put(scope, {**work.scopes[scope], "interrupted": True})
     token = work.add_token(scope, start.scope)
     work.trace.append(("enter", start.scope))

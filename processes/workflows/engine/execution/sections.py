@@ -45,6 +45,7 @@ class Section(Generic[Record]):
         return self.records.pop(key)
 
     def _copy(self) -> None:
+        # The initial state stays as it is: a command that fails later must leave nothing behind.
         if not self._is_copied:
             self.records = dict(self.records)
             self._is_copied = True

@@ -40,6 +40,7 @@ class Expression:
         return f"{_shorten(self.text)}: {reason}{hint}"
 
     def __reduce__(self) -> tuple[Callable[[str], "Expression"], tuple[str]]:
+        # Closures cannot be pickled: a copy is compiled from the text again.
         return compile_expression, (self.text,)
 
 
