@@ -264,14 +264,14 @@ class TestTasks:
     @pytest.mark.parametrize(
         ("attributes", "inside", "expected"),
         [
-            ("", "", "It names no {0}: {0}Ref or {0}RefExpression."),
-            ("", "<{0}RefExpression />", "It names no {0}: {0}Ref or {0}RefExpression."),
+            ("", "", "No {0} is named: {0}Ref or {0}RefExpression."),
+            ("", "<{0}RefExpression />", "No {0} is named: {0}Ref or {0}RefExpression."),
             ('{0}Ref="${{x}}"', "", "“${{x}}” cannot be the key of a definition."),
             ('{0}Ref="http://a/b"', "", "“//a/b” cannot be the key of a definition."),
             (
                 '{0}Ref="x"',
                 "<{0}RefExpression>x</{0}RefExpression>",
-                "It names its {0} twice: by {0}Ref and by {0}RefExpression.",
+                "The {0} is named twice: by {0}Ref and by {0}RefExpression.",
             ),
             (
                 '{0}Ref="x" isBlocking="false"',
