@@ -243,13 +243,13 @@ ONE_PAST = {
     "processes/workflows/engine/execution/test_compensation.py": {
         "instance.undo": "TestLog::test_does_not_grow_without_end"
     },
-    "processes/workflows/services/effects/test_dispatch.py": {
-        "event.type": "TestEvents::test_a_type_that_is_too_long_is_an_incident"
+    "processes/workflows/services/test_steps.py": {
+        "event.type": "TestThrownEvents::test_a_type_that_is_too_long_is_an_incident"
     },
     "processes/workflows/services/events/test_receive.py": {
-        "event.message": "TestTakeMessage::test_takes_a_body_of_the_limit_and_not_a_byte_more"
+        "event.message": "TestReceiveMessage::test_takes_a_body_of_the_limit_and_not_a_byte_more"
     },
-    "processes/workflows/api/test_page_bytes.py": {
+    "processes/workflows/api/test_instances_pages.py": {
         "external.bytes": "TestFetch::test_as_many_as_fit_are_locked_and_the_others_wait_in_their_order"
     },
     "processes/coordination/api/test_rows.py": {
