@@ -15,11 +15,14 @@ from django.urls import re_path  # noqa: E402
 from django.utils.module_loading import import_string  # noqa: E402
 from servestatic import ServeStaticASGI  # noqa: E402
 
+from config.access.known_browser import name_visitor  # noqa: E402
+from config.access.sign_in_limits import FORM_BURST, FORM_RATE  # noqa: E402
 from config.audit.refusals import record_early_refusal  # noqa: E402
 from config.common.errors import ApplicationError  # noqa: E402
 from config.common.web.handler import ThreadedHandler  # noqa: E402
+from config.common.web.limits.buckets import Buckets, Metered  # noqa: E402
 from config.common.web.limits.calls import Gate, Limits  # noqa: E402
-from config.common.web.limits.lanes import make_lanes  # noqa: E402
+from config.common.web.limits.lanes import SIGN_IN, make_lanes  # noqa: E402
 from config.common.web.same_origin import SameOrigin  # noqa: E402
 from config.runtime.probes import Probes  # noqa: E402
 
@@ -41,9 +44,11 @@ def _note_refusal(scope: Any, refusal: ApplicationError) -> None:
 _dashboard = import_string("config.dashboard.live.routing.sockets")
 # Each socket asks for itself who is there: it must ask again while it is open.
 _sockets = URLRouter([*_dashboard, re_path("", cast(Any, _refuse_socket))])
+_django = ThreadedHandler(make_lanes(**settings.WEB_SLOTS))
+_sign_ins = Buckets(rate=FORM_RATE, burst=FORM_BURST)
 _protocols = ProtocolTypeRouter(
     {
-        "http": ThreadedHandler(make_lanes(**settings.WEB_SLOTS)),
+        "http": Metered(cast(Any, _django), method="POST", path=SIGN_IN, buckets=_sign_ins, name_of=name_visitor),
         "websocket": SameOrigin(_sockets),
     }
 )
@@ -60,4 +65,5 @@ application = Limits(
     body_limits=settings.BODY_LIMITS,
     calls=settings.WEB_CONNECTIONS,
     on_refusal=_note_refusal,
+    check_head=_django.check_head,
 )
