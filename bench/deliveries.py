@@ -69,7 +69,7 @@ def _deliver(healthy: list[int], hanging: list[int] | None = None) -> float:
         _owe(endpoints, count)
     sender = Sender(slots=AT_ONCE)
     began = time.perf_counter()
-    sender.poke()
+    sender.wake()
     while Delivery.objects.filter(status="pending", endpoint_id__lte=healthy[-1]).exists():
         time.sleep(0.02)
     took = time.perf_counter() - began

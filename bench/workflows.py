@@ -35,9 +35,9 @@ from processes.workflows.engine.runner import run_command
 from processes.workflows.heads import Head
 from processes.workflows.models import WorkflowInstance
 from processes.workflows.services.execution import execute_command
-from processes.workflows.services.planning import CommandRequest
 from processes.workflows.services.publish import publish_definition
 from processes.workflows.services.start import StartRequest, start_instance
+from processes.workflows.services.steps import CommandRequest
 from processes.workflows.state_storage import join_state, split_state
 
 KEY, CASE, TASKS = "ten", "ten_in_a_case", 10

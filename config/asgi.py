@@ -18,7 +18,6 @@ from servestatic import ServeStaticASGI  # noqa: E402
 from config.access.known_browser import name_visitor  # noqa: E402
 from config.access.sign_in_limits import FORM_BURST, FORM_RATE  # noqa: E402
 from config.audit.refusals import record_early_refusal  # noqa: E402
-from config.common.errors import ApplicationError  # noqa: E402
 from config.common.web.handler import ThreadedHandler  # noqa: E402
 from config.common.web.limits.buckets import Buckets, Metered  # noqa: E402
 from config.common.web.limits.calls import Gate, Limits  # noqa: E402
@@ -34,10 +33,6 @@ async def _refuse_socket(scope: Any, receive: Any, send: Any) -> None:
 
 def _add_headers(headers: Headers, path: str, url: str) -> None:
     headers["X-Content-Type-Options"] = "nosniff"
-
-
-def _note_refusal(scope: Any, refusal: ApplicationError) -> None:
-    record_early_refusal(scope["method"], scope["path"], refusal.status, refusal.code)
 
 
 # By name: the dashboard stands beside this module, not below it.
@@ -64,6 +59,8 @@ application = Limits(
     Probes(Gate(_files, path=settings.STATIC_URL, calls=2 * settings.WEB_CONCURRENCY)),
     body_limits=settings.BODY_LIMITS,
     calls=settings.WEB_CONNECTIONS,
-    on_refusal=_note_refusal,
+    on_refusal=lambda scope, refusal: record_early_refusal(
+        scope["method"], scope["path"], refusal.status, refusal.code
+    ),
     check_head=_django.check_head,
 )

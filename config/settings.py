@@ -160,15 +160,11 @@ def _sqlite(path: Path) -> dict[str, Any]:
     }
 
 
-def _readers() -> dict[str, dict[str, Any]]:
-    """Each reader has a database of its own; without any variable there is `main`, beside the product's own data."""
-    named = {f"reader_{name}": _postgresql(address) for name, address in ENV.readers.items()}
-    return {"reader_main": _sqlite(DATA_DIR / "reader.sqlite3")} | named
-
-
 DATABASES = {
     "default": _postgresql(ENV.database) if ENV.database else _sqlite(DATA_DIR / "postern.sqlite3"),
-    **_readers(),
+    # Each reader has a database of its own; without any variable there is `main`, beside the product's own data.
+    "reader_main": _sqlite(DATA_DIR / "reader.sqlite3"),
+    **{f"reader_{name}": _postgresql(address) for name, address in ENV.readers.items()},
 }
 DATABASE_ROUTERS = ["processes.coordination.schema.routing.ReaderRouter"]
 

@@ -5,7 +5,7 @@ from config.common.errors import ApplicationError, Conflict, NotFound
 
 
 class SessionCode(IntEnum):
-    """What became of an operation on a repeat session, as handlers and callers are told."""
+    """The outcome of an operation on a repeat session, as handlers and callers get it."""
 
     OK = 200
     INTERNAL = 1000

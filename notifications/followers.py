@@ -1,4 +1,4 @@
-"""Who follows the events: an app registers what it wants done with them, in its `AppConfig.ready`."""
+"""The registry of followers: an app registers its handler of events in its `AppConfig.ready`."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,16 +9,16 @@ from notifications.models import Event
 
 Handle = Callable[[Sequence[Event]], None]
 GATHER_SECONDS = 0.1
-"""Events that come within this time are stamped, and followed, together."""
+"""Events recorded within this time are stamped, and handed over, together."""
 
 
 @dataclass(frozen=True)
 class Following:
     name: str
     handle: Handle
-    """Take the events, in order of position. Raise `FollowerWaits` when the fault is not theirs."""
+    """Take the events, in order of position. Raise `FollowerWaits` if the fault is not in the events."""
     outside: bool = False
-    """The effects leave the database (ClickHouse, sockets): run outside of a transaction, idempotent by event."""
+    """Its effects are outside of the database (ClickHouse, sockets): it runs outside of a transaction, idempotent."""
     batch: int = 500
 
 
@@ -26,7 +26,7 @@ _followings: dict[str, Following] = {}
 
 
 def follow(following: Following) -> None:
-    """Register a follower: its work is woken whenever new positions have been stamped."""
+    """Register a follower; its work is woken whenever new positions have been stamped."""
     from notifications.services.relay import relay_once
 
     _followings[following.name] = following

@@ -1,4 +1,4 @@
-"""Whose an endpoint is and what a subject stands for: the apps above say it, so that pages can name both."""
+"""Names of endpoints' owners and of subjects, for pages: the apps above register how to find them."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ class Named:
 
 @dataclass(frozen=True)
 class Names:
-    """What one app knows; what it knows nothing of it leaves out."""
+    """How one app finds names; it returns None, or leaves out, what is not its own."""
 
     subject: Callable[[str], Named | None]
     find_subject: Callable[[str], str | None] = lambda text: None
-    """Return the subject that a person means by what they type."""
+    """Return the subject that a typed text names."""
     endpoints: Callable[[Collection[int]], dict[int, Named]] = lambda endpoint_ids: {}
-    """Name the owners of endpoints, by id."""
+    """Return the owners of endpoints, by id."""
     find_endpoints: Callable[[str], Sequence[int]] = lambda text: ()
-    """Find endpoints by part of their owner's name: the first few."""
+    """Return the first few endpoints whose owner's name has this part."""
 
 
 _registered: list[Names] = []
@@ -43,7 +43,7 @@ def name_subject(subject: str) -> Named | None:
 
 
 def page_of_subject(subject: str) -> str:
-    """Return the address of the page of what a subject stands for; empty where it has none."""
+    """Return the address of the subject's page; empty if it has none."""
     named = name_subject(subject)
     return "" if named is None else named.page
 

@@ -1,4 +1,4 @@
-"""Reads of the spine and of deliveries that pages share; none of them grows with history."""
+"""Reads of events and deliveries that pages share; the cost of none grows with history."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -29,15 +29,15 @@ class FollowerLag:
 
 
 def events_per_hour(at: datetime, *, hours: int = 24) -> list[HourCount]:
-    """Return the number of events of each of the last hours, the running one last, silent hours as zero."""
+    """Return the number of events of each of the last hours, the current one last."""
     this_hour = at.replace(minute=0, second=0, microsecond=0)
-    wanted = [this_hour - timedelta(hours=back) for back in reversed(range(hours))]
-    counts = dict(EventHour.objects.filter(hour__gte=wanted[0]).values_list("hour", "count"))
-    return [HourCount(hour, counts.get(hour, 0)) for hour in wanted]
+    shown = [this_hour - timedelta(hours=back) for back in reversed(range(hours))]
+    counts = dict(EventHour.objects.filter(hour__gte=shown[0]).values_list("hour", "count"))
+    return [HourCount(hour, counts.get(hour, 0)) for hour in shown]
 
 
 def follower_lags() -> list[FollowerLag]:
-    """Return how many stamped events each follower has still to read."""
+    """Return how many stamped events each follower has not read yet."""
     last = Sequencer.objects.values_list("position", flat=True).filter(pk=1).first() or 0
     return [
         FollowerLag(row.name, max(0, last - row.position), row.failures, row.last_error)
@@ -49,10 +49,11 @@ def follower_lags() -> list[FollowerLag]:
 class Progress:
     position: int
     is_level: bool
-    """Whether nothing was left to be read, nor on its way."""
+    """Whether every event is read, and none waits for its position."""
 
 
 def read_progress(follower: str) -> Progress:
+    """Return how far a follower has read."""
     with connection.cursor() as cursor:
         cursor.execute(load_sql("notifications", "read_progress"), [follower])
         position, last, is_more = cursor.fetchone()
@@ -64,7 +65,7 @@ MOST_WAITING = 10_000
 
 @dataclass(frozen=True)
 class Waiting:
-    """How many messages an endpoint is still to get; past `MOST_WAITING` nobody counts on."""
+    """How many deliveries of an endpoint are pending, counted up to `MOST_WAITING`."""
 
     count: int
 
@@ -74,8 +75,8 @@ class Waiting:
 
 
 def count_waiting(endpoint_ids: Collection[int]) -> dict[int, Waiting]:
-    """Count what is pending for each endpoint, in one query."""
-    # Both values of `is_retry` are named so that each count is a piece of `delivery_due`.
+    """Count the pending deliveries of each endpoint, in one query."""
+    # Both values of `is_retry` are named so that the planner answers each count from the index `delivery_due`.
     pending = Delivery.objects.filter(status=Delivery.Status.PENDING, is_retry__in=(False, True))
     pending = pending.filter(endpoint=OuterRef("pk"))
     counts = CountUpTo(pending.order_by().values("pk")[: MOST_WAITING + 1])
@@ -92,7 +93,7 @@ def find_next_attempt(  # noqa: PLR0913 (the columns that decide it)
     not_before: datetime | None,
     now: datetime,
 ) -> datetime | None:
-    """Return when a message is tried next, now where that is due; None where nothing is sent to its receiver."""
+    """Return when a delivery is attempted next, `now` if it is due; None if nothing is sent to its endpoint."""
     if due_at is None or not is_sending:
         return None
     return max(each for each in (now, due_at, None if is_forced else probe_at, not_before) if each is not None)
@@ -100,7 +101,7 @@ def find_next_attempt(  # noqa: PLR0913 (the columns that decide it)
 
 @dataclass(frozen=True)
 class Unreachable:
-    """A receiver that does not answer."""
+    """An endpoint that does not answer."""
 
     name: str
     page: str
@@ -110,23 +111,21 @@ class Unreachable:
 
 
 def find_unreachable(limit: int) -> list[Unreachable]:
-    """Return the receivers behind an open breaker, whoever has not answered for longest first."""
+    """Return the endpoints behind an open breaker, the one that has been silent longest first."""
     rows = list(Endpoint.objects.unreachable().order_by("opened_at", "pk")[:limit])
     ids = [row.pk for row in rows]
     owners, counts = name_endpoints(ids), count_waiting(ids)
-    return [_unreachable(row, owners.get(row.pk) or Named(row.url), counts[row.pk]) for row in rows]
-
-
-def _unreachable(endpoint: Endpoint, owner: Named, waiting: Waiting) -> Unreachable:
-    assert endpoint.opened_at is not None
-    return Unreachable(owner.text, owner.page, endpoint.opened_at, waiting)
+    found = []
+    for row in rows:
+        assert row.opened_at is not None
+        owner = owners.get(row.pk) or Named(row.url)
+        found.append(Unreachable(owner.text, owner.page, row.opened_at, counts[row.pk]))
+    return found
 
 
 def newest_about(deliveries: QuerySet[Delivery], subject: str, *, limit: int, before: int | None = None) -> list[int]:
-    """Return the ids of the newest messages that are about a subject, or list it among others.
-
-    Each kind is found by an index of its own: one condition over both would read the whole table.
-    """
+    """Return the ids of the newest deliveries that are about a subject, or list it among others."""
+    # Two queries, each by an index of its own: one condition over both would read the whole table.
     own = deliveries.filter(subject=subject)
     lists = ListedSubject.objects.filter(subject=subject, delivery__in=deliveries)
     if before is not None:
@@ -137,24 +136,25 @@ def newest_about(deliveries: QuerySet[Delivery], subject: str, *, limit: int, be
 
 
 def attempts_of(delivery_ids: Collection[int], *, since: datetime) -> QuerySet[Attempt]:
-    """Return the attempts of deliveries that were created since then, oldest first: no earlier day is looked at."""
+    """Return the attempts of deliveries that were created since then, oldest first."""
+    # By `recorded_at`, so that no partition of an earlier day is read.
     # SQLite compares times as text, which may differ within a millisecond.
     days = Attempt.objects.filter(recorded_at__gte=since - timedelta(seconds=1))
     return days.filter(delivery__in=in_number_array(delivery_ids)).order_by("pk")
 
 
-def first_delivery_since(moment: datetime) -> int:
-    """Return the id from which on deliveries were created at that time or later, found by halving.
+def first_delivery_since(time: datetime) -> int:
+    """Return the first id of the deliveries created at that time or later, found by bisection.
 
-    Ids rise with the time, up to the moments that transactions take: no index of the time is needed for a page.
+    Ids rise with the time, but for the length of a transaction: no index of the time is needed for a page.
     """
     ends = Delivery.objects.aggregate(low=Min("pk"), high=Max("pk"))
     low, high = ends["low"] or 1, (ends["high"] or 0) + 1
     while low < high:
         middle = (low + high) // 2
         rows = Delivery.objects.filter(pk__gte=middle).order_by("pk").values_list("pk", "created_at")
-        pk, created_at = rows.first() or (high, moment)
-        if created_at < moment:
+        pk, created_at = rows.first() or (high, time)
+        if created_at < time:
             low = pk + 1
         else:
             high = middle

@@ -1,4 +1,4 @@
-"""What this app tells of a chain: its events, its messages with their attempts, its alerts and what became of them."""
+"""Steps of a trace in this app: events, deliveries with their attempts, sessions, alerts and what became of them."""
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -19,36 +19,36 @@ from notifications.subjects import alert_subject
 
 
 def trace_events(correlation_id: str, most: int) -> Iterator[TraceStep]:
-    """Tell the events of the chain, and those of its alerts: who took one on did so by another call."""
+    """Return the events of a correlation id, and those of its alerts: they are acknowledged by other calls."""
     own = Event.objects.filter(correlation_id=correlation_id)
     alerts = [alert_subject(pk) for pk in _alerts(correlation_id, most).values_list("pk", flat=True)]
     of_alerts = Event.objects.filter(subject__in=in_array(alerts)) if alerts else Event.objects.none()
-    # Attempts are told as such.
+    # Attempts are steps of their own.
     found = chain(
         *(rows.exclude(type=ATTEMPTED).order_by("pk").values_list("pk", flat=True)[:most] for rows in (own, of_alerts))
     )
     chosen = Event.objects.filter(pk__in=in_number_array(sorted(set(found))[:most])).order_by("pk")
-    # A few at a time: whoever asks stops when they weigh enough.
-    return map(_happened, chosen.iterator(chunk_size=CHUNK))
+    # A few at a time: the caller stops reading when the page is full.
+    return map(_event_step, chosen.iterator(chunk_size=CHUNK))
 
 
 def trace_deliveries(correlation_id: str, most: int) -> Iterator[TraceStep]:
     alerts = [alert_subject(pk) for pk in _alerts(correlation_id, most).values_list("pk", flat=True)]
-    # Alerts that were told together are one message, which has the id of the first of them.
+    # Alerts that share a message share the correlation id of the first of them.
     joined = ListedSubject.objects.filter(subject__in=in_array(alerts)).values_list("delivery_id", flat=True)[:most]
     those = Q(correlation_id=correlation_id) | Q(pk__in=list(joined) if alerts else [])
     deliveries = list(Delivery.objects.filter(those).select_related("endpoint").order_by("pk")[:most])
-    yield from map(_owed, deliveries)
-    yield from map(_tried, _attempts(deliveries, most))
+    yield from map(_delivery_step, deliveries)
+    yield from map(_attempt_step, _attempts(deliveries, most))
 
 
 def trace_alerts(correlation_id: str, most: int) -> Iterator[TraceStep]:
-    return (_raised(alert) for alert in _alerts(correlation_id, most))
+    return (_alert_step(alert) for alert in _alerts(correlation_id, most))
 
 
 def trace_sessions(correlation_id: str, most: int) -> Iterator[TraceStep]:
-    """Tell the sessions of the chain that are still to be repeated; one that succeeded has left nothing."""
-    return map(_remembered, RepeatSession.objects.filter(correlation_id=correlation_id).order_by("pk")[:most])
+    """Return the sessions of a correlation id that are not repeated yet; one that succeeded is deleted."""
+    return map(_session_step, RepeatSession.objects.filter(correlation_id=correlation_id).order_by("pk")[:most])
 
 
 def _alerts(correlation_id: str, most: int) -> QuerySet[Alert]:
@@ -62,13 +62,13 @@ def _attempts(deliveries: list[Delivery], most: int) -> Iterable[Attempt]:
     return attempts_of([delivery.pk for delivery in deliveries], since=since)[:most]
 
 
-def _happened(event: Event) -> TraceStep:
+def _event_step(event: Event) -> TraceStep:
     data = {"type": event.type, "subject": event.subject, "payload": event.payload}
     page = reverse("admin:notifications_event_change", args=[event.pk])
     return TraceStep(event.at, "event", event.pk, str(event), None, data, page)
 
 
-def _owed(delivery: Delivery) -> TraceStep:
+def _delivery_step(delivery: Delivery) -> TraceStep:
     data: dict[str, Any] = {
         "type": delivery.type,
         "subject": delivery.subject,
@@ -96,7 +96,7 @@ def _next_attempt(delivery: Delivery) -> str | None:
     return None if at is None else format_time(at)
 
 
-def _tried(attempt: Attempt) -> TraceStep:
+def _attempt_step(attempt: Attempt) -> TraceStep:
     data: dict[str, Any] = {
         "delivery": attempt.delivery_id,
         "url": attempt.url,
@@ -109,13 +109,13 @@ def _tried(attempt: Attempt) -> TraceStep:
     return TraceStep(attempt.at, "attempt", attempt.pk, attempt.url, outcome, data, page)
 
 
-def _raised(alert: Alert) -> TraceStep:
+def _alert_step(alert: Alert) -> TraceStep:
     data = {"kind": alert.kind, "subject": alert.subject, "detail": alert.detail, "count": alert.count}
     page = reverse("admin:notifications_alert_change", args=[alert.pk])
     return TraceStep(alert.first_at, "alert", alert.pk, alert.words, alert.status, data, page)
 
 
-def _remembered(session: RepeatSession) -> TraceStep:
+def _session_step(session: RepeatSession) -> TraceStep:
     data: dict[str, Any] = {
         "theme": session.theme_id,
         "records": session.record_count,

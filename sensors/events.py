@@ -6,6 +6,12 @@ Times are whole milliseconds since 1970.
 from dataclasses import dataclass
 from typing import TypeAlias
 
+STATE_CHANGED = "sensor.state_changed"
+CONNECTION_LOST = "sensor.connection_lost"
+CONNECTION_RESTORED = "sensor.connection_restored"
+LOSS_WITHDRAWN = "sensor.loss_withdrawn"
+EVENT_TYPES = (STATE_CHANGED, CONNECTION_LOST, CONNECTION_RESTORED, LOSS_WITHDRAWN)
+
 
 @dataclass(frozen=True, slots=True)
 class StateChanged:
@@ -14,6 +20,16 @@ class StateChanged:
     signal_id: str
     data: int
     previous: int | None
+    correlation_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionLost:
+    """Silence past the deadline."""
+
+    sensor_id: str
+    at: int
+    last_seen_at: int
     correlation_id: str = ""
 
 
@@ -29,19 +45,11 @@ class ConnectionRestored:
 
 @dataclass(frozen=True, slots=True)
 class LossWithdrawn:
+    """A signal from before the deadline came late: the connection had never been lost."""
+
     sensor_id: str
     at: int
     lost_at: int
-    correlation_id: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ConnectionLost:
-    """Silence past the deadline, found by the sweep."""
-
-    sensor_id: str
-    at: int
-    last_seen_at: int
     correlation_id: str = ""
 
 

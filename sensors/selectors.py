@@ -93,7 +93,7 @@ def matching_sensors(wanted: SensorFilter) -> QuerySet[Sensor]:
     if wanted.active is not None:
         sensors = sensors.filter(active=wanted.active)
     return (
-        sensors if wanted.connection is None else sensors.filter(with_connection(wanted.connection, deaf=is_outage()))
+        sensors if wanted.connection is None else sensors.filter(with_connection(wanted.connection, outage=is_outage()))
     )
 
 
@@ -104,7 +104,7 @@ def matching_text(text: str, *, with_clients: bool = True) -> Q:
     return found | Q(Exists(SensorClient.objects.filter(sensor=OuterRef("pk"), client__name__icontains=text)))
 
 
-def with_connection(connection: Connection, *, deaf: bool) -> Q:
+def with_connection(connection: Connection, *, outage: bool) -> Q:
     """Select what `connection_of` would call so."""
     if connection == Connection.NEVER_SEEN:
         return Q(state__seen_at__isnull=True)
@@ -112,17 +112,17 @@ def with_connection(connection: Connection, *, deaf: bool) -> Q:
         return Q(state__lost_at__isnull=False)
     heard = Q(state__seen_at__isnull=False, state__lost_at__isnull=True)
     if connection == Connection.ONLINE:
-        return Q(pk__in=[]) if deaf else heard & Q(active=True)
-    return heard if deaf else heard & Q(active=False)
+        return Q(pk__in=[]) if outage else heard & Q(active=True)
+    return heard if outage else heard & Q(active=False)
 
 
-def connection_of(*, active: bool, seen: bool, lost: bool, deaf: bool) -> Connection:
+def connection_of(*, active: bool, seen: bool, lost: bool, outage: bool) -> Connection:
     """Say what is known of a sensor's connection; a loss that was told stays a loss."""
     if not seen:
         return Connection.NEVER_SEEN
     if lost:
         return Connection.LOST
-    return Connection.UNKNOWN if deaf or not active else Connection.ONLINE
+    return Connection.UNKNOWN if outage or not active else Connection.ONLINE
 
 
 def sensor_rows(sensors: QuerySet[Sensor]) -> "QuerySet[Sensor, Any]":

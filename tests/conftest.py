@@ -5,7 +5,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -17,6 +17,7 @@ from config.audit import refusals
 from config.common.background.ring import set_local_wake
 from tests.database_cleanup import empty_databases
 from tests.faults.product import ensure_migrated
+from tests.selection import find_virtual_host, group, select
 from tests.settings import DATABASES
 
 
@@ -29,21 +30,12 @@ class ServerAddresses:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Run once, in the whole suite, what sits above the services: calls on PostgreSQL, pages on SQLite.
-
-    The services below them run on both; so does everything that is run by hand.
-    """
-    if "SUITE" not in os.environ:
-        return
-    other = "api" if os.environ.get("TEST_PROFILE") == "embedded" else "admin"
-    left_out = [item for item in items if other in item.path.parts and item.get_closest_marker("embedded")]
-    config.hook.pytest_deselected(items=left_out)
-    gone = set(left_out)
-    items[:] = [item for item in items if item not in gone]
+    select(config, items)
+    group(items)
 
 
 def pytest_collection_finish() -> None:
-    """Leave out of later collections what is loaded: ten thousand tests and their modules do not become garbage."""
+    """Leave out of later collections what is loaded: thousands of tests and their modules never become garbage."""
     gc.collect()
     gc.freeze()
 
@@ -55,7 +47,9 @@ def servers() -> ServerAddresses:
     missing = [name for name in names if not os.environ.get(name)]
     if missing:
         pytest.fail(f"{', '.join(missing)} not set: run the suite by `make test`, or under tests.servers.bench")
-    return ServerAddresses(*(os.environ[name] for name in names))
+    found = ServerAddresses(*(os.environ[name] for name in names))
+    host = find_virtual_host()
+    return found if host is None else replace(found, amqp=f"{found.amqp.rpartition('/')[0]}/{host}")
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ from django.conf import settings
 
 from config import celery
 from config.schedule import SCHEDULE
-from processes.workflows.services import topology as workflows
+from processes.workflows.services.events import amqp as workflows
 from sensors.history import queue as history
 from sensors.ingest import signal_queue as ingest
 

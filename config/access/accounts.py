@@ -7,7 +7,7 @@ from django.contrib.auth.password_validation import CommonPasswordValidator
 from django.db.models import QuerySet
 from django.utils.translation import gettext_noop
 
-from config.audit.changes import NotRevertible, Tracked, Values, record_change, track
+from config.audit.changes import Tracked, Values, record_change, refuse_revert, track
 from config.audit.log import write_log_entry
 from config.records.models import ChangeRecord, LogEntry
 
@@ -53,7 +53,7 @@ def record_account_change(
 
 
 class RecordedPasswordValidator(CommonPasswordValidator):
-    """Hears, as all validators do, of each password that is changed, wherever that is; not of one hashed anew."""
+    """Writes every changed password to the log: Django calls all validators about it, but not about a mere rehash."""
 
     def password_changed(self, password: str, user: User | None = None) -> None:
         if user is not None:
@@ -71,14 +71,6 @@ def _names(permissions: Any) -> list[str]:
     return sorted(f"{app}.{codename}" for app, codename in held.values_list("content_type__app_label", "codename"))
 
 
-def _find(object_id: str) -> None:
-    return None
-
-
-def _restore(object_id: str, values: Values | None, actor: str) -> None:
-    """Refuse: rights are given by a person who looks at them as they are."""
-    raise NotRevertible
-
-
+# Rights are given by a person who looks at them as they are: no revert gives them back.
 for _kind in (ACCOUNT, GROUP):
-    track(Tracked(kind=_kind, fields=(), find=_find, restore=_restore))
+    track(Tracked(kind=_kind, fields=(), find=lambda object_id: None, restore=refuse_revert))

@@ -10,7 +10,6 @@ from typing import Any
 from django.apps import AppConfig
 from django.apps import apps as installed_apps
 from django.apps.registry import Apps
-from django.contrib.auth.models import Group
 from django.db import router, transaction
 from django.db.models import QuerySet
 from django.utils.functional import Promise
@@ -59,39 +58,35 @@ GROUPS: dict[str, Rights] = {
 
 
 def sync_groups(*, app_config: AppConfig, using: str, apps: Apps = installed_apps, **kwargs: Any) -> None:
-    """Give each group its rights over one app: called after each app's permissions have been made."""
+    """Set the rights of each group over one app, once the permissions of that app have been made."""
     try:
         group_model, permission_model = apps.get_model("auth", "Group"), apps.get_model("auth", "Permission")
     except LookupError:
         return
     if not router.allow_migrate_model(using, permission_model):
         return  # a database that holds no accounts
-    found = permission_model.objects.using(using).filter(content_type__app_label=app_config.label)
-    offered = list(found.values_list("pk", "content_type__model", "codename"))
+    permissions = permission_model.objects.using(using).filter(content_type__app_label=app_config.label)
+    offered = list(permissions.values_list("pk", "content_type__model", "codename"))
     with transaction.atomic(using=using):
-        groups = _ensure_groups(group_model, using=using)
-        wanted = {
+        rows = group_model.objects.using(using)
+        found = dict(rows.filter(name__in=GROUPS).values_list("name", "pk"))
+        # Two nodes may migrate at once: whoever comes second finds the group there.
+        groups = {name: found.get(name) or rows.get_or_create(name=name)[0].pk for name in GROUPS}
+        links_due = {
             (groups[name], pk)
             for name, rights in GROUPS.items()
             for pk, model, codename in offered
             if rights.allow(app_config.label, model, codename)
         }
         links = group_model.permissions.through.objects.using(using)
-        _set_links(links.filter(group__in=groups.values(), permission__in=[pk for pk, *_ in offered]), wanted)
+        _set_links(links.filter(group__in=groups.values(), permission__in=[pk for pk, *_ in offered]), links_due)
 
 
-def _ensure_groups(group_model: type[Group], *, using: str) -> dict[str, int]:
-    """Return the key of each group, making those that are missing; two nodes may migrate at once."""
-    rows = group_model.objects.using(using)
-    found = dict(rows.filter(name__in=GROUPS).values_list("name", "pk"))
-    return {name: found.get(name) or rows.get_or_create(name=name)[0].pk for name in GROUPS}
-
-
-def _set_links(links: QuerySet[Any], wanted: set[tuple[int, int]]) -> None:
-    """Make the links of groups to permissions exactly those; what is right already is left alone."""
-    held = {(group, permission): pk for pk, group, permission in links.values_list("pk", "group", "permission")}
-    gone = [pk for pair, pk in held.items() if pair not in wanted]
-    if gone:
-        links.filter(pk__in=gone).delete()
-    new = [links.model(group_id=group, permission_id=pk) for group, pk in sorted(wanted - held.keys())]
+def _set_links(links: QuerySet[Any], links_due: set[tuple[int, int]]) -> None:
+    """Add and delete links of groups to permissions until they are exactly those due."""
+    present = {(group, permission): pk for pk, group, permission in links.values_list("pk", "group", "permission")}
+    excess = [pk for pair, pk in present.items() if pair not in links_due]
+    if excess:
+        links.filter(pk__in=excess).delete()
+    new = [links.model(group_id=group, permission_id=pk) for group, pk in sorted(links_due - present.keys())]
     links.bulk_create(new, ignore_conflicts=True)

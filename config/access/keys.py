@@ -5,13 +5,12 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Model
 from django.utils import timezone
 from django.utils.translation import gettext
 
 from config.access.authentication import find_holder
 from config.access.scopes import Scope
-from config.audit.changes import NotRevertible, Tracked, Values, record_change, snapshot, track
+from config.audit.changes import Tracked, Values, record_change, refuse_revert, snapshot, track
 from config.common.errors import Conflict, Invalid
 from config.common.key_text import make_key
 from config.records.form_claims import claim_form
@@ -118,20 +117,11 @@ def _check(*, name: str, kind: str, subject: str, scopes: list[str], expires_at:
         raise Invalid(fields)
 
 
-def _find(object_id: str) -> Model | None:
-    return AccessKey.objects.select_for_update().filter(pk=object_id).first()
-
-
-def _restore(object_id: str, values: Values | None, actor: str) -> None:
-    """Refuse: a key that has ended stays ended, whatever the log says."""
-    raise NotRevertible
-
-
 track(
     Tracked(
         kind=KIND,
         fields=("name", "kind", "subject", "scopes", "prefix", "expires_at", "ended_at"),
-        find=_find,
-        restore=_restore,
+        find=lambda object_id: AccessKey.objects.select_for_update().filter(pk=object_id).first(),
+        restore=refuse_revert,  # a key that has ended stays ended
     )
 )

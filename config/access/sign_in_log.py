@@ -9,7 +9,7 @@ from datetime import datetime
 from django.contrib.auth.models import User
 from django.utils.translation import gettext_noop
 
-from config.access.sign_in_limits import Counter, Reservation, Visitor
+from config.access.sign_in_limits import Reservation, Visitor
 from config.audit.log import NewLogEntry, write_log_entries, write_log_entry
 from config.records.models import LogEntry
 
@@ -20,6 +20,14 @@ LOCKED_NAME = gettext_noop("Sign-ins as %(name)s are refused until %(until)s: to
 LOCKED_NAME_HERE = gettext_noop("Sign-ins as %(name)s from %(network)s are refused until %(until)s: too many failed")
 LOCKED_NETWORK = gettext_noop("Sign-ins from %(network)s are refused until %(until)s: too many failed")
 LOCKED_ALL = gettext_noop("Sign-ins from browsers that are new here are refused until %(until)s: too many failed")
+
+# By whether a counter is of one name, and of one network.
+LOCK_TEMPLATES = {
+    (True, True): LOCKED_NAME_HERE,
+    (True, False): LOCKED_NAME,
+    (False, True): LOCKED_NETWORK,
+    (False, False): LOCKED_ALL,
+}
 
 
 def record_sign_in(visitor: Visitor, user: User) -> None:
@@ -33,7 +41,10 @@ def record_sign_in(visitor: Visitor, user: User) -> None:
 
 
 def record_failure(visitor: Visitor, reservation: Reservation, *, at: datetime) -> None:
-    """Write the failure, counted with those of its minute, and what it has locked: never more than was let through."""
+    """Write the failure, counted with those of its minute, and what it has locked.
+
+    Only attempts that were let through come here, so a flood of guesses writes no more than the limits allow.
+    """
     user = User.objects.filter(username__iexact=visitor.name).first()
     data = {"network": visitor.network} | ({} if user is None else {"name": user.get_username()})
     subject = "" if user is None else f"account/{user.pk}"
@@ -42,15 +53,9 @@ def record_failure(visitor: Visitor, reservation: Reservation, *, at: datetime) 
     fold = hashlib.sha256("\n".join(["sign-in", minute, subject, visitor.network]).encode()).hexdigest()
     failure = NewLogEntry(LogEntry.Level.WARNING, LogEntry.Kind.ACCOUNT, template, data, subject, at, fold=fold)
     data = data | {"until": (at + reservation.wait).isoformat(timespec="seconds")}
-    locks = [
-        NewLogEntry(LogEntry.Level.WARNING, LogEntry.Kind.ACCOUNT, _lock_template(counter), data, subject, at)
-        for counter in reservation.reached
-        if user is not None or not counter.name
-    ]
+    locks = []
+    for counter in reservation.reached:
+        if user is not None or not counter.name:
+            template = LOCK_TEMPLATES[bool(counter.name), bool(counter.address)]
+            locks.append(NewLogEntry(LogEntry.Level.WARNING, LogEntry.Kind.ACCOUNT, template, data, subject, at))
     write_log_entries([failure, *locks])
-
-
-def _lock_template(counter: Counter) -> str:
-    if counter.name:
-        return LOCKED_NAME_HERE if counter.address else LOCKED_NAME
-    return LOCKED_NETWORK if counter.address else LOCKED_ALL

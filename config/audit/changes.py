@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias
 
-import msgspec
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from config.access.scopes import Scope
 from config.common.correlation import correlation_id
-from config.common.database.sql import bulk_execute, bulk_fetch
+from config.common.database.bulk_insert import insert_rows
 from config.common.errors import Conflict, NotFound
 from config.records.models import ChangeRecord
 
@@ -88,16 +87,17 @@ def scope_of_kind(kind: str) -> Scope:
 
 def snapshot(kind: str, subject: object) -> Values:
     """Return what the log keeps of an object, as JSON values."""
-    return {name: _plain(getattr(subject, name)) for name in _tracked[kind].fields}
+    values = {name: getattr(subject, name) for name in _tracked[kind].fields}
+    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in values.items()}
 
 
 def register_change_listener(listener: Listener) -> None:
-    """Let an app hear of every change, in its transaction, with the ids of the lines that were written."""
+    """Have a function called with every change, in its transaction, and with the ids of the lines that were written."""
     _listeners.append(listener)
 
 
 def register_change_need(need: Callable[[], int | None]) -> None:
-    """Let an app say, by the id of a line, from which on it still needs the log."""
+    """Register a function that returns the id of the first line its app still needs, or None: retention spares it."""
     _needs.append(need)
 
 
@@ -126,35 +126,27 @@ def record_change(
         correlation_id=correlation_id(),
         reverts=_reverting.get(),
     )
-    _pass_on([Change(kind, object_id, action, before, after)], [written.pk])
+    _notify_listeners([Change(kind, object_id, action, before, after)], [written.pk])
     return written
 
 
 def record_changes(changes: Iterable[Change], *, actor: str) -> None:
     """Write a line for each of many changes that one call makes, in one statement."""
     changes = list(changes)
+    columns = {name: [getattr(each, name) for each in changes] for name in ("kind", "object_id", "before", "after")}
+    columns["action"] = [each.action.value for each in changes]
     reverting = _reverting.get()
-    shared = (actor[:160], correlation_id(), None if reverting is None else reverting.pk, timezone.now())
-    rows = [
-        (each.kind, each.object_id, each.action.value, _json(each.before), _json(each.after), *shared)
-        for each in changes
-    ]
-    if rows:
-        _pass_on(changes, _insert(rows))
+    shared = {
+        "actor": actor[:160],
+        "correlation_id": correlation_id(),
+        "reverts_id": None if reverting is None else reverting.pk,
+        "at": timezone.now(),
+    }
+    if changes:
+        _notify_listeners(changes, insert_rows(ChangeRecord, columns, same=shared))
 
 
-def _insert(rows: list[tuple[Any, ...]]) -> list[int]:
-    """Write many lines and return their ids; SQLite, where one writes at a time, gives them one after the other."""
-    if connection.vendor == "postgresql":
-        return [pk for (pk,) in bulk_fetch("config.audit", "record_changes", rows)]
-    bulk_execute("config.audit", "record_changes", rows)
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT last_insert_rowid()")
-        last = int(cursor.fetchone()[0])
-    return list(range(last - len(rows) + 1, last + 1))
-
-
-def _pass_on(changes: Sequence[Change], ids: Sequence[int]) -> None:
+def _notify_listeners(changes: Sequence[Change], ids: Sequence[int]) -> None:
     for listener in _listeners:
         listener(changes, ids)
 
@@ -179,6 +171,11 @@ def revert_change(*, change_id: int, actor: str) -> ChangeRecord:
         return ChangeRecord.objects.get(reverts=change)
 
 
+def refuse_revert(object_id: str, values: Values | None, actor: str) -> None:
+    """Stand in as `Tracked.restore` of objects whose changes cannot be taken back."""
+    raise NotRevertible
+
+
 def _lock_change(change_id: int) -> ChangeRecord:
     change = ChangeRecord.objects.select_for_update().filter(pk=change_id).first()
     if change is None:
@@ -199,13 +196,3 @@ def _values_before(change: ChangeRecord, current: Values | None) -> Values | Non
     if any(current.get(name) != after[name] for name in touched):
         raise ChangedSince
     return current | {name: before.get(name) for name in touched}
-
-
-def _json(values: Values | None) -> str | None:
-    return None if values is None else msgspec.json.encode(values).decode()
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    return value

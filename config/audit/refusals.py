@@ -7,7 +7,6 @@ rests on it. Neither keys nor bodies are kept: a caller is the public beginning 
 """
 
 import hashlib
-import os
 import threading
 import time
 from contextlib import closing
@@ -16,7 +15,6 @@ from datetime import datetime
 
 import structlog
 from django.db import connection
-from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.urls import Resolver404, resolve
 from django.utils import timezone
@@ -25,6 +23,7 @@ from rest_framework.request import Request
 
 from config.access.authentication import actor_of
 from config.audit.log import NewLogEntry, write_log_entries
+from config.common.background.per_process import PerProcess
 from config.common.background.supervision import SupervisedThread
 from config.common.correlation import correlation_id
 from config.common.key_text import find_prefix
@@ -47,7 +46,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True)
 class Refusal:
-    """What is the same of refusals that are counted together."""
+    """What refusals have in common that are counted together."""
 
     minute: datetime
     method: str
@@ -59,7 +58,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class _Noted:
-    """How often it has happened since the last write, and the first time."""
+    """How often a refusal has happened since the last write, and when first."""
 
     count: int
     at: datetime
@@ -75,7 +74,8 @@ def record_refused_answer(request: Request, response: HttpResponseBase) -> None:
         return
     data = getattr(response, "data", None)
     code = str(data.get("code", "")) if isinstance(data, dict) else ""
-    _note(request.method or "", _route(request._request), response.status_code, code, caller)
+    matched = request._request.resolver_match
+    _note(request.method or "", f"/{matched.route}" if matched else "", response.status_code, code, caller)
 
 
 def record_early_refusal(method: str, path: str, status: int, code: str) -> None:
@@ -86,7 +86,7 @@ def record_early_refusal(method: str, path: str, status: int, code: str) -> None
 
 def flush_refusals() -> int:
     """Write now what has been counted; return how many entries that were."""
-    return _refusals.flush()
+    return _refusals.get().flush()
 
 
 def _caller(request: Request, status: int) -> str:
@@ -97,10 +97,6 @@ def _caller(request: Request, status: int) -> str:
         return ANONYMOUS
     # The key is right, and what it belongs to is not active.
     return find_prefix(request.META.get("HTTP_AUTHORIZATION", "").partition(" ")[2].strip()) or ANONYMOUS
-
-
-def _route(request: HttpRequest) -> str:
-    return f"/{request.resolver_match.route}" if request.resolver_match else ""
 
 
 def _find_route(path: str) -> str:
@@ -114,7 +110,7 @@ def _find_route(path: str) -> str:
 def _note(method: str, route: str, status: int, code: str, caller: str) -> None:
     at = timezone.now()
     refusal = Refusal(at.replace(second=0, microsecond=0), method[:10], route, status, code[:60], caller)
-    _refusals.add(refusal, _Noted(1, at, correlation_id()))
+    _refusals.get().add(refusal, _Noted(1, at, correlation_id()))
 
 
 class _Refusals:
@@ -182,6 +178,7 @@ class _Refusals:
 
 def _entry(refusal: Refusal, noted: _Noted) -> NewLogEntry:
     method, route, caller = refusal.method, refusal.route, refusal.caller
+    identity = (refusal.minute.isoformat(), method, route, refusal.status, refusal.code, caller)
     data = {"method": method, "route": route, "status": refusal.status, "code": refusal.code, "caller": caller}
     return NewLogEntry(
         level=LogEntry.Level.WARNING,
@@ -191,21 +188,10 @@ def _entry(refusal: Refusal, noted: _Noted) -> NewLogEntry:
         subject=f"call/{method} {route}"[:120] if refusal.status else "",
         at=noted.at,
         correlation_id=noted.correlation_id,
-        fold=_fold(refusal),
+        fold=hashlib.sha256("\n".join(map(str, identity)).encode()).hexdigest(),
         count=noted.count,
     )
 
 
-def _fold(refusal: Refusal) -> str:
-    parts = (refusal.minute.isoformat(), refusal.method, refusal.route, refusal.status, refusal.code, refusal.caller)
-    return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()
-
-
-def _start_anew() -> None:
-    """A fork inherits no thread, and perhaps a lock that nobody will open; what was counted the parent writes."""
-    global _refusals
-    _refusals = _Refusals()
-
-
-_refusals = _Refusals()
-os.register_at_fork(after_in_child=_start_anew)
+# What was counted before a fork the parent writes.
+_refusals = PerProcess(_Refusals)

@@ -117,7 +117,7 @@ def write_draft(draft: Path, chunks: Iterable[bytes]) -> int:
 
 @contextmanager
 def translate_disk_errors() -> Iterator[None]:
-    """Tell a full or failing disk as the errors that callers know; other errors of the system pass."""
+    """Raise `DiskFull` or `DiskFailed` for a full or failing disk; other errors of the system pass."""
     try:
         yield
     except OSError as error:
@@ -158,18 +158,15 @@ def _add_name(source: Path, target: Path) -> bool:
         old, new = os.lstat(source), os.lstat(target)
         if (old.st_dev, old.st_ino) == (new.st_dev, new.st_ino):
             return old.st_nlink > 1  # an earlier move was stopped; or both paths are the one name it has
-        _replace(target, source)
+        # A link cannot replace a file, a rename can.
+        draft = target.with_name(f"{DRAFT}{uuid.uuid4().hex}")
+        os.link(source, draft, follow_symlinks=False)
+        os.rename(draft, target)
     except OSError as error:
         if error.errno not in _ONE_NAME_ONLY:
             raise
         return False
     return True
-
-
-def _replace(target: Path, source: Path) -> None:
-    draft = target.with_name(f"{DRAFT}{uuid.uuid4().hex}")
-    os.link(source, draft, follow_symlinks=False)
-    os.rename(draft, target)
 
 
 def _drop_old_name(source: Path, target: Path) -> None:

@@ -1,4 +1,4 @@
-"""Words that are kept in English with their details apart, so that each reader has them in their own language."""
+"""Texts that are stored in English with their details apart, so that each reader has them in their own language."""
 
 import re
 from collections.abc import Mapping
@@ -10,9 +10,9 @@ _NAME = re.compile(r"%\((\w+)\)s")
 
 
 def render_text(text: str, detail: Mapping[str, Any]) -> str:
-    """Translate a text and put the details into it, on one line. Knows no failure: a missing detail is a dash.
+    """Return a text in the current language with its details filled in, on one line; a missing detail is a dash.
 
-    A detail made by `text_within` is itself translated and filled.
+    A detail made by `nested_text` is itself translated and filled in.
     """
     filled = _NAME.sub(lambda found: _value(found[1], detail), gettext(text) if text else "")
     return on_one_line(filled)
@@ -26,15 +26,11 @@ def nested_text(text: str, detail: Mapping[str, Any]) -> dict[str, Any]:
 def _value(name: str, detail: Mapping[str, Any]) -> str:
     """Return a detail as it is; a reason may be a text of our own, with a translation."""
     value = detail.get(name, "–")
-    if _is_text(value):
-        return render_text(value["text"], value["detail"])
+    match value:
+        case {"text": str(text), "detail": dict(inner)} if len(value) == 2:
+            return render_text(text, inner)
     value = str(value)
     return gettext(value) if name == "reason" and value else value
-
-
-def _is_text(value: Any) -> bool:
-    is_pair = isinstance(value, dict) and value.keys() == {"text", "detail"}
-    return is_pair and isinstance(value["text"], str) and isinstance(value["detail"], dict)
 
 
 def on_one_line(text: str) -> str:

@@ -151,14 +151,16 @@ def navigation(request: HttpRequest) -> list[Group]:
 
 def _allowed(request: HttpRequest, entries: tuple[MenuEntry, ...]) -> list[Item]:
     return [
-        Item(title=str(entry.title), icon=entry.icon, link=reverse(entry.page), active=False, badge=_count(entry))
+        Item(
+            title=str(entry.title),
+            icon=entry.icon,
+            link=reverse(entry.page),
+            active=False,
+            badge=entry.count() if entry.count else 0,
+        )
         for entry in entries
         if request.user.has_perm(entry.permission)
     ]
-
-
-def _count(entry: MenuEntry) -> int:
-    return 0 if entry.count is None else entry.count()
 
 
 def _mark_active(request: HttpRequest, items: list[Item]) -> None:

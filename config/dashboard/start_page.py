@@ -74,17 +74,24 @@ def build(request: HttpRequest, *, at: datetime) -> StartPage:
     def seen(permission: str, read: Callable[[], T]) -> T | None:
         return read() if request.user.has_perm(permission) else None
 
+    # One row more than the page shows tells whether there are others.
+    open_alerts = Alert.objects.filter(status=Alert.Status.OPEN).order_by("-id")
+    incidents = Incident.objects.filter(resolved_at=None).order_by("-at")
+    stopped = WorkflowIncident.objects.filter(status=WorkflowIncident.Status.OPEN)
+    workflow_incidents = stopped.select_related("instance").order_by("-opened_at")
     return StartPage(
         at=at,
         profile=profile(),
         engines=engine_tiles(),
         is_new=request.user.has_perm("records.add_accesskey") and not AccessKey.objects.exists(),
         chart=seen("notifications.view_event", lambda: _chart(at)),
-        alerts=seen("notifications.view_alert", _open_alerts),
+        alerts=seen("notifications.view_alert", lambda: list(open_alerts[: ROWS + 1])),
         unreachable=seen("notifications.view_delivery", lambda: find_unreachable(ROWS + 1)),
         followers=seen("notifications.view_follower", follower_lags),
-        incidents=seen("notifications.view_incident", _open_incidents),
-        workflow_incidents=seen(f"records.{permission(Scope.WORKFLOWS_READ)}", _workflow_incidents),
+        incidents=seen("notifications.view_incident", lambda: list(incidents[: ROWS + 1])),
+        workflow_incidents=seen(
+            f"records.{permission(Scope.WORKFLOWS_READ)}", lambda: list(workflow_incidents[: ROWS + 1])
+        ),
         changes=seen("records.view_changerecord", lambda: list(visible_changes(request.user)[:ROWS])),
         exchange=seen("exchange.view_exchangeprocess", lambda: build_panel(at=at)),
     )
@@ -106,19 +113,3 @@ def _chart(at: datetime) -> EventChart:
     }
     total = sum(hour.count for hour in hours)
     return EventChart(total=total, data=json.dumps(bars), options=json.dumps(CHART_OPTIONS))
-
-
-def _open_alerts() -> list[Alert]:
-    """Return what nobody has taken on yet, one more than the page shows."""
-    return list(Alert.objects.filter(status=Alert.Status.OPEN).order_by("-id")[: ROWS + 1])
-
-
-def _open_incidents() -> list[Incident]:
-    """Return one more than the page shows, so that it can tell whether there are others."""
-    return list(Incident.objects.filter(resolved_at=None).order_by("-at")[: ROWS + 1])
-
-
-def _workflow_incidents() -> list[WorkflowIncident]:
-    """Return what stops workflows, one more than the page shows."""
-    rows = WorkflowIncident.objects.filter(status=WorkflowIncident.Status.OPEN).select_related("instance")
-    return list(rows.order_by("-opened_at")[: ROWS + 1])

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from django.contrib import admin
@@ -16,7 +17,7 @@ from config.common.correlation import PATTERN
 from config.records.models import ChangeRecord, LogEntry
 from messaging.models import Message
 from notifications.models import Alert, Delivery, RepeatSession
-from processes.coordination.admin.words import STATUSES as CHANGE_SET_STATUSES
+from processes.coordination.admin.presentation import STATUSES as CHANGE_SET_STATUSES
 from processes.exchange.models import ExchangeProcess
 from processes.workflows.models import WorkflowEffect
 from processes.workflows.models.instance import Status as WorkflowStatus
@@ -74,14 +75,11 @@ def _build(request: HttpRequest, asked: str) -> TracePage:
     if not PATTERN.fullmatch(asked):
         return TracePage(asked, is_wrong=bool(asked), steps=[])
     steps = collect_trace(asked, may=request.user.has_perm)
-    return TracePage(asked, is_wrong=False, steps=[(_word(step), _text(step.data)) for step in steps])
+    dump = partial(json.dumps, ensure_ascii=False, indent=2, sort_keys=True)
+    return TracePage(asked, is_wrong=False, steps=[(_translate(step), dump(step.data)) for step in steps])
 
 
-def _word(step: TraceStep) -> TraceStep:
-    """Say its kind and outcome in the reader's language; what other parts add stays as they name it."""
+def _translate(step: TraceStep) -> TraceStep:
+    """Return the step with its kind and outcome in the reader's language; those of plugins stay as they are."""
     outcome = step.outcome and str(OUTCOMES.get(step.kind, {}).get(step.outcome, step.outcome))
     return replace(step, kind=str(KINDS.get(step.kind, step.kind)), outcome=outcome)
-
-
-def _text(data: dict[str, Any]) -> str:
-    return json.dumps(data, ensure_ascii=False, indent=2, sort_keys=True)

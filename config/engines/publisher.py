@@ -1,7 +1,6 @@
 """Confirmed publishing to RabbitMQ."""
 
 import math
-import os
 import threading
 from collections import deque
 from concurrent.futures import Future
@@ -14,6 +13,7 @@ from pika.adapters.select_connection import SelectConnection
 from pika.channel import Channel
 from pika.spec import Basic, BasicProperties
 
+from config.common.background.per_process import PerProcess
 from config.common.background.supervision import SupervisedThread
 from config.common.database.leases import lease_clock
 from config.engines.amqp import CONNECT_SECONDS, parameters
@@ -77,8 +77,7 @@ class Publisher:
     """
 
     def __init__(self) -> None:
-        self._link: _Link | None = None
-        self._lock = threading.Lock()
+        self._link = PerProcess(_Link)
 
     def publish(
         self,
@@ -108,28 +107,19 @@ class Publisher:
     ) -> "Sent":
         """Hand a message over: whoever sends several waits for all of them at once."""
         message = Sent(exchange, routing_key, body, properties, until)
-        self._get_link().send(message)
+        self._link.get().send(message)
         return message
 
     def close(self) -> None:
-        with self._lock:
-            link, self._link = self._link, None
+        link = self._link.take()
         if link is not None:
             link.close()
-
-    def _get_link(self) -> "_Link":
-        with self._lock:
-            # A fork inherits the object, not the thread.
-            if self._link is None or self._link.process != os.getpid():
-                self._link = _Link()
-            return self._link
 
 
 class _Link:
     """The connection of a publisher and the thread that owns it."""
 
     def __init__(self) -> None:
-        self.process = os.getpid()
         self._lock = threading.Lock()
         self._waiting: deque[Sent] = deque()
         self._unconfirmed: dict[int, Sent] = {}

@@ -82,6 +82,15 @@ def one_of(*words: str) -> Rule[str]:
     return Rule(f"one of {', '.join(words)}", convert)
 
 
+def text_where(words: str, accepts: Callable[[str], bool]) -> Rule[str]:
+    def convert(value: str) -> str:
+        if not accepts(value):
+            raise ValueError
+        return value
+
+    return Rule(words, convert)
+
+
 def _split(value: str) -> SplitResult:
     """Split a URL; a bad port or bracket is an error of the value, not of the program."""
     try:
@@ -111,12 +120,6 @@ def _parse_mail_server(value: str) -> SplitResult:
     if parts.scheme not in ("smtp", "smtps", "smtp+tls") or not parts.hostname:
         raise ValueError
     return parts
-
-
-def _parse_mail_address(value: str) -> str:
-    if len(value) > 254 or not re.fullmatch(r"[^@\s<>,;]+@[^@\s<>,;]+", value):
-        raise ValueError
-    return value
 
 
 def _parse_phone(value: str) -> str:
@@ -171,12 +174,6 @@ def _parse_host(place: str) -> tuple[str, str]:
     return unquote(host.strip("[]")), port
 
 
-def _parse_secret(value: str) -> str:
-    if len(value) < 50 or len(set(value)) < 5:
-        raise ValueError
-    return value
-
-
 def _parse_field_keys(value: str) -> tuple[str, ...]:
     keys = tuple(value.replace(",", " ").split())
     for key in keys:
@@ -213,10 +210,13 @@ FOLDER = Rule("a folder", _parse_folder)
 WEB_ADDRESS = Rule("http://host[:port] or https://host[:port], without a path", _parse_web_address)
 POSTGRESQL = Rule("postgresql://[user[:password]@]host[:port][,host2[:port2]]/name[?option=value]", _parse_postgresql)
 MAIL_SERVER = Rule("smtp://, smtps:// or smtp+tls:// with [user:password@]host[:port]", _parse_mail_server)
-MAIL_ADDRESS = Rule("one e-mail address, name@host", _parse_mail_address)
+MAIL_ADDRESS = text_where(
+    "one e-mail address, name@host",
+    lambda value: len(value) <= 254 and bool(re.fullmatch(r"[^@\s<>,;]+@[^@\s<>,;]+", value)),
+)
 PHONE = Rule("one telephone number of 5 to 15 digits, with or without a + before it", _parse_phone)
 HEADERS = Rule('a JSON object of texts, such as {"authorization": "Bearer …"}', _parse_headers)
-SECRET = Rule("at least 50 characters, made at random", _parse_secret)
+SECRET = text_where("at least 50 characters, made at random", lambda value: len(value) >= 50 and len(set(value)) >= 5)
 FIELD_KEYS = Rule("a list of keys, each 32 bytes in URL-safe base64; the first one encrypts", _parse_field_keys)
 NETWORKS = Rule("a list of networks such as 10.0.0.0/8", _parse_networks)
 PACKAGES = Rule("a list of packages on the Python path", _parse_packages)

@@ -44,7 +44,8 @@ def prepare(say: Say) -> str | None:
 
     Safe to run on several nodes at once: one after the other they hold the lock of the database.
     """
-    with _alone_on_this_node():
+    with (settings.DATA_DIR / "prepare.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # one at a time on this node
         if collect_static():
             say("Static files are collected.")
         with _alone_on_the_database(say):
@@ -80,13 +81,6 @@ def _prepare_readers(say: Say) -> None:
             build_new_reader(name, say)
         except OperationalError as error:
             say(f"The database of reader {name} cannot be reached: {_first_line(error)}")
-
-
-@contextmanager
-def _alone_on_this_node() -> Iterator[None]:
-    with (settings.DATA_DIR / "prepare.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 @contextmanager

@@ -6,16 +6,13 @@ from dataclasses import dataclass
 from config.environment.table import Environment
 
 
-def _always(env: Environment) -> bool:
-    return True
-
-
 @dataclass(frozen=True)
 class Process:
     name: str
     command: str
     """The command of `manage.py`."""
-    is_needed: Callable[[Environment], bool] = _always
+    is_needed: Callable[[Environment], bool] | None = None
+    """Whether this environment calls for it; without it every one with a broker does."""
     arguments: tuple[str, ...] = ()
 
 
@@ -37,4 +34,4 @@ def needed_processes(env: Environment) -> tuple[Process, ...]:
     """Return the processes that the engines call for; without a broker none, for then one process does it all."""
     if env.amqp_url is None:
         return ()
-    return tuple(process for process in (*PROCESSES, WATCH) if process.is_needed(env))
+    return tuple(process for process in (*PROCESSES, WATCH) if process.is_needed is None or process.is_needed(env))

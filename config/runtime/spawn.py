@@ -74,7 +74,9 @@ def fork_process(process: Process) -> Running:
         return Fork(pid)
     try:
         os.setsid()
-        _read_nothing()
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        os.close(nothing)
         os.environ[PROCESS_VARIABLE] = process.name
         name_process(f"postern {process.name}")
         _leave_supervisor(supervisor)
@@ -115,9 +117,3 @@ class Fork:
 def _leave_supervisor(supervisor: int) -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     die_with_parent(supervisor)
-
-
-def _read_nothing() -> None:
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)

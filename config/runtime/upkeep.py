@@ -79,11 +79,7 @@ def _is_due(row: PeriodicTask) -> bool:
     if row.one_off and row.total_run_count:
         return False
     last = row.last_run_at or row.date_changed
-    return bool(row.schedule.is_due(_as_utc(last)).is_due)
-
-
-def _as_utc(moment: datetime) -> datetime:
-    return moment.astimezone(UTC)
+    return bool(row.schedule.is_due(last.astimezone(UTC)).is_due)
 
 
 def _take(row: PeriodicTask, *, at: datetime) -> bool:

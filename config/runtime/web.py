@@ -6,9 +6,9 @@ import resource
 import secrets
 import signal
 import socket
+import sys
 import threading
 import time
-from types import FrameType
 from typing import Any
 
 import structlog
@@ -70,7 +70,7 @@ def serve(listener: socket.socket) -> None:
     """Serve until SIGTERM or SIGINT, then finish the running calls, for two seconds at most, and raise SystemExit."""
     for number in (signal.SIGTERM, signal.SIGINT):
         # Uvicorn puts its own handlers in front and, when it is done, sends itself the signal once more.
-        signal.signal(number, _leave)
+        signal.signal(number, lambda number, frame: sys.exit(0))
     server = _Server(make_config("config.asgi:application"))
     _allow_open_files(settings.WEB_CONNECTIONS + OTHER_FILES)
     log.info("web.started", address="{0[0]}:{0[1]}".format(listener.getsockname()))
@@ -138,7 +138,3 @@ class _Server(uvicorn.Server):
         end.daemon = True
         end.start()
         await super().shutdown(sockets)
-
-
-def _leave(number: int, frame: FrameType | None) -> None:
-    raise SystemExit(0)

@@ -1,13 +1,11 @@
 """`/messages/`: what devices send, fetch and confirm, and what became of it."""
 
-from typing import Any, cast
+from typing import cast
 
 from django.conf import settings
 from django.http import StreamingHttpResponse
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema
-from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -15,12 +13,19 @@ from config.access.authentication import Principal, principal_of
 from config.api.base_view import ApiView
 from config.common.errors import NotFound
 from config.common.times import format_time, truncate_to_milliseconds
-from config.common.web.serializers import TimestampField
 from config.common.web.streaming import stream
 from config.records.models import AccessKey
+from messaging.api.shapes import (
+    AcceptedSerializer,
+    ConfirmSerializer,
+    FetchQuery,
+    MessagesSerializer,
+    NewMessageSerializer,
+    ReceiptSerializer,
+)
 from messaging.files.envelope import VERSION
 from messaging.files.names import name_of
-from messaging.models import Device, ExchangeDatabase, Message
+from messaging.models import Device, ExchangeDatabase
 from messaging.protocol import Body, megabytes, read_body
 from messaging.selectors import get_receipt
 from messaging.services.fetch import confirm_message, fetch_messages
@@ -28,63 +33,6 @@ from messaging.services.send import NewMessage, send_message
 from messaging.services.values import Limits
 
 DEVICE = {AccessKey.Kind.DEVICE}
-MOST_FETCHED = 1000
-MOST_FETCHED_MB = 1024
-"""Of what may be asked for; `EXCHANGE_MAX_MB` bounds what is sent."""
-
-
-class NewMessageSerializer(serializers.Serializer[Any]):
-    version = serializers.IntegerField(min_value=1, max_value=1)
-    id = serializers.RegexField("^[A-Za-z0-9-]{1,36}$", required=False, help_text=_("unique within the enterprise"))
-    to = serializers.RegexField("^[A-Za-z0-9-]{1,36}$", help_text=_("the id of a database"))
-    created_at = TimestampField(required=False, help_text=_("by default the time of receipt"))
-    payload = serializers.JSONField(help_text=_("anything"))
-
-
-class AcceptedSerializer(serializers.Serializer[Any]):
-    version = serializers.IntegerField()
-    id = serializers.CharField()
-    name = serializers.CharField(help_text=_("the name of its file"))
-    accepted_at = TimestampField()
-
-
-class MessageSerializer(serializers.Serializer[Any]):
-    version = serializers.IntegerField()
-    id = serializers.CharField()
-    name = serializers.CharField()
-    to = serializers.CharField()
-    subsystem = serializers.CharField()
-    created_at = TimestampField()
-    reply_to = serializers.CharField(required=False)
-    correlation_id = serializers.CharField()
-    payload = serializers.JSONField()
-
-    def get_fields(self) -> "dict[str, serializers.Field[Any, Any, Any, Any]]":
-        return {**super().get_fields(), "from": serializers.CharField()}
-
-
-class MessagesSerializer(serializers.Serializer[Any]):
-    version = serializers.IntegerField()
-    messages = MessageSerializer(many=True)
-
-
-class ConfirmSerializer(serializers.Serializer[Any]):
-    version = serializers.IntegerField(min_value=1, max_value=1, required=False, help_text=_("required in a body"))
-
-
-class FetchQuery(serializers.Serializer[Any]):
-    limit = serializers.IntegerField(min_value=1, max_value=MOST_FETCHED, default=100)
-    max_mb = serializers.FloatField(min_value=1, max_value=MOST_FETCHED_MB, required=False)
-
-
-class ReceiptSerializer(serializers.Serializer[Any]):
-    version = serializers.IntegerField()
-    status = serializers.ChoiceField(Message.Status.choices)
-    error_text = serializers.CharField(allow_null=True)
-    error_code = serializers.JSONField(allow_null=True, help_text=_("a number of the ERP's, or a word of ours"))
-    replies = serializers.ListField(child=serializers.CharField())
-    updated_at = TimestampField()
-    correlation_id = serializers.CharField()
 
 
 class MessagesView(ApiView):
@@ -100,7 +48,7 @@ class MessagesView(ApiView):
         asked.is_valid(raise_exception=True)
         most = min(asked.validated_data.get("max_mb", settings.EXCHANGE_MAX_MB), settings.EXCHANGE_MAX_MB)
         limits = Limits(asked.validated_data["limit"], megabytes(most))
-        chunks = fetch_messages(device=device_of(request), limits=limits)
+        chunks = fetch_messages(device=calling_device(request), limits=limits)
         return StreamingHttpResponse(stream(chunks), content_type="application/json")
 
     @extend_schema(
@@ -113,7 +61,7 @@ class MessagesView(ApiView):
         """Send a message to a database. The same id with the same body is one message, however often it is sent."""
         wanted = read_body(request._request.body, NewMessage)
         at = truncate_to_milliseconds(timezone.now())
-        accepted = send_message(device=device_of(request), wanted=wanted, at=at)
+        accepted = send_message(device=calling_device(request), wanted=wanted, at=at)
         message = accepted.message
         answer = {
             "version": VERSION,
@@ -133,7 +81,7 @@ class ConfirmView(ApiView):
         """Say that the device has kept a message: it goes to Log and is not offered again."""
         if request._request.body:
             read_body(request._request.body, Body)
-        confirm_message(device=device_of(request), public_id=message_id)
+        confirm_message(device=calling_device(request), public_id=message_id)
         return Response(status=204)
 
 
@@ -158,7 +106,7 @@ class ReceiptView(ApiView):
         )
 
 
-def device_of(request: Request) -> Device:
+def calling_device(request: Request) -> Device:
     return cast(Device, principal_of(request).holder)
 
 

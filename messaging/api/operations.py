@@ -2,19 +2,16 @@
 
 from typing import Any, ClassVar, Protocol
 
-from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import OpenApiExample, extend_schema
-from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from config.access.authentication import actor_of
 from config.access.scopes import Scope
 from config.api.base_view import ApiView
-from config.common.web.serializers import StrictSerializer, TimestampField
+from messaging.api.shapes import MessageReasonSerializer, WaitingMessageSerializer
 from messaging.files.envelope import VERSION
 from messaging.models import Message
-from messaging.protocol import REASON_LENGTH, require_version
 from messaging.selectors import get_message
 from messaging.services.set_aside import bring_back_message, set_aside_message
 
@@ -23,30 +20,6 @@ SET_ASIDE_EXAMPLE = OpenApiExample(
     value={"version": 1, "enterprise": "acme", "reason": "the ERP dies of it"},
     request_only=True,
 )
-
-
-class ReasonSerializer(StrictSerializer):
-    """A decision by hand, and why; in the version of all bodies of messaging and exchange."""
-
-    version = serializers.IntegerField()
-    reason = serializers.CharField(max_length=REASON_LENGTH, help_text=_("stays in the log and in the change log"))
-
-    def to_internal_value(self, data: Any) -> Any:
-        require_version(data.get("version") if isinstance(data, dict) else None)
-        return super().to_internal_value(data)
-
-
-class MessageReasonSerializer(ReasonSerializer):
-    enterprise = serializers.CharField(max_length=36, help_text=_("message ids are unique within an enterprise"))
-
-
-class WaitingMessageSerializer(serializers.Serializer[Any]):
-    version = serializers.IntegerField()
-    id = serializers.CharField()
-    enterprise = serializers.CharField()
-    database = serializers.CharField()
-    status = serializers.ChoiceField(Message.Status.choices)
-    set_aside_at = TimestampField(allow_null=True)
 
 
 class _Decide(Protocol):

@@ -55,7 +55,7 @@ class _Numbers(forms.CharField):
 
 
 class ManyForm(forms.Form):
-    numbers = _Numbers()
+    keys = _Numbers()
 
 
 class ShiftManyForm(ManyForm, ShiftForm):

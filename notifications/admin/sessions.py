@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext, pgettext_lazy
@@ -15,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from config.access.permissions import has_scope
 from config.access.scopes import Scope
+from config.admin_base.confirm_many import ManyAction, Report, confirm_many
 from config.admin_base.pages import BigTableAdmin, Question, actor_of, ask_then_act, trace_link
 from config.admin_base.theme import action, display
 from config.common.errors import Conflict
@@ -27,7 +29,6 @@ from notifications.admin.presentation import (
     say_moment,
     status_badge,
 )
-from notifications.admin.session_bulk import Bulk, ask_about_many
 from notifications.admin.session_chart import draw_load
 from notifications.admin.session_filters import (
     DueFilter,
@@ -37,13 +38,14 @@ from notifications.admin.session_filters import (
     matching,
     ordering_of,
 )
-from notifications.admin.session_forms import ShiftForm, ShiftManyForm
+from notifications.admin.session_forms import ManyForm, ShiftForm, ShiftManyForm
 from notifications.admin.session_page import build_session_page
 from notifications.admin.session_records import is_editable, records_view
 from notifications.errors import SessionNotFound
 from notifications.models import RepeatSession
 from notifications.sessions.backlog import read_backlog
 from notifications.sessions.operator_actions import (
+    MOST_AT_ONCE,
     MOST_DELETED_AT_ONCE,
     delete_by_staff,
     delete_many,
@@ -182,10 +184,12 @@ class SessionAdmin(BigTableAdmin[RepeatSession]):
             button=gettext("Repeat now"),
         )
 
-        def act(ids: Sequence[int], answers: dict[str, Any]) -> int:
-            return repeat_many(session_ids=ids, actor=actor_of(request))
+        def act(ids: Sequence[int], answers: dict[str, Any]) -> Report:
+            done = repeat_many(session_ids=ids, actor=actor_of(request))
+            said = ngettext("%(count)d session is due now.", "%(count)d sessions are due now.", done)
+            return _report(said % {"count": done}, left_out=len(ids) - done)
 
-        return ask_about_many(self, request, chosen, Bulk(question, act, _say_due))
+        return self._confirm_many(request, chosen, question, act)
 
     @admin.action(description=_("Shift by a delay"), permissions=["operate"])
     def shift_chosen(self, request: HttpRequest, chosen: QuerySet[RepeatSession]) -> HttpResponse | None:
@@ -198,10 +202,12 @@ class SessionAdmin(BigTableAdmin[RepeatSession]):
             button=gettext("Shift"),
         )
 
-        def act(ids: Sequence[int], answers: dict[str, Any]) -> int:
-            return _shift(request, ids, answers)
+        def act(ids: Sequence[int], answers: dict[str, Any]) -> Report:
+            done = _shift(request, ids, answers)
+            said = ngettext("%(count)d session has been moved.", "%(count)d sessions have been moved.", done)
+            return _report(said % {"count": done}, left_out=len(ids) - done)
 
-        return ask_about_many(self, request, chosen, Bulk(question, act, _say_shifted, form=ShiftManyForm))
+        return self._confirm_many(request, chosen, question, act, form=ShiftManyForm)
 
     @admin.action(description=_("Revive"), permissions=["operate"])
     def revive_chosen(self, request: HttpRequest, chosen: QuerySet[RepeatSession]) -> HttpResponse | None:
@@ -211,10 +217,12 @@ class SessionAdmin(BigTableAdmin[RepeatSession]):
             button=gettext("Revive"),
         )
 
-        def act(ids: Sequence[int], answers: dict[str, Any]) -> int:
-            return revive_many(session_ids=ids, actor=actor_of(request))
+        def act(ids: Sequence[int], answers: dict[str, Any]) -> Report:
+            done = revive_many(session_ids=ids, actor=actor_of(request))
+            said = ngettext("%(count)d session is revived.", "%(count)d sessions are revived.", done)
+            return _report(said % {"count": done}, left_out=len(ids) - done)
 
-        return ask_about_many(self, request, chosen, Bulk(question, act, _say_revived))
+        return self._confirm_many(request, chosen, question, act)
 
     @admin.action(description=_("Delete"), permissions=["remove"])
     def delete_chosen(self, request: HttpRequest, chosen: QuerySet[RepeatSession]) -> HttpResponse | None:
@@ -225,10 +233,12 @@ class SessionAdmin(BigTableAdmin[RepeatSession]):
             dangerous=True,
         )
 
-        def act(ids: Sequence[int], answers: dict[str, Any]) -> int:
-            return delete_many(session_ids=ids, actor=actor_of(request))
+        def act(ids: Sequence[int], answers: dict[str, Any]) -> Report:
+            done = delete_many(session_ids=ids, actor=actor_of(request))
+            said = ngettext("%(count)d session is deleted.", "%(count)d sessions are deleted.", done)
+            return _report(said % {"count": done}, left_out=len(ids) - done)
 
-        return ask_about_many(self, request, chosen, Bulk(question, act, _say_deleted, most=MOST_DELETED_AT_ONCE))
+        return self._confirm_many(request, chosen, question, act, most=MOST_DELETED_AT_ONCE)
 
     @action(description=_("Repeat now"), permissions=["move"], url_path="repeat", icon="replay")
     def repeat_now(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -292,6 +302,22 @@ class SessionAdmin(BigTableAdmin[RepeatSession]):
 
         return self._ask(request, object_id, question, act, after=_list_page())
 
+    def _confirm_many(
+        self,
+        request: HttpRequest,
+        chosen: QuerySet[RepeatSession],
+        question: Question,
+        act: Callable[[Sequence[int], dict[str, Any]], Report],
+        *,
+        form: type[ManyForm] = ManyForm,
+        most: int = MOST_AT_ONCE,
+    ) -> HttpResponse | None:
+        # Sessions come and go by themselves: what was counted is what is acted on.
+        too_many = gettext("At most %(most)s sessions at once: narrow the list first.")
+        too_many %= {"most": number_format(most, force_grouping=True)}
+        many = ManyAction(question, act, _count_words, most, too_many=too_many, form=form, is_fixed=True)
+        return confirm_many(self, request, chosen, many)
+
     def _ask(
         self,
         request: HttpRequest,
@@ -327,19 +353,16 @@ def _list_page() -> str:
     return reverse("admin:notifications_repeatsession_changelist")
 
 
-def _say_due(count: int) -> str:
-    return ngettext("%(count)d session is due now.", "%(count)d sessions are due now.", count) % {"count": count}
+def _count_words(count: int) -> str:
+    return ngettext("%(number)s session:", "%(number)s sessions:", count) % {"number": number_format(count)}
 
 
-def _say_shifted(count: int) -> str:
-    return ngettext("%(count)d session has been moved.", "%(count)d sessions have been moved.", count) % {
-        "count": count
-    }
-
-
-def _say_revived(count: int) -> str:
-    return ngettext("%(count)d session is revived.", "%(count)d sessions are revived.", count) % {"count": count}
-
-
-def _say_deleted(count: int) -> str:
-    return ngettext("%(count)d session is deleted.", "%(count)d sessions are deleted.", count) % {"count": count}
+def _report(said: str, *, left_out: int) -> Report:
+    if not left_out:
+        return Report(said)
+    words = ngettext(
+        "%(count)d was left out: it is in another state by now, or gone.",
+        "%(count)d were left out: they are in another state by now, or gone.",
+        left_out,
+    )
+    return Report(said, words % {"count": left_out})

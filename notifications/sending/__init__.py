@@ -1,4 +1,4 @@
-"""Send what is owed: claim, attempt, record."""
+"""Send deliveries: claim them, make the attempt, record the outcome."""
 
 import sys
 

@@ -1,8 +1,8 @@
-"""Claim deliveries that are due, as many as there are free slots: first attempts before retries, client after client.
+"""Claim due deliveries, as many as there are free slots: first attempts before retries, endpoint after endpoint.
 
-The row of the next attempt stands before the attempt is made: a claim counts it, moves the deadline past the lease and
-raises the fence, so a sender that dies leaves a row that is simply due again. URL, secrets, pause and breaker are read
-with the claim, and whether the message is still wanted is asked in its transaction.
+A claim counts the attempt before it is made, moves the deadline past the lease and raises the fence: if the sender
+dies, the row is due again when the lease ends. URL, secrets, pause and breaker are read with the claim, and whether the
+delivery is still relevant is checked in its transaction.
 """
 
 import itertools
@@ -25,7 +25,7 @@ from notifications.sending import claims_sqlite
 from notifications.sending.relevance import find_cancel_reasons
 
 LEASE = timedelta(seconds=30)
-"""Three times the longest attempt: what was claimed ahead waits for a moment too."""
+"""Three times the longest attempt, because deliveries that are claimed ahead wait for a slot too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +47,19 @@ class Claim:
     secret: bytes
     old_secret: bytes | None
     was_failing: bool
-    """Whether the endpoint was known to fail: a success is news then."""
+    """Whether the endpoint was known to fail: then a success changes its row."""
     number: int
-    """Which attempt of the delivery this is, probes counted too."""
+    """The number of this attempt of the delivery, probes included."""
     message_id: UUID | None
 
     @property
     def webhook_id(self) -> str:
-        """The same over retries and resends; rows from before there were such ids have their number."""
+        """The id that the receiver sees: the same over retries and resends. Rows of old releases have their number."""
         return str(self.id if self.message_id is None else self.message_id)
 
     @property
     def is_webhook(self) -> bool:
-        """Whether the receiver itself answers; behind a mail server or a gateway of SMS it is the server that does."""
+        """Whether the receiver itself answers; for mail and SMS it is a server in between that does."""
         return self.url.startswith("http")
 
     def secrets(self) -> list[str]:
@@ -73,19 +73,19 @@ def _decrypt(secret: bytes) -> str:
 
 
 class Claimer:
-    """Claims for one sender; goes on behind the endpoint at which it stopped, so that everyone has a turn."""
+    """Claims for one sender, each behind the endpoint at which the last one stopped, so that all have a turn."""
 
     def __init__(self) -> None:
         self._after = {False: 0, True: 0}
 
     def claim(self, limit: int) -> list[Claim]:
-        """Claim up to `limit` rows and return those that are to be sent now."""
+        """Claim up to `limit` deliveries and return those that are to be sent now."""
         with transaction.atomic():
             found: list[Claim] = []
             for is_retry in (False, True):
                 if len(found) < limit:
                     found += self._claim_kind(is_retry, limit - len(found))
-            return _drop_unwanted(found)
+            return _drop_irrelevant(found)
 
     def _claim_kind(self, is_retry: bool, limit: int) -> list[Claim]:
         after = self._after[is_retry]
@@ -97,7 +97,7 @@ class Claimer:
 
 
 def is_claim_current(claim: Claim) -> bool:
-    """Ask whether a claim is the newest of its row, which is still to be sent, and its lease has not ended there."""
+    """Return whether a claim still stands in the database: row pending, fence unchanged, lease not over."""
     rows = Delivery.objects.filter(pk=claim.id, fence=claim.fence, status=Delivery.Status.PENDING)
     return rows.filter(under_way_until__gt=Now()).exists()
 
@@ -122,16 +122,16 @@ def _claim_after(after: int, is_retry: bool, limit: int) -> list[Claim]:
     return sorted((Claim(*row) for row in rows), key=lambda each: each.id)
 
 
-def _drop_unwanted(found: Sequence[Claim]) -> list[Claim]:
-    """Finish at once what a newer message has replaced meanwhile, and what nobody wants any more."""
-    replaced = {each.id for each in found if each.superseded_by_id is not None}
+def _drop_irrelevant(found: Sequence[Claim]) -> list[Claim]:
+    """Finish at once what a newer delivery has superseded meanwhile, and what is not relevant any more."""
+    superseded = {each.id for each in found if each.superseded_by_id is not None}
     reasons = find_cancel_reasons(
-        (each.id, each.endpoint_id, each.subject) for each in found if each.id not in replaced
+        (each.id, each.endpoint_id, each.subject) for each in found if each.id not in superseded
     )
-    _end(replaced, status=Delivery.Status.SUPERSEDED)
+    _end(superseded, status=Delivery.Status.SUPERSEDED)
     for reason, group in itertools.groupby(sorted(reasons, key=lambda pk: reasons[pk]), key=lambda pk: reasons[pk]):
         _end(set(group), status=Delivery.Status.CANCELLED, reason=reason)
-    return [each for each in found if each.id not in replaced and each.id not in reasons]
+    return [each for each in found if each.id not in superseded and each.id not in reasons]
 
 
 def _end(pks: set[int], **changes: Any) -> None:

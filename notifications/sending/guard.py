@@ -1,9 +1,9 @@
-"""Where outgoing calls may connect: every address is judged at the moment of its connection, never by its name.
+"""Where outgoing calls may connect: the address is checked when its socket is made, never by the name.
 
-A name is looked up anew for a connection and may then stand for something else than a minute ago, an address has many
-spellings, and some addresses of IPv6 carry one of IPv4 inside. So the rule stands at the one place that all of them
-pass: the making of the socket for an address that is final. `ipaddress.is_global` will not do, it is true for NAT64,
-6to4 and others that lead inside.
+A name is looked up for each connection and may resolve to another address than a minute ago, an address has many
+spellings, and some IPv6 addresses carry an IPv4 address inside. So the check is in the one place that all of them pass:
+the making of the socket for the final address. `ipaddress.is_global` is no such check: it is true for NAT64, 6to4 and
+others that lead inside.
 """
 
 import asyncio
@@ -20,8 +20,8 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
-# Receivers close an idle connection after five seconds more often than not. Whoever calls on one that is just being
-# closed has failed, so it is given up before.
+# Most receivers close an idle connection after five seconds. A call on one that is just being closed fails, so it is
+# closed here before.
 KEEP_ALIVE_SECONDS = 4
 # A name with thousands of addresses would have each of them tried.
 ADDRESSES_OF_A_NAME = 8
@@ -68,7 +68,7 @@ DENIED: dict[Network, str] = {
         "8000::/1": "not in public use",
     }.items()
 }
-# Whoever reaches one of these reads the credentials of the machine: no setting opens them.
+# These addresses answer with the credentials of the machine: no setting opens them.
 METADATA: tuple[Network, ...] = tuple(
     ip_network(network)
     for network in (
@@ -103,8 +103,8 @@ def guarded_connector(
 ) -> TCPConnector:
     """Return a connector that reaches public addresses and the allowed networks; call it inside the loop.
 
-    Without a limit of its own: a pool that is full of slow receivers would keep the others waiting, so whoever sends
-    counts its calls itself.
+    It has no limit of its own: a pool full of slow receivers would keep the others waiting, so the sender counts its
+    calls itself.
     """
     return TCPConnector(
         limit=limit,
@@ -115,7 +115,7 @@ def guarded_connector(
 
 
 def guarded_sockets(allowed: Sequence[Network]) -> SocketFactoryType:
-    """Return a maker of sockets that makes none for an address that is refused."""
+    """Return a socket factory that raises `AddressRefused` for an address that may not be reached."""
     networks = tuple(allowed)
 
     def make(info: AddrInfoType) -> socket.socket:
@@ -131,7 +131,7 @@ def check_address(text: str, allowed: Sequence[Network]) -> None:
     try:
         address = ip_address(text)
     except ValueError:
-        # The loop would look it up once more, past this check.
+        # A name: the event loop would resolve it once more, past this check.
         raise AddressRefused(text, "it is not an address") from None
     if _is_in([address, *_carried(address)], METADATA):
         raise AddressRefused(text, "the cloud's metadata services are there, and nothing opens them")
@@ -171,10 +171,10 @@ def _carried(address: Address) -> list[IPv4Address]:
 
 
 class ThreadResolver(AbstractResolver):
-    """Look each name up in a thread of its own.
+    """Resolve each name in a daemon thread of its own.
 
-    The loop's own few threads are shared with everything else, and one name server that never answers holds one of
-    them for half a minute; nor may such a thread hold up the end of the process.
+    The few threads of the loop's executor are shared with everything else, and a name server that never answers would
+    hold one for half a minute, and the end of the process too.
     """
 
     def __init__(self) -> None:
@@ -184,7 +184,7 @@ class ThreadResolver(AbstractResolver):
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
         async with self._slots:
-            addresses = await _look_up(host, port, family)
+            addresses = await _resolve(host, port, family)
         return [
             ResolveResult(hostname=host, host=address, port=port, family=family, proto=0, flags=socket.AI_NUMERICHOST)
             for address in addresses[:ADDRESSES_OF_A_NAME]
@@ -194,7 +194,7 @@ class ThreadResolver(AbstractResolver):
         """Nothing to close: a look-up ends with its thread."""
 
 
-async def _look_up(host: str, port: int, family: socket.AddressFamily) -> list[str]:
+async def _resolve(host: str, port: int, family: socket.AddressFamily) -> list[str]:
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[list[str]] = loop.create_future()
 
@@ -207,7 +207,7 @@ async def _look_up(host: str, port: int, family: socket.AddressFamily) -> list[s
             answer.set_exception(error)
 
     def ask() -> None:
-        addresses, error = _ask(host, port, family)
+        addresses, error = _get_addresses(host, port, family)
         with suppress(RuntimeError):  # the loop has been closed meanwhile
             loop.call_soon_threadsafe(finish, addresses, error)
 
@@ -215,7 +215,7 @@ async def _look_up(host: str, port: int, family: socket.AddressFamily) -> list[s
     return await answer
 
 
-def _ask(host: str, port: int, family: socket.AddressFamily) -> tuple[list[str], OSError | None]:
+def _get_addresses(host: str, port: int, family: socket.AddressFamily) -> tuple[list[str], OSError | None]:
     try:
         found = socket.getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""A mail about an alert, by Django's backend: an SMTP server, or the console where none is configured."""
+"""Send a mail about an alert by Django's backend: an SMTP server, or the console if none is configured."""
 
 import asyncio
 import hashlib
@@ -16,11 +16,11 @@ from notifications.sending.webhook import Answer
 
 ACCEPTED = 250
 LONGEST_SECONDS = 30.0
-"""The time-out of the settings is for each step of the conversation; this one is for all of it."""
+"""For the whole conversation; the time-out of the settings is for each of its steps."""
 
 
 async def send_mail(address: str, body: dict[str, Any]) -> Answer:
-    """Send the message in a thread; whatever the mail server does becomes the answer."""
+    """Send a mail in a thread; return what the mail server answered, or why it did not."""
     began = time.monotonic()
     try:
         return await asyncio.wait_for(asyncio.to_thread(send_mail_blocking, address, body), LONGEST_SECONDS)
@@ -29,18 +29,18 @@ async def send_mail(address: str, body: dict[str, Any]) -> Answer:
 
 
 def send_mail_blocking(address: str, body: dict[str, Any]) -> Answer:
-    """Send the message from here."""
+    """Send a mail from this thread."""
     began = time.monotonic()
     try:
-        _message(address, body).send()
+        _build_mail(address, body).send()
     # ValueError: an address or a header that no mail can have. OSError: no connection, no name, no certificate.
     except (smtplib.SMTPException, OSError, ValueError) as error:
         return _failure(error, began)
     return Answer(ACCEPTED, _milliseconds(began))
 
 
-def _message(address: str, body: dict[str, Any]) -> EmailMessage:
-    """Make the mail; its id is the same when it is sent again, so that mailboxes can tell a repeat."""
+def _build_mail(address: str, body: dict[str, Any]) -> EmailMessage:
+    """Build the mail; its id is the same when it is sent again, so that mailboxes recognize a repeat."""
     digest = hashlib.sha256(address.encode() + msgspec.json.encode(body, order="sorted")).hexdigest()[:32]
     headers = {"Message-ID": f"<{digest}@{settings.PUBLIC_URL.hostname}>", "Auto-Submitted": "auto-generated"}
     return EmailMessage(mail_subject(body), mail_text(body), to=[address], headers=headers)

@@ -1,13 +1,13 @@
-"""Write what became of attempts: the attempt, the delivery, the breaker of its endpoint, the event; one transaction.
+"""Record the outcomes of attempts in one transaction: attempt, delivery, breaker of the endpoint, event.
 
-Endpoints are locked before deliveries, and both in order of id, as everyone locks them. A claim that was overtaken
-writes no more than its attempt: the fence decides.
+Endpoints are locked before deliveries, and both in order of id, as everybody locks them. A claim that was overtaken
+writes its attempt alone: the fence decides.
 """
 
 import random
 from collections import Counter as Tally
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -70,11 +70,11 @@ class Outcome:
 
 
 def drain_outcomes(outcomes: list[Outcome]) -> None:
-    """Write these outcomes and take them out of the list as they are written; one that cannot be is settled alone.
+    """Record these outcomes and take them out of the list as they are written; one that fails is recorded alone.
 
-    Raise `DatabaseGone` when what is left in the list must be written later.
+    Raise `DatabaseGone` if what is left in the list must be recorded later.
     """
-    for part, _ in write_or_bisect(tuple(outcomes), _write, _settle):
+    for part, _ in write_or_bisect(tuple(outcomes), _write, _record_without_answer):
         del outcomes[: len(part)]
 
 
@@ -82,8 +82,8 @@ def _write(outcomes: Sequence[Outcome], is_last: bool) -> None:
     write_with_retries(lambda: record_outcomes(outcomes))
 
 
-def _settle(outcome: Outcome, error: Exception, is_last: bool) -> None:
-    """Count an attempt whose outcome cannot be written as it is: left alone, it would be made again for ever."""
+def _record_without_answer(outcome: Outcome, error: Exception, is_last: bool) -> None:
+    """Record an attempt whose answer cannot be written: without an outcome it would be made again for ever."""
     log.error("outcome.not_written", delivery=outcome.claim.id, error=clean_error(error, 300))
     words = clean_error(error, 200)
     status, took = outcome.answer.status, max(0, min(outcome.answer.duration_ms, LONGEST_DURATION))
@@ -95,21 +95,21 @@ def _settle(outcome: Outcome, error: Exception, is_last: bool) -> None:
         raise
     except Exception:
         log.exception("outcome.bare", delivery=outcome.claim.id)
-        _settle_bare(plain)
+        _record_delivery_alone(plain)
 
 
-def _settle_bare(outcome: Outcome) -> None:
-    """Write the little that there must be; what even so cannot be written is left to its lease, and halts nobody."""
+def _record_delivery_alone(outcome: Outcome) -> None:
+    """Write the least there must be; if even that fails, leave the row to its lease and go on with the others."""
     try:
-        write_with_retries(lambda: _finish_bare(outcome))
+        write_with_retries(lambda: _finish_delivery_alone(outcome))
     except DatabaseUnavailable:
         raise
     except Exception:
         log.exception("outcome.left_to_its_lease", delivery=outcome.claim.id)
 
 
-def _finish_bare(outcome: Outcome) -> None:
-    """Write the row of the delivery alone, without what is told of the attempt."""
+def _finish_delivery_alone(outcome: Outcome) -> None:
+    """Write the row of the delivery without its attempt, alert and event."""
     with transaction.atomic():
         written = _finish([outcome], {outcome.claim.id: _judge(outcome)})
         _close_lists([outcome], written)
@@ -117,21 +117,21 @@ def _finish_bare(outcome: Outcome) -> None:
 
 
 def record_outcomes(outcomes: Sequence[Outcome]) -> None:
-    """Write the outcomes of a few attempts, in the order in which they ended."""
+    """Record the outcomes of a few attempts, in the order in which they ended."""
     by_endpoint = defaultdict[int, list[Outcome]](list)
     for outcome in outcomes:
         by_endpoint[outcome.claim.endpoint_id].append(outcome)
     verdicts = {outcome.claim.id: _judge(outcome) for outcome in outcomes}
     with transaction.atomic():
-        endpoints = _hold_endpoints(pk for pk, group in by_endpoint.items() if _is_news(group))
-        bulk_execute("notifications", "insert_attempts", [_attempt(outcome) for outcome in outcomes])
-        _spare_untold(outcomes, verdicts)
+        endpoints = _lock_endpoints(by_endpoint)
+        bulk_execute("notifications", "insert_attempts", [_attempt_row(outcome) for outcome in outcomes])
+        _keep_only_notices(outcomes, verdicts)
         written = _finish(outcomes, verdicts)
         _close_lists(outcomes, written)
         for endpoint in endpoints:
             _update_endpoint(endpoint, by_endpoint[endpoint.pk])
         _alert_dead(outcomes, written)
-        record_events(_fact(outcome, written.get(outcome.claim.id, LATE)) for outcome in outcomes)
+        record_events(_build_event(outcome, written.get(outcome.claim.id, LATE)) for outcome in outcomes)
     for became, count in Tally(written.get(outcome.claim.id, LATE) for outcome in outcomes).items():
         ATTEMPTS.labels(became).inc(count)
 
@@ -151,8 +151,8 @@ def _judge(outcome: Outcome) -> Verdict:
     )
 
 
-def _spare_untold(outcomes: Sequence[Outcome], verdicts: dict[int, Verdict]) -> None:
-    """Go on with what tells of an open alert as long as nobody at all has been told of it, whatever the number."""
+def _keep_only_notices(outcomes: Sequence[Outcome], verdicts: dict[int, Verdict]) -> None:
+    """Keep a message about an open alert pending, however often it failed, while no message has reached anybody."""
     dead = {
         each.claim.id: each.claim
         for each in outcomes
@@ -163,26 +163,22 @@ def _spare_untold(outcomes: Sequence[Outcome], verdicts: dict[int, Verdict]) -> 
         verdicts[pk] = Verdict(Delivery.Status.PENDING, verdicts[pk].reason, delay)
 
 
-def _is_news(group: Iterable[Outcome]) -> bool:
-    """Whether the endpoint's row changes: it does not while everything goes well."""
-    return any(not outcome.ok or outcome.claim.was_failing for outcome in group)
-
-
-def _hold_endpoints(pks: Iterable[int]) -> list[Endpoint]:
-    wanted = sorted(pks)
-    if not wanted:
+def _lock_endpoints(by_endpoint: Mapping[int, Iterable[Outcome]]) -> list[Endpoint]:
+    """Lock the endpoints whose row changes: those that fail or failed. While all goes well none is locked."""
+    pks = [pk for pk, group in by_endpoint.items() if any(not each.ok or each.claim.was_failing for each in group)]
+    if not pks:
         return []
-    return list(Endpoint.objects.select_for_update(no_key=True).filter(pk__in=in_number_array(wanted)).order_by("pk"))
+    return list(Endpoint.objects.select_for_update(no_key=True).filter(pk__in=in_number_array(pks)).order_by("pk"))
 
 
-def _attempt(outcome: Outcome) -> tuple[int, datetime, str, int | None, int, str, str]:
+def _attempt_row(outcome: Outcome) -> tuple[int, datetime, str, int | None, int, str, str]:
     answer = outcome.answer
     took, text = answer.duration_ms, answer.body
     return (outcome.claim.id, outcome.at, outcome.claim.url, answer.status, took, answer.error, text)
 
 
 def _finish(outcomes: Sequence[Outcome], verdicts: dict[int, Verdict]) -> dict[int, str]:
-    """Finish the rows whose claim still stands; return their new status by id."""
+    """Write the verdicts on the rows whose claim still stands; return their new status by id."""
     rows = [
         (each.claim.id, each.claim.fence, verdict.status.value, verdict.reason[:300], verdict.delay)
         for each in outcomes
@@ -194,7 +190,7 @@ def _finish(outcomes: Sequence[Outcome], verdicts: dict[int, Verdict]) -> dict[i
 
 
 def _finish_one(pk: int, fence: int, status: str, reason: str, delay: float) -> list[tuple[int, str]]:
-    """The same as `finish_deliveries.postgresql.sql` for one row, under the write lock of SQLite."""
+    """Do what `finish_deliveries.postgresql.sql` does, for one row under the write lock of SQLite."""
     row = Delivery.objects.filter(pk=pk, fence=fence, status=Delivery.Status.PENDING).first()
     if row is None:
         return []
@@ -219,7 +215,7 @@ def _close_lists(outcomes: Sequence[Outcome], written: dict[int, str]) -> None:
 
 
 def _update_endpoint(endpoint: Endpoint, group: Sequence[Outcome]) -> None:
-    """Count, open and close the breaker; switch off an endpoint that is gone; welcome one that is back."""
+    """Count, open and close the breaker; disable an endpoint that is gone, mark one that answers again."""
     was_failing = endpoint.failures > 0 or endpoint.opened_at is not None
     now = timezone.now()
     for outcome in group:
@@ -230,7 +226,7 @@ def _update_endpoint(endpoint: Endpoint, group: Sequence[Outcome]) -> None:
     endpoint.save(update_fields=["failures", "opened_at", "probe_at", "not_before"])
     if any(outcome.answer.status == GONE and outcome.claim.is_webhook for outcome in group):
         disable_endpoint(endpoint, gettext_noop("410: the receiver is gone"))
-    elif _is_hopeless(endpoint, now):
+    elif _has_given_up(endpoint, now):
         disable_endpoint(endpoint, gettext_noop("no answer for three days"))
     elif endpoint.opened_at is not None:
         raise_unreachable_alert(endpoint)
@@ -250,14 +246,14 @@ def _count_failure(endpoint: Endpoint, outcome: Outcome, now: datetime) -> None:
         endpoint.probe_at = next_probe(endpoint.opened_at, now)
 
 
-def _is_hopeless(endpoint: Endpoint, now: datetime) -> bool:
-    """A webhook that has not answered for three days; mailboxes and telephones of operators are never given up."""
+def _has_given_up(endpoint: Endpoint, now: datetime) -> bool:
+    # A webhook after three days without an answer; mailboxes and telephones of operators never.
     is_webhook = endpoint.url.startswith("http")
     return is_webhook and endpoint.opened_at is not None and now - endpoint.opened_at >= GIVE_UP_AFTER
 
 
 def _alert_dead(outcomes: Sequence[Outcome], written: dict[int, str]) -> None:
-    """Raise one alert for each endpoint, in the chain of a message that was given up."""
+    """Raise one alert for each endpoint, under the correlation id of a delivery that was given up."""
     dead = {
         each.claim.endpoint_id: each.claim
         for each in outcomes
@@ -269,7 +265,7 @@ def _alert_dead(outcomes: Sequence[Outcome], written: dict[int, str]) -> None:
             raise_alert("deliveries.dead", endpoint_subject(endpoint_id), DEAD, detail)
 
 
-def _fact(outcome: Outcome, became: str) -> NewEvent:
+def _build_event(outcome: Outcome, became: str) -> NewEvent:
     claim, answer = outcome.claim, outcome.answer
     payload = {
         "endpoint": claim.endpoint_id,

@@ -1,4 +1,4 @@
-"""What an answer means for a delivery, and when the next attempt is: pure rules."""
+"""The rules of deliveries, as pure functions: what an answer means, and when the next attempt is."""
 
 import math
 from dataclasses import dataclass
@@ -7,10 +7,10 @@ from datetime import datetime, timedelta
 from notifications.models import Delivery
 
 BREAKER_FAILURES = 5
-"""So many failures in a row open the breaker of an endpoint."""
+"""The failures in a row that open the breaker of an endpoint."""
 SHORTEST_PROBE, LONGEST_PROBE = timedelta(seconds=30), timedelta(minutes=15)
 SLOW_DOWN_SECONDS = 30.0
-"""How long an endpoint is left alone that asked for it (429, 503) and did not say how long."""
+"""The pause of an endpoint that answered 429 or 503 without `Retry-After`."""
 GIVE_UP_AFTER = timedelta(hours=72)
 JITTER = 0.2
 
@@ -38,7 +38,7 @@ def judge_answer(
     may_be_gone: bool = True,
     chance: float,
 ) -> Verdict:
-    """Decide what becomes of a delivery after its n-th attempt; `chance` is between 0 and 1."""
+    """Return what becomes of a delivery after its n-th attempt; `chance` is between 0 and 1."""
     if is_success(status):
         return Verdict(Delivery.Status.DELIVERED)
     reason = error or f"answered {status}"
@@ -56,15 +56,15 @@ def is_success(status: int | None) -> bool:
 
 
 def retry_delay(attempts: int, base: float, chance: float) -> float:
-    """Return the seconds to wait after so many attempts: growing with their logarithm, spread by a fifth either way."""
+    """Return the seconds until the next attempt: they grow with the logarithm of the attempts, ± `JITTER`."""
     return base * (1 + math.log(attempts)) * (1 - JITTER + 2 * JITTER * chance)
 
 
 def next_probe(opened_at: datetime, now: datetime) -> datetime:
-    """Probe an open breaker ever more rarely: after half of the time that it has been open."""
+    """Return when to probe an open breaker: after half of the time that it has been open, ever more rarely."""
     return now + min(max((now - opened_at) / 2, SHORTEST_PROBE), LONGEST_PROBE)
 
 
 def pause_seconds(status: int | None, retry_after: float | None) -> float:
-    """Return for how many seconds the whole endpoint is to be left alone."""
+    """Return for how many seconds nothing is sent to the whole endpoint."""
     return (retry_after if retry_after is not None else SLOW_DOWN_SECONDS) if status in SLOW_DOWN else 0.0

@@ -1,6 +1,6 @@
-"""What a person reads of an alert: the subject and text of a mail, the one line of an SMS.
+"""The texts of messages about alerts: subject and body of a mail, the one line of an SMS.
 
-Messages are worded when they are sent, in the language of the installation.
+They are worded when they are sent, in the language of the installation.
 """
 
 from typing import Any
@@ -13,21 +13,21 @@ from django.utils.translation import gettext, ngettext
 
 from config.common.text_templates import on_one_line, render_text
 from config.common.web.links import absolute_url
-from notifications.services.alert_messages import SEVERAL, entries_of
+from notifications.services.alert_messages import SEVERAL, list_entries
 
 LONGEST_SUBJECT = 200
 LONGEST_SMS = 300
 
 
 def mail_subject(body: dict[str, Any]) -> str:
-    """Word the subject of a mail, on one line."""
+    """Return the subject of a mail, on one line."""
     with translation.override(settings.LANGUAGE_CODE):
         return _cut(f"[Postern] {_headline(body)}", LONGEST_SUBJECT)
 
 
 def mail_text(body: dict[str, Any]) -> str:
     with translation.override(settings.LANGUAGE_CODE):
-        entries = entries_of(body)
+        entries = list_entries(body)
         if len(entries) == 1:
             return render_to_string("notifications/alert.txt", _context(entries[0]))
         context = {"headline": _headline(body), "entries": [_context(entry) for entry in entries]}
@@ -35,7 +35,7 @@ def mail_text(body: dict[str, Any]) -> str:
 
 
 def sms_text(body: dict[str, Any]) -> str:
-    """Word an SMS: one line, cut to what gateways take; the link at its end stays whole."""
+    """Return the text of an SMS: one line, cut to what gateways take; the link at its end stays whole."""
     with translation.override(settings.LANGUAGE_CODE):
         link = subject_url(body) or alert_url(body)
         end = f" {link}" if link else ""
@@ -54,7 +54,7 @@ def _context(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def alert_url(body: dict[str, Any]) -> str:
-    """Return the address of the alert's page, or of the list of several; what is told without the database has none."""
+    """Return the address of the alert's page, or of the list for several; empty if it was sent without the database."""
     if body.get("type") == SEVERAL:
         return absolute_url(reverse("admin:notifications_alert_changelist"))
     if body.get("id") is None:
@@ -63,13 +63,13 @@ def alert_url(body: dict[str, Any]) -> str:
 
 
 def subject_url(body: dict[str, Any]) -> str:
-    """Return the address of what the alert is about, where that has a page."""
+    """Return the address of the page of the alert's subject; empty if it has none."""
     return absolute_url(body.get("page") or "")
 
 
 def _headline(body: dict[str, Any]) -> str:
     if body.get("type") == SEVERAL:
-        titles = [_headline(entry) for entry in entries_of(body)]
+        titles = [_headline(entry) for entry in list_entries(body)]
         said = ngettext("%(count)s alert: %(titles)s", "%(count)s alerts: %(titles)s", len(titles))
         return said % {"count": len(titles), "titles": "; ".join(titles)}
     title = render_text(body.get("title", ""), body.get("detail") or {})

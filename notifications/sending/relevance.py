@@ -1,4 +1,4 @@
-"""Whether a message is still wanted is asked at every attempt; who owes messages registers who can tell."""
+"""Whether a delivery is still relevant is checked at every attempt, by checks that the apps above register."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
@@ -7,19 +7,19 @@ PendingDelivery: TypeAlias = tuple[int, int, str]
 """A delivery: its id, its endpoint, its subject."""
 
 RelevanceCheck: TypeAlias = Callable[[Sequence[PendingDelivery]], dict[int, str]]
-"""Return, by id, why a delivery is not wanted any more; what the judge knows nothing of it leaves out."""
+"""Return the cancel reason, by id, of each delivery that is not relevant any more."""
 
-_judges: list[RelevanceCheck] = []
-
-
-def register_relevance_check(judge: RelevanceCheck) -> None:
-    _judges.append(judge)
+_checks: list[RelevanceCheck] = []
 
 
-def find_cancel_reasons(questions: Iterable[PendingDelivery]) -> dict[int, str]:
-    """Return, by id, why deliveries are not to be sent any more."""
-    asked = list(questions)
+def register_relevance_check(check: RelevanceCheck) -> None:
+    _checks.append(check)
+
+
+def find_cancel_reasons(deliveries: Iterable[PendingDelivery]) -> dict[int, str]:
+    """Return the cancel reason, by id, of each delivery that is not to be sent any more."""
+    pending = list(deliveries)
     reasons: dict[int, str] = {}
-    for judge in _judges if asked else ():
-        reasons |= judge(asked)
+    for check in _checks if pending else ():
+        reasons |= check(pending)
     return reasons

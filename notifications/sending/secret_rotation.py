@@ -1,4 +1,4 @@
-"""Replace a signing secret: for a day the old one signs beside the new one, so that receivers can change over."""
+"""Rotate a signing secret: for a day the old one signs beside the new one, so that receivers can change over."""
 
 from datetime import datetime, timedelta
 
@@ -11,7 +11,7 @@ OVERLAP = timedelta(hours=24)
 
 
 def rotate_secret_of(row: Endpoint | Theme, *, at: datetime) -> str:
-    """Give a locked row a new secret and return it; it is kept encrypted alone."""
+    """Set a new secret on a row that the caller has locked, and return it; the row has it encrypted."""
     text = make_secret()
     row.old_secret, row.secret = row.secret, encrypt(text.encode())
     row.old_secret_until = truncate_to_milliseconds(at) + OVERLAP
@@ -20,6 +20,6 @@ def rotate_secret_of(row: Endpoint | Theme, *, at: datetime) -> str:
 
 
 def find_old_secret(row: Endpoint | Theme, *, at: datetime) -> bytes | None:
-    """Return the encrypted secret of before the rotation, while it still signs."""
+    """Return the encrypted old secret while it still signs, else None."""
     overlaps = row.old_secret_until is not None and row.old_secret_until > at
     return bytes(row.old_secret) if row.old_secret and overlaps else None

@@ -1,9 +1,9 @@
-"""The sender of a process: one asyncio loop that is refilled as slots free up, never gather-then-claim.
+"""The sender of a process: one asyncio loop whose slots are refilled one by one, as attempts end.
 
-The work that rings wake only pokes the sender, which runs in a thread of its own for as long as the process lives. Two
-more threads do its database work side by side: one claims as much as there is room for, one writes what has ended. A
-slow receiver holds its own slots and nobody else's: an attempt that has waited for a while no longer counts, because
-waiting costs no more than a socket.
+The scheduled work only wakes the sender, which runs in a thread of its own for as long as the process lives. Two more
+threads do its database work side by side: one claims as much as there is room for, one records what has ended. A slow
+receiver takes no slot from the others: an attempt that has waited for `SLOW_SECONDS` no longer counts, because waiting
+costs no more than a socket.
 """
 
 import asyncio
@@ -32,14 +32,14 @@ from notifications.sending.transport import HttpSessions, open_http_sessions, se
 from notifications.sending.webhook import Answer, ClaimLapsed
 
 GATHER_SECONDS = 0.01
-"""How long ended attempts wait for others, so that they are written together."""
+"""How long ended attempts wait for others, to be recorded together."""
 SLOW_SECONDS = 0.25
 SLOW_SLOTS = 10
-"""Attempts that wait for longer are slow; so many times the slots may be under way with them."""
+"""The attempts under way, slow ones included, as a multiple of the slots."""
 AHEAD = 2
-"""So many times the slots are claimed ahead, about a tenth of a second's work: the loop must not wait for a claim."""
+"""Claimed ahead, as a multiple of the slots: a tenth of a second's work, so that the loop never waits for a claim."""
 DOUBT_SECONDS = 5.0
-"""A claim that has waited for longer is asked about before it is sent: far more than a busy sender keeps one for."""
+"""A claim that has waited longer, far longer than in a busy sender, is checked in the database before it is sent."""
 SOCKETS = 16_384
 DATABASE_PAUSE = 1.0
 
@@ -50,11 +50,11 @@ ResultT = TypeVar("ResultT")
 
 def wake_sender() -> None:
     """Wake the sender of this process; a fork has its own."""
-    _senders.setdefault(os.getpid(), Sender()).poke()
+    _senders.setdefault(os.getpid(), Sender()).wake()
 
 
 def stop_sender(grace: float) -> None:
-    """Let what the sender of this process has under way end before the process does."""
+    """Wait up to `grace` seconds for the attempts that this process has under way."""
     sender = _senders.pop(os.getpid(), None)
     if sender is not None:
         sender.stop(grace)
@@ -62,7 +62,7 @@ def stop_sender(grace: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class HeldClaim:
-    """A claim, and the time by `lease_clock` at which it was about to be made."""
+    """A claim, and the time by `lease_clock` just before it was made."""
 
     claim: Claim
     claimed_at: float
@@ -77,11 +77,11 @@ class Sender:
         self._lock = threading.Lock()
         self._stopping = False
         self._next = deque[HeldClaim]()
-        # What has ended outlives a failure of the loop: unrecorded, it would be sent again.
+        # Kept outside of the loop, which may fail: an outcome that is not recorded would be sent again.
         self._ended = list[Outcome]()
 
-    def poke(self) -> None:
-        """Say that something may be due; start the thread with the first call."""
+    def wake(self) -> None:
+        """Look for due deliveries; the first call starts the thread."""
         with self._lock:
             if self._loop is not None:
                 self._loop.call_soon_threadsafe(self._due.set)
@@ -89,10 +89,10 @@ class Sender:
                 self._thread.start()
 
     def stop(self, grace: float) -> None:
-        """Claim nothing more, let what is under way end, and wait for it that long."""
+        """Claim nothing more, and wait up to `grace` seconds for the attempts under way."""
         self._stopping = True
         self._thread.stop()
-        self.poke()
+        self.wake()
         self._thread.join(grace)
 
     def _run(self) -> None:
@@ -110,7 +110,7 @@ class Sender:
             self._loop = asyncio.get_running_loop()
         try:
             async with asyncio.TaskGroup() as both:
-                # One by one: a claim that fails must not cut off the attempts under way, nor their recording.
+                # Supervised apart: a claim that fails must not cancel the attempts under way, nor their recording.
                 both.create_task(supervise("sender-claims", partial(self._keep_claiming, sessions)))
                 both.create_task(supervise("sender-records", self._keep_recording))
         finally:
@@ -121,7 +121,7 @@ class Sender:
             await sessions.close()
 
     async def _keep_claiming(self, sessions: HttpSessions) -> None:
-        """Fill the free slots whenever something may be due; a full claim says that there may be more."""
+        """Fill the free slots whenever something may be due."""
         with ThreadPoolExecutor(1, "sender-claims") as database:
             while not self._stopping:
                 await self._fill(sessions, database)
@@ -130,7 +130,7 @@ class Sender:
         self._news.set()
 
     async def _fill(self, sessions: HttpSessions, database: ThreadPoolExecutor) -> None:
-        """Claim for the free slots, and a few for those that will be free by the time the claim is back."""
+        """Claim for the free slots, and ahead for those that will be free when the claim is back."""
         self._start_next(sessions)
         room = self._count_free() + AHEAD * self._slots - len(self._next)
         if room < self._slots and self._tasks:
@@ -141,7 +141,7 @@ class Sender:
         claims = await self._in(database, partial(self._claimer.claim, room)) or []
         self._next.extend(HeldClaim(claim, claimed_at) for claim in claims)
         self._start_next(sessions)
-        if len(claims) == room:
+        if len(claims) == room:  # there may be more
             self._due.set()
 
     def _start_next(self, sessions: HttpSessions) -> None:
@@ -155,14 +155,14 @@ class Sender:
         return min(self._slots - quick, self._slots * SLOW_SLOTS - len(self._tasks))
 
     async def _wait_for_room(self) -> None:
-        """Wait until an attempt ends, or until those under way count as slow."""
+        """Wait until an attempt ends, or those under way count as slow."""
         await asyncio.wait(list(self._tasks), timeout=SLOW_SECONDS, return_when=asyncio.FIRST_COMPLETED)
 
     async def _attempt(self, sessions: HttpSessions, held: HeldClaim) -> None:
         try:
             outcome = await self._send(sessions, held)
         except ClaimLapsed:
-            # Uncounted among the outcomes: the row is due again by itself, or somebody else's.
+            # No outcome: the row is due again by itself, or another sender has claimed it.
             log.warning("sender.claim_lapsed", delivery=held.claim.id, fence=held.claim.fence)
             outcome = None
         if outcome is not None:
@@ -173,9 +173,9 @@ class Sender:
             self._start_next(sessions)
 
     async def _send(self, sessions: HttpSessions, held: HeldClaim) -> Outcome:
-        """Send under the lease alone: after its end a newer message may be on its way, and order would be reversed."""
+        """Send within the lease: after its end a newer delivery may be under way, and the order would be reversed."""
         claim, at, began = held.claim, timezone.now(), time.monotonic()
-        if lease_clock() - held.claimed_at >= DOUBT_SECONDS and not await self._still_stands(claim):
+        if lease_clock() - held.claimed_at >= DOUBT_SECONDS and not await self._is_current(claim):
             raise ClaimLapsed
         try:
             answer = await send(sessions, claim, until=held.claimed_at + LEASE.total_seconds())
@@ -186,12 +186,12 @@ class Sender:
             answer = Answer(None, int((time.monotonic() - began) * 1000), "", repr(error), None)
         return Outcome(claim, at, answer)
 
-    async def _still_stands(self, claim: Claim) -> bool:
-        """Ask the database about a claim that has waited for long; one that cannot be asked about is not sent."""
+    async def _is_current(self, claim: Claim) -> bool:
+        """Check in the database a claim that has waited long; if the database is away it is not sent."""
         return bool(await self._in(self._asking, partial(is_claim_current, claim)))
 
     async def _keep_recording(self) -> None:
-        """Write what has ended, a few at a time; then its endpoints have room again."""
+        """Record ended attempts, a few at a time; their endpoints have room again then."""
         with ThreadPoolExecutor(1, "sender-records") as database:
             while not self._stopping or self._next or self._tasks or self._ended:
                 await self._news.wait()
@@ -212,9 +212,9 @@ class Sender:
                 self._news.set()
 
     async def _in(self, database: ThreadPoolExecutor, work: Callable[[], ResultT]) -> ResultT | None:
-        """Do this in a database thread; when the database is away pause, and return nothing."""
+        """Run this in a database thread; if the database is away, pause and return None."""
         try:
-            return await asyncio.get_running_loop().run_in_executor(database, _keep_connection_fresh, work)
+            return await asyncio.get_running_loop().run_in_executor(database, _close_broken_connection, work)
         except (DatabaseError, InterfaceError, DatabaseUnavailable) as error:
             log.warning("sender.database", error=repr(error))
             await asyncio.sleep(DATABASE_PAUSE)
@@ -223,7 +223,7 @@ class Sender:
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """The fast loop that the web server runs on, where there is one."""
+    """Return the maker of the fast loop of the web server, if it is installed."""
     try:
         import uvloop
     except ImportError:
@@ -232,15 +232,15 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 
 def _allow_many_sockets() -> None:
-    """A socket waits for each slow receiver, and one is kept for a moment for each quick one."""
+    """Raise the limit of open files: each slow receiver holds a socket, each quick one keeps one alive for a moment."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     enough = SOCKETS if hard == resource.RLIM_INFINITY else min(SOCKETS, hard)
     if soft != resource.RLIM_INFINITY and soft < enough:
         resource.setrlimit(resource.RLIMIT_NOFILE, (enough, hard))
 
 
-def _keep_connection_fresh(work: Callable[[], ResultT]) -> ResultT:
-    """A connection that broke is opened anew by the next turn."""
+def _close_broken_connection(work: Callable[[], ResultT]) -> ResultT:
+    """Close the connections of this thread after an error: the next call opens them anew."""
     try:
         return work()
     except (DatabaseError, InterfaceError, DatabaseUnavailable):

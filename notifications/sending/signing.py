@@ -1,4 +1,4 @@
-"""Signatures by Standard Webhooks: the receiver knows by its secret who has sent, what, and when."""
+"""Signatures by Standard Webhooks: with its secret the receiver checks sender, content and time."""
 
 import base64
 import binascii
@@ -13,7 +13,7 @@ SECRET_BEGINNING = "whsec_"
 
 
 def sign(secrets: Sequence[str], message_id: str, at: datetime | int, body: bytes) -> dict[str, str]:
-    """Return the three headers; each secret signs, so that both are good while one replaces the other."""
+    """Return the three headers; each secret signs, so that old and new are valid during a rotation."""
     if not secrets:
         raise ValueError("a webhook needs a secret to be signed with")
     seconds = str(int(at.timestamp()) if isinstance(at, datetime) else at)
@@ -21,7 +21,7 @@ def sign(secrets: Sequence[str], message_id: str, at: datetime | int, body: byte
     return {
         "webhook-id": message_id,
         "webhook-timestamp": seconds,
-        "webhook-signature": " ".join([_signature(secret, signed) for secret in secrets]),
+        "webhook-signature": " ".join([_sign_with(secret, signed) for secret in secrets]),
     }
 
 
@@ -29,7 +29,7 @@ def make_secret() -> str:
     return SECRET_BEGINNING + base64.b64encode(randomness.token_bytes(32)).decode()
 
 
-def _signature(secret: str, signed: bytes) -> str:
+def _sign_with(secret: str, signed: bytes) -> str:
     code = _keyed(secret).copy()
     code.update(signed)
     return "v1," + binascii.b2a_base64(code.digest(), newline=False).decode()
@@ -37,12 +37,12 @@ def _signature(secret: str, signed: bytes) -> str:
 
 @lru_cache(maxsize=1024)
 def _keyed(secret: str) -> hmac.HMAC:
-    """Return the code that a secret begins; making it anew is most of the price of a signature."""
+    """Return the HMAC of a secret without a message; cached, because making it is most of the cost of a signature."""
     return hmac.new(_key(secret), digestmod=hashlib.sha256)
 
 
 def _key(secret: str) -> bytes:
-    """Return the bytes of a secret; what is wrong with it is said without it."""
+    """Return the bytes of a secret; an error does not contain it."""
     try:
         key = binascii.a2b_base64(secret.removeprefix(SECRET_BEGINNING), strict_mode=True)
     except (binascii.Error, ValueError):

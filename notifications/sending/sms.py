@@ -1,6 +1,6 @@
-"""An SMS about an alert, by a gateway that takes HTTP calls; without one it is only logged.
+"""Send an SMS about an alert by an HTTP gateway; without one it is only logged.
 
-URL and body are templates with `{to}` and `{text}`; what is filled in is encoded for where it stands, so that no text
+URL and body are templates with `{to}` and `{text}`; the values are encoded for the place they stand in, so that no text
 can change the call.
 """
 
@@ -31,7 +31,7 @@ log = structlog.get_logger(__name__)
 
 
 async def send_sms(session: aiohttp.ClientSession, number: str, body: dict[str, Any]) -> Answer:
-    """Call the gateway; whatever it does becomes the answer."""
+    """Call the gateway; return what it answered, or why it did not."""
     text = sms_text(body)
     if not settings.SMS_URL:
         log.info("sms.console", to=number, text=text)
@@ -57,7 +57,7 @@ async def _call(session: aiohttp.ClientSession, url: str, values: dict[str, str]
         URL(fill_in(url, values, _percent), encoded=True),
         data=sent,
         headers=headers,
-        # Followed, a redirect would carry the key of the gateway elsewhere.
+        # A redirect would carry the key of the gateway elsewhere.
         allow_redirects=False,
         timeout=aiohttp.ClientTimeout(total=TIMEOUT_SECONDS),
     ) as response:
@@ -66,21 +66,17 @@ async def _call(session: aiohttp.ClientSession, url: str, values: dict[str, str]
 
 
 def fill_in(template: str, values: dict[str, str], encode: Callable[[str], str]) -> str:
-    """Put the encoded values in their places, in one pass: a text that reads `{to}` stays a text."""
+    """Replace the places by the encoded values, in one pass: a text that contains `{to}` stays as it is."""
     return _PLACE.sub(lambda place: encode(values[place[1]]), template)
 
 
 def _encoding(content_type: str) -> Callable[[str], str]:
     kind = content_type.partition(";")[0].strip().lower()
     if kind == JSON or kind.endswith("+json"):
-        return _json
+        return lambda value: json.dumps(value, ensure_ascii=False)[1:-1]
     if kind == "application/x-www-form-urlencoded":
         return _percent
     return escape if kind in ("text/xml", "application/xml") else str
-
-
-def _json(value: str) -> str:
-    return json.dumps(value, ensure_ascii=False)[1:-1]
 
 
 def _percent(value: str) -> str:

@@ -1,4 +1,4 @@
-"""Send one message to where its endpoint is: a webhook, a mailbox or a telephone."""
+"""Send one delivery to its endpoint: a webhook, a mailbox or a telephone."""
 
 import math
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from notifications.sending.webhook import Answer, ClaimLapsed, open_http_session
 
 @dataclass(frozen=True)
 class HttpSessions:
-    """The HTTP sessions of a sender: webhooks pass the guard, the SMS gateway is the operator's own choice."""
+    """The HTTP sessions of a sender: webhooks pass the guard; the SMS gateway does not, operators configure it."""
 
     webhooks: aiohttp.ClientSession
     gateway: aiohttp.ClientSession
@@ -32,7 +32,7 @@ def open_http_sessions() -> HttpSessions:
 
 
 async def send(sessions: HttpSessions, claim: Claim, *, until: float = math.inf) -> Answer:
-    """Make the attempt; whatever the far side does becomes the answer. Raise `ClaimLapsed` when it is too late."""
+    """Make the attempt and return the answer, also of a failure. Raise `ClaimLapsed` if the lease has ended."""
     scheme, _, address = claim.url.partition(":")
     if lease_clock() >= until:
         raise ClaimLapsed

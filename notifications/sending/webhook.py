@@ -1,4 +1,4 @@
-"""One webhook: a signed POST, and what became of it. Knows no model; whoever calls decides what an answer means."""
+"""Call a webhook: a signed POST and its answer. Knows no model: the caller decides what an answer means."""
 
 import math
 import time
@@ -23,25 +23,25 @@ from notifications.sending.signing import sign
 TIMEOUT_SECONDS = 10.0
 CONNECT_SECONDS = 5.0
 LEAST_SECONDS = 1.0
-"""With less than that left of a lease no call is begun."""
+"""No call is begun with less time left of the lease."""
 BODY_BYTES = 1024
 ERROR_LENGTH = 300
 RETRY_AFTER_SECONDS = 86_400.0
 HEADER_BYTES = 8190
 HEADERS = 100
 
-# What the far side, the network between and a URL can do; some URLs trip the parser only on the way out. Anything else
-# is a fault of ours and goes on up.
+# Failures of the receiver, the network and the URL (some URLs fail to parse only when they are called). Anything else
+# is a bug and is raised.
 _FAILURES = (aiohttp.ClientError, HttpProcessingError, OSError, ValueError)
 
 
 class ClaimLapsed(Exception):
-    """The lease under which a message was to be sent has run out: somebody else may have sent a newer one by now."""
+    """The lease of the claim has ended: somebody else may have sent a newer message by now."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a receiver answered, with its words as they can be kept.
+    """What a receiver answered, cleaned so that it can be stored.
 
     The status alone decides. With a 2xx `error` may still say that the rest of the answer never came: the receiver has
     taken the message all the same.
@@ -54,7 +54,7 @@ class Answer:
     retry_after: float | None = None
 
     def __post_init__(self) -> None:
-        """Clean what came from outside here, whichever way the message went: one outcome is written with others."""
+        """Clean texts from outside, whatever the transport: one that cannot be stored would fail a whole batch."""
         object.__setattr__(self, "body", clean_text(self.body, BODY_BYTES))
         object.__setattr__(self, "error", clean_text(self.error, ERROR_LENGTH))
 
@@ -66,9 +66,9 @@ class Answer:
 def open_http_session(
     allowed: Sequence[Network], *, limit: int = 0, resolver: AbstractResolver | None = None
 ) -> aiohttp.ClientSession:
-    """Return the session that a process posts by; call it inside the loop and close it there.
+    """Return the HTTP session for webhooks; open and close it inside the event loop.
 
-    It takes nothing from the environment, keeps no cookie and inflates nothing: the answer is only looked at.
+    It takes no proxy from the environment, keeps no cookies and decompresses nothing.
     """
     return aiohttp.ClientSession(
         connector=guarded_connector(allowed, limit=limit, resolver=resolver),
@@ -94,9 +94,9 @@ async def post_webhook(
     timeout_seconds: float = TIMEOUT_SECONDS,
     until: float = math.inf,
 ) -> Answer:
-    """Post a message signed with these secrets, newest first; whatever the far side does becomes an answer.
+    """Post a message signed with these secrets, newest first; return the answer, also of a failure.
 
-    Raise `ClaimLapsed`, with nothing sent, when the lease has ended by the time at which the bytes would leave.
+    Raise `ClaimLapsed`, with nothing sent, if the lease has ended when the connection stands.
     """
     answer, _ = await call_webhook(
         session, url, message_id, body, secrets, timeout_seconds=timeout_seconds, until=until
@@ -115,8 +115,8 @@ async def call_webhook(
     most_bytes: int = BODY_BYTES,
     until: float = math.inf,
 ) -> tuple[Answer, bytes]:
-    """Post as above; return also the first bytes of the answer as they came, for a caller that wants to know them."""
-    timeout_seconds = _within(timeout_seconds, until)
+    """Post as `post_webhook` does; return also the first bytes of the answer, uncleaned."""
+    timeout_seconds = _limit_to_lease(timeout_seconds, until)
     _held_until.set(until)
     target = _target(url)
     if target is None:
@@ -126,9 +126,9 @@ async def call_webhook(
     started = time.monotonic()
     try:
         await _exchange(session, target, body, headers, _limits(timeout_seconds), received)
-        error = _verdict(received.status)
+        error = _describe_status(received.status)
     except _FAILURES as failure:
-        error = _explain(failure, timeout_seconds)
+        error = _describe_failure(failure, timeout_seconds)
     duration_ms = round((time.monotonic() - started) * 1000)
     text = clean_text(received.body, BODY_BYTES)
     return Answer(received.status, duration_ms, text, error, received.retry_after), bytes(received.body)
@@ -139,24 +139,24 @@ _held_until: ContextVar[float] = ContextVar("held_until", default=math.inf)
 
 class _Request(aiohttp.ClientRequest):
     async def send(self, conn: Any) -> aiohttp.ClientResponse:
-        """Look at the lease when the connection stands: a process may have been stopped since it claimed."""
+        """Check the lease when the connection stands: the process may have been suspended since the claim."""
         if lease_clock() >= _held_until.get():
             raise ClaimLapsed
         return await super().send(conn)
 
 
-def _within(timeout_seconds: float, until: float) -> float:
-    """Let the whole call end before the lease does: no POST is under way when somebody else may begin one."""
+def _limit_to_lease(timeout_seconds: float, until: float) -> float:
+    """Return a time-out that ends before the lease does: no POST is under way when somebody else may begin one."""
     left = until - lease_clock()
     if left < LEAST_SECONDS:
         raise ClaimLapsed
-    # In steps, because limits are cached.
+    # Rounded, because `_limits` is cached by this number.
     return timeout_seconds if left >= timeout_seconds else math.floor(left * 2) / 2
 
 
 @dataclass(slots=True)
 class _Received:
-    """What has arrived so far; it stays when the rest does not come."""
+    """The part of the answer that has arrived, also if the rest does not come."""
 
     most_bytes: int
     status: int | None = None
@@ -178,7 +178,7 @@ def _target(url: str) -> URL | None:
 
 @cache
 def _limits(timeout_seconds: float) -> aiohttp.ClientTimeout:
-    """Return the time limits of a call, reading its answer included; the library would round them up otherwise."""
+    """Return the time limits of a call with its answer; without `ceil_threshold` aiohttp rounds long ones up."""
     return aiohttp.ClientTimeout(total=timeout_seconds, sock_connect=CONNECT_SECONDS, ceil_threshold=math.inf)
 
 
@@ -194,27 +194,27 @@ async def _exchange(
     async with call as response:
         received.status = response.status
         received.retry_after = parse_retry_after(response.headers.get("retry-after"), at=time.time())
-        # An answer that is left unread closes its connection on the way out, a finished one keeps it for the next.
+        # aiohttp closes the connection of an answer that is not read to its end, and keeps that of a whole one.
         while len(received.body) < received.most_bytes and not response.content.at_eof():
             received.body += await response.content.read(received.most_bytes - len(received.body))
 
 
 def parse_retry_after(value: str | None, *, at: float) -> float | None:
-    """Return the seconds to wait, at most a day, from a number of seconds or a date; nothing from anything else."""
+    """Return the seconds to wait, at most a day, from a number of seconds or a date; None from anything else."""
     if value is None:
         return None
     value = value.strip()
     if value.isascii() and value.isdigit():
         return min(float(value), RETRY_AFTER_SECONDS)
     try:
-        moment = parsedate_to_datetime(value)
-        until = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        date = parsedate_to_datetime(value)
+        until = (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
     return min(max(until - at, 0.0), RETRY_AFTER_SECONDS)
 
 
-def _verdict(status: int | None) -> str:
+def _describe_status(status: int | None) -> str:
     if status is None or 200 <= status < 300:
         return ""
     if 300 <= status < 400:
@@ -222,8 +222,8 @@ def _verdict(status: int | None) -> str:
     return f"answered {status}"
 
 
-def _explain(failure: BaseException, timeout_seconds: float) -> str:
-    """Say what went wrong in words of our own: nothing that the far side has sent, nothing that was sent to it."""
+def _describe_failure(failure: BaseException, timeout_seconds: float) -> str:
+    """Return what went wrong in words of this product: nothing that was received, nothing that was sent."""
     match failure:
         case aiohttp.ClientConnectorError(os_error=AddressRefused() as refused):
             return str(refused)

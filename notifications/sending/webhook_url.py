@@ -1,4 +1,4 @@
-"""Which URLs may be kept for calls to the outside."""
+"""The rule of URLs that outgoing calls may be configured with."""
 
 import re
 from urllib.parse import urlsplit
@@ -9,7 +9,7 @@ _UNFIT_FOR_URL = re.compile(r"[\x00-\x20\x7f\\]")
 
 
 def is_webhook_url(url: str) -> bool:
-    """Say whether a URL may be kept; whether its address may be reached is decided at every attempt."""
+    """Return whether a URL may be stored; whether its address may be reached is decided at every attempt (`guard`)."""
     if not 1 <= len(url) <= LONGEST_URL or _UNFIT_FOR_URL.search(url):
         return False
     try:

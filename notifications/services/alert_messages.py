@@ -1,9 +1,9 @@
-"""What those whom the ladder names are told of alerts: rows of the same deliveries that webhooks are.
+"""Messages about alerts to the recipients of the ladder: deliveries of the family `ALERT`.
 
-Alerts that arise together are one message to each person and channel. A message waits for `GATHER` before it leaves,
-and for `APART` after the one before it; what is to be told meanwhile joins it, in the order in which it came. So an
-alert is told five seconds after its rung is due, and while others are told too a minute after it at the latest. A
-message that could not be sent is joined as well: whoever is reached after an outage reads one message, not many.
+Alerts that arise together are one message to each recipient and channel. A message waits for `GATHER` before it is
+sent, and for `APART` after the one before it; alerts that come meanwhile join it, in their order. So a message leaves
+five seconds after its rung is due, and in a flood of alerts a minute after it at the latest. Alerts join a message that
+could not be sent as well: whoever is reached after an outage reads one message, not many.
 """
 
 from collections.abc import Collection, Iterable
@@ -29,24 +29,25 @@ PREFIX = "alert/"
 
 
 def enqueue_alert_messages(alert: Alert, type: str, endpoint_ids: Iterable[int]) -> None:
-    """Owe a message about an alert to these endpoints, while its row is locked."""
+    """Enqueue a message about an alert for each of these endpoints. The caller has locked the row of the alert."""
     body = _body(alert, type)
     now = timezone.now()
-    # Endpoints in one order: of two who join the same messages none waits for the other in a circle.
+    # In the order of their ids: two transactions that join the same messages cannot deadlock.
     for endpoint_id in sorted(set(endpoint_ids)):
-        if not _join(endpoint_id, body, now):
-            _begin(endpoint_id, body, alert.correlation_id, now)
+        if not _join_waiting_message(endpoint_id, body, now):
+            _start_message(endpoint_id, body, alert.correlation_id, now)
 
 
 def enqueue_to_earlier_recipients(alert: Alert, type: str) -> None:
-    own, listed = _messages_about([alert_subject(alert.pk)])
+    """Enqueue a message about an alert for every endpoint that has had one about it."""
+    own, listed = _select_messages_about([alert_subject(alert.pk)])
     enqueue_alert_messages(
         alert, type, {*own.values_list("endpoint_id", flat=True), *listed.values_list("endpoint_id", flat=True)}
     )
 
 
 def find_deliveries_of_unnotified_alerts(delivery_ids: Collection[int]) -> set[int]:
-    """Return those of these messages that tell of an open alert of which nobody at all has been told."""
+    """Return those of these deliveries that are about an open alert of which no message has reached anybody yet."""
     subjects: dict[str, set[int]] = {}
     for pk, subject in Delivery.objects.filter(pk__in=delivery_ids).values_list("pk", "subject"):
         subjects.setdefault(subject, set()).add(pk)
@@ -54,34 +55,34 @@ def find_deliveries_of_unnotified_alerts(delivery_ids: Collection[int]) -> set[i
         subjects.setdefault(subject, set()).add(pk)
     numbers = [int(subject.removeprefix(PREFIX)) for subject in subjects if subject.startswith(PREFIX)]
     is_open = Alert.objects.filter(pk__in=numbers, status=Alert.Status.OPEN).values_list("pk", flat=True)
-    own, listed = _messages_about([alert_subject(pk) for pk in is_open])
+    own, listed = _select_messages_about([alert_subject(pk) for pk in is_open])
     delivered = Delivery.Status.DELIVERED
-    told = {*own.filter(status=delivered).values_list("subject", flat=True)}
-    told |= {*listed.filter(delivery__status=delivered).values_list("subject", flat=True)}
-    return {pk for number in is_open if (subject := alert_subject(number)) not in told for pk in subjects[subject]}
+    notified = {*own.filter(status=delivered).values_list("subject", flat=True)}
+    notified |= {*listed.filter(delivery__status=delivered).values_list("subject", flat=True)}
+    return {pk for number in is_open if (subject := alert_subject(number)) not in notified for pk in subjects[subject]}
 
 
-def _messages_about(subjects: Collection[str]) -> tuple[QuerySet[Delivery], QuerySet[ListedSubject]]:
-    """Return the messages that began with one of these alerts, and the places of those that it joined."""
+def _select_messages_about(subjects: Collection[str]) -> tuple[QuerySet[Delivery], QuerySet[ListedSubject]]:
+    """Return the messages that began with one of these alerts, and the entries of those that joined one later."""
     own = Delivery.objects.filter(subject__in=subjects, family=Delivery.Family.ALERT)
     return own, ListedSubject.objects.filter(subject__in=subjects)
 
 
-def _join(endpoint_id: int, body: dict[str, Any], now: datetime) -> bool:
-    """Add an alert to the message that still waits to be sent; return whether there is one."""
+def _join_waiting_message(endpoint_id: int, body: dict[str, Any], now: datetime) -> bool:
+    """Add an alert to the message that still waits to be sent; return False if there is none."""
     waiting = Delivery.objects.filter(Q(under_way_until=None), endpoint=endpoint_id, family=Delivery.Family.ALERT)
-    # One that somebody is claiming or finishing at this moment is left alone: waiting for it could close a circle.
+    # `skip_locked`: to wait for a row that is just being claimed or finished could deadlock.
     waiting = waiting.select_for_update(no_key=True, skip_locked=True).filter(status=Delivery.Status.PENDING)
     row = waiting.order_by("-pk").first()
     if row is None:
         return False
-    entries = {entry["id"]: entry for entry in entries_of(row.body)}
+    entries = {entry["id"]: entry for entry in list_entries(row.body)}
     entries[body["id"]] = body
     if len(entries) > MOST_TOGETHER:
         return False
     assert row.due_at is not None
     row.body = body if len(entries) == 1 else {"version": 1, "type": SEVERAL, "alerts": list(entries.values())}
-    # What has joined has all its attempts before it, and does not wait for the next one of the others.
+    # The alert that joins has all its attempts before it, and must not wait for a late retry of the others.
     row.type, row.attempts, row.due_at = row.body["type"], 0, min(row.due_at, now + APART)
     row.save(update_fields=["body", "type", "attempts", "due_at"])
     subject = alert_subject(body["id"])
@@ -92,7 +93,7 @@ def _join(endpoint_id: int, body: dict[str, Any], now: datetime) -> bool:
     return True
 
 
-def _begin(endpoint_id: int, body: dict[str, Any], correlation_id: str, now: datetime) -> None:
+def _start_message(endpoint_id: int, body: dict[str, Any], correlation_id: str, now: datetime) -> None:
     last = Delivery.objects.filter(endpoint=endpoint_id, family=Delivery.Family.ALERT).order_by("-pk").first()
     due_at = now + GATHER if last is None else max(now + GATHER, last.created_at + APART)
     subject = alert_subject(body["id"])
@@ -102,13 +103,13 @@ def _begin(endpoint_id: int, body: dict[str, Any], correlation_id: str, now: dat
     )
 
 
-def entries_of(body: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the alerts that a message tells of, in their order."""
+def list_entries(body: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the alerts in the body of a message, in their order."""
     return list(body["alerts"]) if body.get("type") == SEVERAL else [body]
 
 
 def _body(alert: Alert, type: str) -> dict[str, Any]:
-    """All that the text needs: it is worded when it is sent."""
+    """Return all that the text needs: it is worded when it is sent."""
     at = alert.resolved_at if type == CLOSED else alert.last_at
     return {
         "version": 1,

@@ -1,4 +1,7 @@
-"""Alerts: raised in the transaction of the fact, folded while they are not resolved, closed when the fact heals."""
+"""Alerts: raised in the transaction of their cause, counted while they are not resolved, closed when the cause is over.
+
+One row per kind and subject is not resolved (`alert_once_until_resolved`): raising it again counts on that row.
+"""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -34,10 +37,10 @@ RESOLVED = gettext_noop("Resolved by %(by)s: %(alert)s. %(reason)s")
 
 
 def raise_alert(kind: str, subject: str, title: str, detail: dict[str, Any] | None = None) -> int:
-    """Tell staff of a fact, in the transaction that makes it true; return the id of its alert.
+    """Raise an alert in the transaction of its cause; return its id.
 
-    One that is not resolved yet counts the repeat, and takes over the newest words; nobody is told again. `title` is a
-    source text of `gettext` that may name keys of `detail` as `%(name)s`.
+    An alert that is not resolved yet counts the repeat and takes over title and detail; nobody is notified again.
+    `title` is a source text of `gettext` that may name keys of `detail` as `%(name)s`.
     """
     values = {
         "kind": kind,
@@ -59,56 +62,55 @@ def raise_alert(kind: str, subject: str, title: str, detail: dict[str, Any] | No
 
 
 def close_alert(kind: str, subject: str, note: str = "") -> None:
-    """Close the alert of a fact that is over, if there is one, and say so to those who were told of it."""
+    """Close the alert of a cause that is over, if there is one, and notify those who had a message about it."""
     with transaction.atomic():
         rows = Alert.objects.select_for_update(no_key=True).filter(kind=kind, subject=subject)
         alert = rows.exclude(status=Alert.Status.RESOLVED).first()
         if alert is None:
             return
         _close(alert, by="", resolution=note)
-        if not _is_muted(alert):
+        if alert.muted_until is None or alert.muted_until <= timezone.now():
             enqueue_to_earlier_recipients(alert, CLOSED)
 
 
 def acknowledge_alert(alert_id: int, actor: str) -> None:
-    """Take an alert on: nobody else is called for it."""
+    """Take an alert on: it is escalated no further."""
     with transaction.atomic():
-        alert = _hold(alert_id)
+        alert = _lock_unresolved(alert_id)
         if alert.status == Alert.Status.ACKNOWLEDGED:
             raise AlertAcknowledged(acknowledged_by=alert.acknowledged_by)
         before = _values(alert)
         alert.status = Alert.Status.ACKNOWLEDGED
         alert.acknowledged_by, alert.acknowledged_at = actor[:160], _now()
         _write(alert, "status", "acknowledged_by", "acknowledged_at")
-        _tell("acknowledged", alert, before, actor)
+        _record_deed("acknowledged", alert, before, actor)
 
 
 def resolve_alert(alert_id: int, actor: str, note: str = "") -> None:
-    """Close an alert by hand; should its fact come again, that is a new alert. A decision is not made by closing it."""
+    """Close an alert by hand, unless it stands for a decision. If its cause comes again, that is a new alert."""
     with transaction.atomic():
-        alert = _hold(alert_id)
+        alert = _lock_unresolved(alert_id)
         if awaits_decision(alert.kind, alert.subject):
             raise DecisionNeeded(page=absolute_url(page_of_subject(alert.subject)), subject=alert.subject)
         before = _values(alert)
         _close(alert, by=actor[:160], resolution=note)
-        _record(alert, before, actor)
+        _record_change(alert, before, actor)
 
 
 def mute_alert(alert_id: int, actor: str, seconds: int) -> None:
-    """Tell nobody about this alert for a while; if it is still open then, it climbs on."""
+    """Notify nobody about this alert for a while; if it is still open then, its escalation goes on."""
     with transaction.atomic():
-        alert = _hold(alert_id)
+        alert = _lock_unresolved(alert_id)
         before = _values(alert)
         alert.muted_until = _now() + timedelta(seconds=seconds)
-        # A holder of the row is overtaken, so that it tells nobody either; the next one sees that it is muted.
+        # The fence overtakes whoever has claimed the row for its next rung; the next claim sees that it is muted.
         due_at = Now() if alert.status == Alert.Status.OPEN else None
         Alert.objects.filter(pk=alert.pk).update(muted_until=alert.muted_until, due_at=due_at, fence=F("fence") + 1)
-        _tell("muted", alert, before, actor)
+        _record_deed("muted", alert, before, actor)
         ring(ALERTS)
 
 
-def _hold(alert_id: int) -> Alert:
-    """Lock an alert that is not resolved."""
+def _lock_unresolved(alert_id: int) -> Alert:
     alert = None
     if 0 < alert_id < 2**63:
         alert = Alert.objects.select_for_update(no_key=True).filter(pk=alert_id).first()
@@ -125,9 +127,9 @@ def _close(alert: Alert, *, by: str, resolution: str) -> None:
     _write(alert, "status", "resolved_by", "resolved_at", "resolution")
     payload = {"kind": alert.kind, "about": alert.subject, "by": by, "resolution": alert.resolution}
     record_event(NewEvent("alert.resolved", alert_subject(alert.pk), timezone.now(), payload))
-    told = {"alert": nested_text(alert.title, alert.detail), "by": by, "reason": alert.resolution}
-    told["about"] = alert.subject
-    _log(LogEntry.Level.INFO, alert.pk, RESOLVED if by else OVER, told)
+    logged = {"alert": nested_text(alert.title, alert.detail), "by": by, "reason": alert.resolution}
+    logged["about"] = alert.subject
+    _log(LogEntry.Level.INFO, alert.pk, RESOLVED if by else OVER, logged)
 
 
 def _log(level: LogEntry.Level, alert_id: int, template: str, data: dict[str, Any]) -> None:
@@ -137,18 +139,19 @@ def _log(level: LogEntry.Level, alert_id: int, template: str, data: dict[str, An
 
 
 def _write(alert: Alert, *names: str) -> None:
-    """Write these columns and end the climb: whoever holds the row for its next rung is overtaken."""
+    """Write these columns and end the escalation; the fence overtakes whoever has claimed the row for its next rung."""
     changes = {name: getattr(alert, name) for name in names}
     Alert.objects.filter(pk=alert.pk).update(**changes, due_at=None, fence=F("fence") + 1)
 
 
-def _tell(verb: str, alert: Alert, before: dict[str, Any], actor: str) -> None:
-    after = _record(alert, before, actor)
+def _record_deed(verb: str, alert: Alert, before: dict[str, Any], actor: str) -> None:
+    """Record what somebody did to an alert: a line of the change log and an event."""
+    after = _record_change(alert, before, actor)
     payload = {"kind": alert.kind, "about": alert.subject, "by": actor, "muted_until": after["muted_until"]}
     record_event(NewEvent(f"alert.{verb}", alert_subject(alert.pk), timezone.now(), payload))
 
 
-def _record(alert: Alert, before: dict[str, Any], actor: str) -> dict[str, Any]:
+def _record_change(alert: Alert, before: dict[str, Any], actor: str) -> dict[str, Any]:
     after = _values(alert)
     record_change(
         kind=KIND,
@@ -164,10 +167,6 @@ def _record(alert: Alert, before: dict[str, Any], actor: str) -> dict[str, Any]:
 def _values(alert: Alert) -> dict[str, Any]:
     muted_until = None if alert.muted_until is None else format_time(alert.muted_until)
     return {"status": str(alert.status), "muted_until": muted_until, "resolution": alert.resolution}
-
-
-def _is_muted(alert: Alert) -> bool:
-    return alert.muted_until is not None and timezone.now() < alert.muted_until
 
 
 def _now() -> datetime:

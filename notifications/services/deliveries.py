@@ -1,4 +1,4 @@
-"""Owe messages: write the rows of what clients must be told, in the transaction of the fact."""
+"""Enqueue deliveries: write the rows of messages to endpoints in the transaction of what they tell."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -32,30 +32,30 @@ class NewDelivery:
     body: dict[str, Any]
     correlation_id: str = ""
     withheld: str = ""
-    """Why it is not to be sent: kept, so that history says so."""
+    """Why it is not to be sent: the row is written as cancelled, so that history has it."""
     for_good: bool = False
-    """Whether what is withheld stays so, even when its client comes back."""
+    """Whether a withheld delivery stays cancelled even when its client comes back."""
     listed: tuple[str, ...] = ()
-    """The subjects that a list names: later messages about their connection wait for it."""
+    """The subjects that a list names: later deliveries about their connection wait for it."""
     delay: timedelta = timedelta()
-    """For how long it waits before its first attempt."""
+    """The time before its first attempt."""
 
 
-def enqueue_deliveries(messages: Sequence[NewDelivery]) -> list[int]:
+def enqueue_deliveries(deliveries: Sequence[NewDelivery]) -> list[int]:
     """Write the rows, in a few statements whatever their number; return their ids.
 
     Within a family the newest of a subject supersedes what is still pending, in this batch too. Call it while the row
-    lock of each subject is held: the lock orders the messages of one subject.
+    lock of each subject is held: the lock orders the deliveries of one subject.
     """
-    if not messages:
+    if not deliveries:
         return []
-    ids = _take_ids(len(messages))
-    newest = {key: pk for pk, message in zip(ids, messages, strict=True) if (key := _key(message)) is not None}
+    ids = _take_ids(len(deliveries))
+    newest = {key: pk for pk, each in zip(ids, deliveries, strict=True) if (key := _superseding_key(each)) is not None}
     now, chain = timezone.now(), correlation_id()
-    rows = [_row(pk, each, newest, now, chain) for pk, each in zip(ids, messages, strict=True)]
+    rows = [_row(pk, each, newest, now, chain) for pk, each in zip(ids, deliveries, strict=True)]
     _insert(rows, [(*key, pk) for key, pk in newest.items()])
     listed = [
-        (pk, each.endpoint_id, subject) for pk, each in zip(ids, messages, strict=True) for subject in each.listed
+        (pk, each.endpoint_id, subject) for pk, each in zip(ids, deliveries, strict=True) for subject in each.listed
     ]
     bulk_execute("notifications", "insert_listed", listed)
     ring(DELIVERIES)
@@ -65,7 +65,8 @@ def enqueue_deliveries(messages: Sequence[NewDelivery]) -> list[int]:
 def _insert(rows: Sequence[tuple[Any, ...]], newest: Sequence[tuple[int, str, str, int]]) -> None:
     """Write the rows and supersede what is pending under their keys.
 
-    A second round is for keys whose last message was queued again at this very moment: it is superseded now.
+    The unique constraint `delivery_one_pending_per_family` keeps a row out whose key has a pending one: another
+    transaction has just queued the last delivery of that key again. The next round supersedes it.
     """
     missing = len(rows)
     for _ in range(ROUNDS):
@@ -77,13 +78,14 @@ def _insert(rows: Sequence[tuple[Any, ...]], newest: Sequence[tuple[int, str, st
 
 
 def lock_pending_deliveries(those: Q) -> list[tuple[int, int, str]]:
-    """Lock pending rows in order of id, as everyone does; return of each its id, endpoint and subject."""
+    """Lock pending rows; return of each its id, endpoint and subject."""
     rows = Delivery.objects.filter(those, status=Delivery.Status.PENDING)
+    # In order of id, as everybody locks them: two cannot deadlock.
     return list(rows.select_for_update(no_key=True).order_by("pk").values_list("pk", "endpoint_id", "subject"))
 
 
 def cancel_deliveries(pks: Collection[int], reason: str) -> None:
-    """Cancel rows that are locked; whoever is sending one of them writes nothing more about it."""
+    """Cancel rows that the caller has locked; the raised fence voids the outcome of an attempt that is under way."""
     if pks:
         Delivery.objects.filter(pk__in=in_number_array(pks)).update(
             status=Delivery.Status.CANCELLED, reason=reason, due_at=None, under_way_until=None, fence=F("fence") + 1
@@ -91,7 +93,7 @@ def cancel_deliveries(pks: Collection[int], reason: str) -> None:
 
 
 def _take_ids(count: int) -> list[int]:
-    """Take the ids beforehand, so that what is superseded can name its successor; rising, as the messages are."""
+    """Take the ids beforehand, in the order of the deliveries, so that a superseded row can name its successor."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute(
@@ -104,32 +106,32 @@ def _take_ids(count: int) -> list[int]:
     return list(range(last + 1, last + count + 1))
 
 
-def _key(message: NewDelivery) -> Key | None:
-    if message.family not in SUPERSEDING or message.withheld:
+def _superseding_key(delivery: NewDelivery) -> Key | None:
+    if delivery.family not in SUPERSEDING or delivery.withheld:
         return None
-    return (message.endpoint_id, message.subject, message.family)
+    return (delivery.endpoint_id, delivery.subject, delivery.family)
 
 
-def _row(pk: int, message: NewDelivery, newest: dict[Key, int], now: datetime, chain: str) -> tuple[Any, ...]:
-    key = _key(message)
+def _row(pk: int, delivery: NewDelivery, newest: dict[Key, int], now: datetime, chain: str) -> tuple[Any, ...]:
+    key = _superseding_key(delivery)
     successor = newest[key] if key is not None and newest[key] != pk else None
     status, reason = Delivery.Status.PENDING, ""
     if successor is not None:
         status, reason = Delivery.Status.SUPERSEDED, f"superseded by {successor}"
-    elif message.withheld:
-        status, reason = Delivery.Status.CANCELLED, message.withheld
+    elif delivery.withheld:
+        status, reason = Delivery.Status.CANCELLED, delivery.withheld
     return (
         pk,
-        message.endpoint_id,
-        message.type,
-        message.family.value,
-        message.subject,
-        msgspec.json.encode(message.body).decode(),
+        delivery.endpoint_id,
+        delivery.type,
+        delivery.family.value,
+        delivery.subject,
+        msgspec.json.encode(delivery.body).decode(),
         status.value,
         reason,
         successor,
-        message.for_good,
-        now + message.delay if status == Delivery.Status.PENDING else None,
-        message.correlation_id or chain,
+        delivery.for_good,
+        now + delivery.delay if status == Delivery.Status.PENDING else None,
+        delivery.correlation_id or chain,
         new_id(),
     )

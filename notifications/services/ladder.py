@@ -1,4 +1,4 @@
-"""The ladder: which rungs there are, whom each tells, and how staff change them."""
+"""The ladder of escalation: its rungs, the recipients of each, and how staff change them."""
 
 import re
 from collections.abc import Iterable
@@ -28,13 +28,16 @@ _SCHEMES = {Rung.Channel.EMAIL.value: "mailto", Rung.Channel.SMS.value: "sms"}
 
 
 def lock_active_rungs(*, after: int | None) -> list[Rung]:
-    """Return the rungs past those that were told, in their order, locked: of two climbers one makes the endpoints."""
+    """Return the rungs after the last notified one, in their order.
+
+    Locked, so that of two processes that escalate one creates the endpoint of a new address.
+    """
     rungs = Rung.objects.select_for_update().filter(active=True).order_by("after_seconds", "id")
     return [rung for rung in rungs if after is None or rung.after_seconds > after]
 
 
 def ensure_endpoints(rungs: Iterable[Rung]) -> list[int]:
-    """Return the endpoint of everybody whom these rungs name, each once; who is new gets one."""
+    """Return the endpoints of the recipients of these rungs, each once; create those that are missing."""
     urls = list(
         dict.fromkeys(f"{_SCHEMES[rung.channel]}:{address}" for rung in rungs for address in find_recipients(rung))
     )
@@ -42,7 +45,7 @@ def ensure_endpoints(rungs: Iterable[Rung]) -> list[int]:
     for url in urls:
         if url not in known:
             known[url] = Endpoint.objects.create(url=url, secret=b"").pk
-    # One that was given up, because its mail server was away for days, is tried anew with every new alert.
+    # An endpoint that was given up while its mail server was away for days is tried again with every new alert.
     Endpoint.objects.filter(pk__in=known.values(), active=False).update(
         active=True, off_reason="", failures=0, opened_at=None, probe_at=None, not_before=None
     )
@@ -50,7 +53,7 @@ def ensure_endpoints(rungs: Iterable[Rung]) -> list[int]:
 
 
 def find_recipients(rung: Rung) -> list[str]:
-    """Return the addresses that a rung tells, as things stand now."""
+    """Return the addresses of a rung as accounts and settings are now."""
     found = list[str]()
     if rung.to_superusers:
         people = User.objects.filter(is_superuser=True, is_active=True).exclude(email="").order_by("pk")
@@ -67,7 +70,7 @@ def split_addresses(addresses: str) -> list[str]:
 
 
 def save_rung(rung: Rung, *, actor: str) -> None:
-    """Add or change a rung; open alerts are looked at again, as the ladder is now."""
+    """Add or change a rung; open alerts are escalated by the new ladder at once."""
     rung.addresses = " ".join(split_addresses(rung.addresses))
     faults = find_rung_faults(rung)
     if faults:
@@ -76,7 +79,7 @@ def save_rung(rung: Rung, *, actor: str) -> None:
         known = Rung.objects.select_for_update().filter(pk=rung.pk).first()
         rung.save(force_insert=known is None)
         _record(None if known is None else _values(known), rung, actor=actor)
-        _look_again()
+        _escalate_open_alerts()
 
 
 def delete_rung(rung: Rung, *, actor: str) -> None:
@@ -85,11 +88,11 @@ def delete_rung(rung: Rung, *, actor: str) -> None:
         rung.delete()
         action = ChangeRecord.Action.DELETED
         record_change(kind=KIND, object_id=str(pk), action=action, before=before, after=None, actor=actor)
-        _look_again()
+        _escalate_open_alerts()
 
 
 def find_rung_faults(rung: Rung) -> dict[str, list[str]]:
-    """Name what breaks a rule, by field."""
+    """Return the broken rules, by field."""
     faults = dict[str, list[str]]()
     is_mail = rung.channel == Rung.Channel.EMAIL
     if not 0 <= rung.after_seconds <= LONGEST:
@@ -126,7 +129,7 @@ def _values(rung: Rung) -> dict[str, Any]:
     return {name: getattr(rung, name) for name in FIELDS}
 
 
-def _look_again() -> None:
-    """Have every open alert climb anew; whoever holds one has read the ladder as it was, and is overtaken."""
+def _escalate_open_alerts() -> None:
+    """Make every open alert due; the fence overtakes whoever has claimed one with the ladder as it was."""
     Alert.objects.filter(status=Alert.Status.OPEN).update(due_at=Now(), fence=F("fence") + 1)
     ring("alerts")

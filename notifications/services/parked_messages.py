@@ -19,9 +19,10 @@ _publisher = Publisher()
 
 
 def resend_parked_message(*, message_id: int, actor: str) -> None:
-    """Put a parked message back into its queue, at the end, with its tries forgotten.
+    """Put a parked message back at the end of its queue; its failures are counted from zero.
 
-    First sent and then marked: dying in between sends it twice, which its consumer is used to; never not at all.
+    Sent first and marked then: a process that dies in between sends it twice, for which consumers are prepared, and
+    never not at all.
     """
     parked = _get_undecided(message_id)
     if not settings.AMQP_URL:
@@ -40,12 +41,12 @@ def resend_parked_message(*, message_id: int, actor: str) -> None:
 
 
 def discard_parked_message(*, message_id: int, actor: str, reason: str) -> None:
-    """Give a parked message up; who and why stay on the row until it is forgotten."""
+    """Discard a parked message; actor and reason stay on the row until it expires."""
     _decide(_get_undecided(message_id), ParkedMessage.Status.DISCARDED, actor, reason)
 
 
 def has_parked_messages(subject: str) -> bool:
-    """Say whether messages of the queue that an alert is about still wait for a decision."""
+    """Return whether parked messages of the queue that an alert is about still wait for a decision."""
     queue = subject.partition("/")[2]
     return ParkedMessage.objects.filter(queue=queue, status=ParkedMessage.Status.PARKED).exists()
 
@@ -60,7 +61,7 @@ def _get_undecided(message_id: int) -> ParkedMessage:
 
 
 def _decide(parked: ParkedMessage, status: ParkedMessage.Status, actor: str, reason: str = "") -> None:
-    """Write the decision, unless another one was faster; with the last one of its queue the alert is over."""
+    """Write the decision unless somebody was faster; close the alert with the last parked message of the queue."""
     with transaction.atomic():
         open_rows = ParkedMessage.objects.filter(queue=parked.queue, status=ParkedMessage.Status.PARKED)
         decided = open_rows.filter(pk=parked.pk).update(

@@ -1,13 +1,13 @@
-"""Messages of RabbitMQ that their consumer fails on or dies of: counted before each try, parked after a few.
+"""Poison messages of RabbitMQ, on which a consumer fails or dies: counted before each attempt, parked after a few.
 
-The flag `redelivered` says that a message was in somebody's hands before; how often, nobody says. So whoever is given
-such a message writes down that it takes it up, handles it, and deletes the count. What was begun and not finished is
-handled alone the next time, so that a crash tells which message it was; the count outlives the process, and all
+The flag `redelivered` says that a message was delivered before; the broker does not say how often. So the consumer of
+such a message counts the attempt, handles it, and deletes the count. A message that was begun and not finished is
+handled alone the next time, so that a crash shows which message it was; the count outlives the process, and all
 consumers of a queue share it.
 
-What is parked and not decided upon is bounded. Past the bound nothing more is taken out of the line: the message goes
-back and its queue stands still, with an alert, until staff have decided. So many failures for no known reason are most
-likely our own fault, and to throw accepted messages away for it, or to fill the disk with them, would be the worse one.
+The parked messages that wait for a decision are bounded. Past the bound nothing more is parked: the message goes back
+and its queue stands still, with an alert, until staff have decided. So many failures for no known reason are most
+likely a fault of this product, and it would be worse to discard accepted messages, or to fill the disk with them.
 """
 
 import time
@@ -30,7 +30,7 @@ from notifications.services.alerts import close_alert, raise_alert
 from notifications.subjects import queue_subject
 
 LIMIT = 5
-"""So many tries; then the message is parked."""
+"""The number of attempts after which a message is parked."""
 PAUSE = 0.1
 LONGEST_PAUSE = 30.0
 FORGOTTEN_AFTER = timedelta(days=1)
@@ -53,22 +53,22 @@ _in_a_row: Tally[str] = Tally()
 
 
 class EngineUnavailable(Exception):
-    """What the handling needs is away: nothing is wrong with the message, and it counts for nothing."""
+    """An engine that the handler needs is away: the message is not to blame, and the attempt does not count."""
 
 
 class ParkingFull(EngineUnavailable):
-    """No more messages can be parked before staff have decided upon some: the queue stands still until then."""
+    """No more messages can be parked until staff have decided about some; the queue stands still until then."""
 
 
 def handle_redelivered(
     messages: Sequence[AmqpMessage], handle: Callable[[list[AmqpMessage]], ResultT], *, away: type[Exception]
 ) -> list[ResultT]:
-    """Handle messages of one queue that came before; return what `handle` made of all that were not parked.
+    """Handle redelivered messages of one queue; return the results of `handle` for all that were not parked.
 
-    Those that nobody has failed on are handled together, each of the others alone. Raise `away` as it comes: then the
-    rest has not been handled, and what has been may be handled again.
+    Messages without a counted failure are handled together, each of the others alone. `away` is raised as it comes:
+    then the rest has not been handled, and what has been may be handled again.
     """
-    known = _failures(messages)
+    known = dict(_select_counts(messages).values_list("digest", "failures")) if messages else {}
     results: list[ResultT] = []
     alone = [message for message in messages if known.get(message.digest)]
     new = [message for message in messages if not known.get(message.digest)]
@@ -90,30 +90,30 @@ def handle_redelivered(
 
 
 def count_attempts(messages: Sequence[AmqpMessage]) -> dict[str, int]:
-    """Write down that these messages are about to be handled; return how often that has been, by digest."""
+    """Count an attempt of these messages before it is made; return the number of attempts by digest."""
     digests = sorted({message.digest for message in messages})
     with transaction.atomic():
-        # In the order of the digests, so that two consumers cannot wait for each other.
+        # In the order of the digests: two consumers cannot deadlock.
         MessageFailure.objects.bulk_create(
             [MessageFailure(queue=messages[0].queue, digest=digest) for digest in digests], ignore_conflicts=True
         )
-        _rows(messages).update(failures=F("failures") + 1, tried_at=Now())
-        return dict(_rows(messages).values_list("digest", "failures"))
+        _select_counts(messages).update(failures=F("failures") + 1, tried_at=Now())
+        return dict(_select_counts(messages).values_list("digest", "failures"))
 
 
 def uncount_attempts(messages: Sequence[AmqpMessage]) -> None:
-    """Take the last try back: it did not end for anything in the message."""
+    """Take the last attempt back: it did not fail because of the messages."""
     try:
-        _rows(messages).update(failures=F("failures") - 1)
-        _rows(messages).filter(failures=0).delete()
+        _select_counts(messages).update(failures=F("failures") - 1)
+        _select_counts(messages).filter(failures=0).delete()
     except (DatabaseError, InterfaceError) as error:
         # The database itself is what is away. A count that is one too high parks nothing by itself.
         log.info("amqp.count_stays", error=str(error))
 
 
 def clear_counts(messages: Sequence[AmqpMessage]) -> None:
-    """Forget what was counted: the messages have been handled."""
-    _rows(messages).delete()
+    """Delete the counts of messages that have been handled."""
+    _select_counts(messages).delete()
     for message in messages:
         _in_a_row.pop(message.queue, None)
 
@@ -123,14 +123,14 @@ def exceeds_limit(failures: int) -> bool:
 
 
 def park_message(message: AmqpMessage, failures: int) -> None:
-    """Put a message aside for staff to decide about, and tell them.
+    """Park a message until staff decide about it, and raise an alert.
 
-    Raise `ParkingFull` after a pause where too many wait for a decision: the message belongs back into its queue.
+    Raise `ParkingFull` after a pause if too many wait for a decision: the message belongs back into its queue.
     """
     if not can_park(message.queue):
-        _stand_still(message)
+        _refuse_to_park(message)
     with transaction.atomic():
-        row = _rows([message]).first()
+        row = _select_counts([message]).first()
         ParkedMessage.objects.create(
             queue=message.queue,
             body=message.body,
@@ -138,27 +138,27 @@ def park_message(message: AmqpMessage, failures: int) -> None:
             failures=failures - 1,
             error=(row.error if row is not None else "") or DIED,
         )
-        _rows([message]).delete()
+        _select_counts([message]).delete()
         close_alert(FULL, queue_subject(message.queue))
         raise_parked_alert(message.queue)
     PARKED_MESSAGES.labels(message.queue).inc()
     log.error("amqp.parked", queue=message.queue, size=len(message.body))
     _in_a_row[message.queue] += 1
     if _in_a_row[message.queue] > 1:
-        # Nothing passes: that may be our own fault, and then parking everything would be the worse one.
+        # Every message fails: likely a fault of this product, and to park them all at once would make it worse.
         time.sleep(min(2.0 ** (_in_a_row[message.queue] - 2), LONGEST_PAUSE))
 
 
 def raise_parked_alert(queue: str) -> None:
     raise_alert(
-        PARKED, queue_subject(queue), TITLE, {"queue": queue, "count": _undecided().filter(queue=queue).count()}
+        PARKED, queue_subject(queue), TITLE, {"queue": queue, "count": _select_undecided().filter(queue=queue).count()}
     )
 
 
 def can_park(queue: str) -> bool:
-    """Return whether one more may be parked; consumers that ask at the same moment may each park one."""
-    rows, size = _measure(_undecided().filter(queue=queue))
-    all_rows, all_size = _measure(_undecided())
+    """Return whether one more message may be parked; consumers that ask at the same time may each park one."""
+    rows, size = _count_rows_and_bytes(_select_undecided().filter(queue=queue))
+    all_rows, all_size = _count_rows_and_bytes(_select_undecided())
     return (
         rows < MOST_PARKED
         and size < MOST_PARKED_BYTES
@@ -167,20 +167,20 @@ def can_park(queue: str) -> bool:
     )
 
 
-def _stand_still(message: AmqpMessage) -> None:
-    uncount_attempts([message])  # it is as hopeless the next time, and the count need not grow
-    count = _undecided().count()
+def _refuse_to_park(message: AmqpMessage) -> None:
+    uncount_attempts([message])  # the next attempt finds it over the limit again, and the count need not grow
+    count = _select_undecided().count()
     raise_alert(FULL, queue_subject(message.queue), FULL_TITLE, {"queue": message.queue, "count": count})
     log.error("amqp.parking_full", queue=message.queue, parked=count)
     time.sleep(LONGEST_PAUSE)
     raise ParkingFull
 
 
-def _undecided() -> QuerySet[ParkedMessage]:
+def _select_undecided() -> QuerySet[ParkedMessage]:
     return ParkedMessage.objects.filter(status=ParkedMessage.Status.PARKED)
 
 
-def _measure(rows: QuerySet[ParkedMessage]) -> tuple[int, int]:
+def _count_rows_and_bytes(rows: QuerySet[ParkedMessage]) -> tuple[int, int]:
     found = rows.aggregate(rows=Count("pk"), size=Coalesce(Sum(Length("body")), 0))
     return found["rows"], found["size"]
 
@@ -203,17 +203,13 @@ def _handle_alone(
             raise
         except Exception as error:
             log.exception("amqp.message_failed", queue=message.queue, failures=failures)
-            _rows([message]).update(error=clean_error(error, 2000))
+            _select_counts([message]).update(error=clean_error(error, 2000))
             time.sleep(PAUSE * failures)
         else:
             clear_counts([message])
             return [result]
 
 
-def _failures(messages: Sequence[AmqpMessage]) -> dict[str, int]:
-    return dict(_rows(messages).values_list("digest", "failures")) if messages else {}
-
-
-def _rows(messages: Sequence[AmqpMessage]) -> QuerySet[MessageFailure]:
+def _select_counts(messages: Sequence[AmqpMessage]) -> QuerySet[MessageFailure]:
     digests = {message.digest for message in messages}
     return MessageFailure.objects.filter(queue=messages[0].queue, digest__in=digests)

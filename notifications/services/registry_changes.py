@@ -1,4 +1,4 @@
-"""Tell changes of the registry: a line of the change log and an event for each, in the transaction of the change."""
+"""Record changes of the registry: a line of the change log and an event for each, in the transaction of the change."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from notifications.services.events import NewEvent, record_events
 
 @dataclass(frozen=True)
 class RegistryChange:
-    """What the log keeps of an object before and after; nothing before: it is new, nothing after: it is gone."""
+    """The values of an object before and after; None before: it is new, None after: it is gone."""
 
     kind: str
     id: str | int
@@ -24,19 +24,19 @@ class RegistryChange:
 
     @property
     def is_end(self) -> bool:
-        """An object that is deactivated counts as deleted."""
+        """Whether the object is gone: one that is deactivated counts as deleted."""
         if self.before is None or self.after is None:
             return self.after is None
         return bool(self.before.get("active")) and not self.after.get("active")
 
 
 def record_registry_changes(changes: Sequence[RegistryChange], *, actor: str, now: datetime) -> None:
-    """Write the lines and the events of these changes, in their order, in one statement each."""
-    record_changes([_record(change) for change in changes], actor=actor)
-    record_events(_fact(change, now) for change in changes)
+    """Write the log lines and the events of these changes, in their order, in one statement each."""
+    record_changes([_build_log_line(change) for change in changes], actor=actor)
+    record_events(_build_event(change, now) for change in changes)
 
 
-def _record(change: RegistryChange) -> Change:
+def _build_log_line(change: RegistryChange) -> Change:
     action = ChangeRecord.Action.CHANGED
     if change.before is None:
         action = ChangeRecord.Action.CREATED
@@ -45,7 +45,7 @@ def _record(change: RegistryChange) -> Change:
     return Change(kind=change.kind, object_id=str(change.id), action=action, before=change.before, after=change.after)
 
 
-def _fact(change: RegistryChange, now: datetime) -> NewEvent:
+def _build_event(change: RegistryChange, now: datetime) -> NewEvent:
     before, after = change.before or {}, change.after or {}
     touched = [name for name in after if name not in before or before[name] != after[name]]
     verb = "created" if change.before is None else "deleted" if change.is_end else "changed"

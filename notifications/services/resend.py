@@ -1,4 +1,4 @@
-"""Send again what staff ask for: one message at once, or the dead letters one after the other."""
+"""Resend what staff ask for: one delivery at once, or the dead letters one after the other."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -25,29 +25,29 @@ UNDER_WAY = Case(When(under_way_until__gt=Now(), then=Value(True)), default=Valu
 
 @dataclass(frozen=True)
 class ResendBatch:
-    """What one step through the dead letters did."""
+    """What became of one batch of dead letters."""
 
     resent: int
     skipped: int
     after: int
-    """The id of the last one that was looked at: the next step goes on behind it."""
+    """The id of the last one in the batch: the next batch begins behind it."""
     left: int
 
 
 def resend_delivery(delivery_id: int, actor: str) -> bool:
-    """Make a message due now, past an open breaker; return False where an attempt is under way anyhow.
+    """Make a delivery due now, past an open breaker; return False if an attempt is under way anyhow.
 
-    What had ended begins anew with all its attempts, unless a newer message has followed it.
+    One that had ended begins anew with all its attempts, unless a newer delivery has followed it.
     """
     endpoint_id = _find_endpoint(delivery_id)
     try:
         with transaction.atomic():
-            delivery = _hold(delivery_id, endpoint_id)
+            delivery = _lock_with_endpoint(delivery_id, endpoint_id)
             if getattr(delivery, "is_under_way"):  # noqa: B009
                 return False
-            _check(delivery)
-            _queue(delivery, actor)
-    except IntegrityError as error:  # a newer one was written at this very moment
+            _check_resendable(delivery)
+            _requeue(delivery, actor)
+    except IntegrityError as error:  # a newer one was written meanwhile: `delivery_one_pending_per_family`
         raise Superseded(superseded_by=_find_newer(Delivery.objects.get(pk=delivery_id))) from error
     return True
 
@@ -55,29 +55,28 @@ def resend_delivery(delivery_id: int, actor: str) -> bool:
 def resend_dead_letters(
     *, actor: str, endpoint_id: int | None = None, after: int = 0, limit: int = STEP
 ) -> ResendBatch:
-    """Resend some of the dead letters, oldest first, of one endpoint or of all; the caller asks for the next step.
+    """Resend one batch of dead letters, oldest first, of one endpoint or of all; the caller asks for the next.
 
-    Row by row, each in a transaction of its own: whoever writes a newer message of the same key at this moment must
-    never wait for us in a circle. One that a newer message has followed is settled, and is no dead letter any more.
+    Row by row, each in a transaction of its own, so that no deadlock arises with whoever writes a newer delivery of the
+    same key. One that a newer delivery has followed becomes final, and is no dead letter any more.
     """
-    chosen = list(_behind(after, endpoint_id).order_by("pk").values_list("pk", flat=True)[:limit])
-    resent = sum(_resend_or_settle(pk, actor) for pk in chosen)
+    chosen = list(_select_behind(after, endpoint_id).order_by("pk").values_list("pk", flat=True)[:limit])
+    resent = sum(_resend_or_finalize(pk, actor) for pk in chosen)
     last = chosen[-1] if chosen else after
-    return ResendBatch(
-        resent, len(chosen) - resent, last, _count(_behind(last, endpoint_id)) if len(chosen) == limit else 0
-    )
+    left = _count_bounded(_select_behind(last, endpoint_id)) if len(chosen) == limit else 0
+    return ResendBatch(resent, len(chosen) - resent, last, left)
 
 
 def select_dead_letters(endpoint_id: int | None = None) -> QuerySet[Delivery]:
-    """Return what was given up and may be sent again; a ping that failed has told what it was sent for."""
+    """Return deliveries that were given up and may be resent; a ping that failed has answered its question."""
     rows = Delivery.objects.filter(status=Delivery.Status.DEAD, is_final=False, endpoint__active=True)
     rows = rows.exclude(family=Delivery.Family.PING)
     return rows if endpoint_id is None else rows.filter(endpoint=endpoint_id)
 
 
 def count_dead_letters(endpoint_id: int | None = None) -> int:
-    """Count the dead letters, up to a number that nobody reads exactly."""
-    return _count(select_dead_letters(endpoint_id))
+    """Count the dead letters, up to `MOST_COUNTED`."""
+    return _count_bounded(select_dead_letters(endpoint_id))
 
 
 def _find_endpoint(delivery_id: int) -> int:
@@ -88,8 +87,8 @@ def _find_endpoint(delivery_id: int) -> int:
     return endpoint_id
 
 
-def _hold(delivery_id: int, endpoint_id: int) -> Delivery:
-    """Lock the endpoint, then the delivery, as everyone does."""
+def _lock_with_endpoint(delivery_id: int, endpoint_id: int) -> Delivery:
+    """Lock the endpoint, then the delivery: the order in which everybody locks them."""
     endpoint = Endpoint.objects.select_for_update(no_key=True).get(pk=endpoint_id)
     rows = Delivery.objects.select_for_update(no_key=True).annotate(is_under_way=UNDER_WAY)
     delivery = rows.filter(pk=delivery_id).first()
@@ -99,7 +98,7 @@ def _hold(delivery_id: int, endpoint_id: int) -> Delivery:
     return delivery
 
 
-def _check(delivery: Delivery) -> None:
+def _check_resendable(delivery: Delivery) -> None:
     if not delivery.endpoint.active:
         raise ClientInactive
     if delivery.superseded_by_id is not None or delivery.status == Delivery.Status.SUPERSEDED:
@@ -110,7 +109,7 @@ def _check(delivery: Delivery) -> None:
 
 
 def _find_newer(delivery: Delivery) -> int | None:
-    """Find the newest message of the key that has followed this one; a list is news of each connection it names."""
+    """Return the newest delivery of the key after this one; a list counts for each connection that it names."""
     if delivery.family not in SUPERSEDING:
         return None
     key = {"endpoint": delivery.endpoint_id, "subject": delivery.subject}
@@ -122,20 +121,20 @@ def _find_newer(delivery: Delivery) -> int | None:
     return max((pk for pk in found if pk is not None), default=None)
 
 
-def _queue(delivery: Delivery, actor: str) -> None:
+def _requeue(delivery: Delivery, actor: str) -> None:
     changes: dict[str, Any] = {"due_at": Now(), "is_forced": True}
     if delivery.status != Delivery.Status.PENDING:
         changes |= {"status": Delivery.Status.PENDING, "reason": "", "attempts": 0, "is_retry": True}
         changes |= {"is_final": False, "fence": F("fence") + 1}
     Delivery.objects.filter(pk=delivery.pk).update(**changes)
     if delivery.family == Delivery.Family.LIST:
-        # Later messages about the connections that it names wait for it again.
+        # Later deliveries about the connections that it names wait for it again.
         ListedSubject.objects.filter(delivery=delivery.pk).update(is_open=True)
-    _tell(delivery, actor)
+    _record_resend(delivery, actor)
     ring(DELIVERIES)
 
 
-def _tell(delivery: Delivery, actor: str) -> None:
+def _record_resend(delivery: Delivery, actor: str) -> None:
     before = {"status": delivery.status, "attempts": delivery.attempts, "reason": delivery.reason}
     begins_anew = delivery.status != Delivery.Status.PENDING
     after = {"status": Delivery.Status.PENDING.value, "attempts": 0, "reason": ""} if begins_anew else before
@@ -152,19 +151,19 @@ def _tell(delivery: Delivery, actor: str) -> None:
     record_event(NewEvent("delivery.resent", subject, timezone.now(), payload, delivery.correlation_id))
 
 
-def _behind(after: int, endpoint_id: int | None) -> QuerySet[Delivery]:
+def _select_behind(after: int, endpoint_id: int | None) -> QuerySet[Delivery]:
     return select_dead_letters(endpoint_id).filter(pk__gt=after)
 
 
-def _resend_or_settle(pk: int, actor: str) -> bool:
+def _resend_or_finalize(pk: int, actor: str) -> bool:
     try:
         return resend_delivery(pk, actor)
     except Superseded:
         Delivery.objects.filter(pk=pk, status=Delivery.Status.DEAD).update(is_final=True)
     except (ClientInactive, DeliveryNotFound):
-        pass  # switched off, or forgotten by upkeep, since it was chosen
+        pass  # disabled, or expired, since it was chosen
     return False
 
 
-def _count(rows: QuerySet[Delivery]) -> int:
+def _count_bounded(rows: QuerySet[Delivery]) -> int:
     return rows.order_by()[:MOST_COUNTED].count()

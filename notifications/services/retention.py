@@ -118,14 +118,14 @@ def _delete_deliveries(pks: list[int], oldest: datetime) -> None:
 
 
 def _select_expired(oldest: datetime) -> QuerySet[Delivery]:
-    """Select deliveries that have ended for good; the newest dead or cancelled of its key may return with its client."""
+    """Select deliveries that ended for good; the newest dead or cancelled one of a key may return with its client."""
     key = {name: OuterRef(name) for name in ("endpoint", "subject", "family")}
     newer = Delivery.objects.filter(**key, pk__gt=OuterRef("pk"))
     lost = Q(status__in=[Delivery.Status.DEAD, Delivery.Status.CANCELLED])
     may_return = lost & Q(family__in=SUPERSEDING, is_final=False) & ~Q(Exists(newer))
     tried = Attempt.objects.filter(delivery=OuterRef("pk"), recorded_at__gte=oldest)
-    # A superseded delivery that is still pending names its successor: without that there would be two pending of one
-    # key which nothing supersedes, and the unique constraint would refuse the deletion.
+    # A superseded delivery that is still pending names its successor: if that were deleted, two of one key could be
+    # pending that nothing supersedes, which `delivery_one_pending_per_family` forbids.
     giving_way = Delivery.objects.filter(superseded_by=OuterRef("pk"), status=Delivery.Status.PENDING)
     ended = Delivery.objects.filter(created_at__lt=oldest).exclude(status=Delivery.Status.PENDING)
     return ended.filter(~may_return, ~Exists(tried), ~Exists(giving_way))
@@ -145,7 +145,7 @@ def expire_alerts() -> None:
 
 
 def expire_parked_messages() -> None:
-    """Delete parked messages decided more than `RETENTION_DAYS` ago, and failure counts nobody has touched for a day."""
+    """Delete parked messages decided more than `RETENTION_DAYS` ago, and failure counts untouched for a day."""
     decided_before = timezone.now() - timedelta(days=settings.RETENTION_DAYS)
     delete_in_batches(ParkedMessage.objects.filter(decided_at__lt=decided_before))
     MessageFailure.objects.filter(tried_at__lt=Now() - FORGOTTEN_AFTER).delete()

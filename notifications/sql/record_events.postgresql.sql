@@ -1,4 +1,4 @@
--- The order of the facts becomes the order of the ids.
+-- The order of the rows becomes the order of the ids.
 INSERT INTO notifications_event (type, subject, payload, at, correlation_id)
 SELECT type, subject, payload::jsonb, at, correlation_id
 FROM unnest(%b::text[], %b::text[], %b::text[], %b::timestamptz[], %b::text[])

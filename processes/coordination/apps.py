@@ -18,7 +18,7 @@ class CoordinationConfig(AppConfig):
         from processes.coordination import work_names
         from processes.coordination.maintenance.watch import watch_once
         from processes.coordination.schema.fixed_rows import ensure_fixed_rows
-        from processes.coordination.tracing import trace_events
+        from processes.coordination.trace import trace_events
         from processes.coordination.writer.compensation import ALERT, awaits_operator
         from processes.coordination.writer.registry import first_unread_change, record_registry_changes
 

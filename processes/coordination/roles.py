@@ -16,7 +16,7 @@ def role_names() -> list[str]:
 
 
 def open_roles(names: Sequence[str]) -> list[Role]:
-    """Return the roles of these names, each with a line of its own to the queues."""
+    """Return the roles of these names, each with a connection of its own to the queues."""
     return [_open(name) for name in names]
 
 

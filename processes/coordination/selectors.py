@@ -37,7 +37,7 @@ class ReaderOverview:
     ended_at: datetime | None
 
     def lag(self, since: datetime, at: datetime) -> float:
-        """Return how many seconds after the change the reader had it, or for how long it has not."""
+        """Return how many seconds after the change the reader had it, or how long it has been without it."""
         return max(0.0, ((self.ended_at or at) - since).total_seconds())
 
 
@@ -61,7 +61,7 @@ class EventOverview:
 
 
 def shown_status(event: AppEvent, coordinated: WriterEvent | None) -> EventStatus:
-    """Return how far an event is as a whole; it has not ended before it has on the Writer."""
+    """Return the status of an event as a whole; it has not ended before it has on the Writer."""
     if event.status in ENDED or coordinated is None or coordinated.status == EventStatus.CREATED:
         return event.status
     ending = {EventStatus.COMMITTED: EventStatus.COMMITTING, EventStatus.CANCELED: EventStatus.CANCELING}
@@ -87,7 +87,7 @@ def get_event(event_id: int) -> EventOverview:
 
 
 def view_events(events: Sequence[AppEvent], *, with_readers_steps: bool = False) -> list[EventOverview]:
-    """Put together what is known of events; the steps of readers are asked of their own databases."""
+    """Return what all roles know of events; the steps of readers are read from their own databases."""
     ids = [event.pk for event in events]
     coordinated = WriterEvent.objects.in_bulk(ids)
     readers = _readers(ids)
@@ -116,7 +116,7 @@ class Lag:
 
 
 def reader_lags() -> list[Lag]:
-    """Return how far each reader is behind; what is not yet activated is ahead of all of them."""
+    """Return how far each reader is behind; events that are not activated yet do not count."""
     open_rows = WriterEventReader.objects.filter(ended_at__isnull=True)
     rows = open_rows.order_by().values_list("name").annotate(count=Count("pk"), oldest=Min("writer_event__date"))
     found = {name: (count, oldest) for name, count, oldest in rows}
@@ -130,7 +130,7 @@ def count_failed_compensations(most: int = 99) -> int:
 
 
 def _shown() -> Coalesce:
-    """Say in the database what `shown_status` says, of events that have not ended."""
+    """Return `shown_status` as an expression, for events that have not ended."""
     known = Subquery(
         WriterEvent.objects.filter(pk=OuterRef("pk"))
         .exclude(app_event_status_id=EventStatus.CREATED.value)
@@ -163,7 +163,7 @@ def _count_processed(ids: list[int]) -> dict[int, int]:
 
 
 def _readers_steps(ids: list[int]) -> dict[int, list[dict[str, str]]]:
-    """Ask each reader which steps it took; of one that cannot be reached they are not known."""
+    """Return the steps that each reader took; those of an unreachable one are left out."""
     found: defaultdict[int, list[dict[str, str]]] = defaultdict(list)
     for name in reader_names():
         try:
@@ -177,7 +177,7 @@ def _readers_steps(ids: list[int]) -> dict[int, list[dict[str, str]]]:
 
 
 def _steps(*noted: dict[str, str]) -> list[tuple[str, str]]:
-    """Merge the notes of all roles, in the document's order; of several readers the first."""
+    """Merge the steps of all roles, in the order of their numbers; of several readers the first time."""
     first: dict[str, str] = {}
     for steps in noted:
         for number, at in unpack_steps(steps).items():

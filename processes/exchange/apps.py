@@ -18,7 +18,7 @@ class ExchangeConfig(AppConfig):
         from processes.exchange.services.settlement import MOVES
         from processes.exchange.services.timeouts import time_out_once
         from processes.exchange.statistics import PARTIES, counter_by
-        from processes.exchange.tracing import trace_processes
+        from processes.exchange.trace import trace_processes
 
         register_work(BackgroundWork(name=MOVES, run_once=move_files_once, every=5.0, on_workers=True))
         register_work(BackgroundWork(name="exchange.timeouts", run_once=time_out_once, every=2.0))

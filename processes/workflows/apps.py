@@ -14,15 +14,14 @@ class WorkflowsConfig(AppConfig):
         from config.common.background.work import BackgroundWork, register_work
         from notifications.decisions import register_decision
         from notifications.followers import follow
-        from processes.workflows.services import outgoing, work_names
+        from processes.workflows.services import work_names
         from processes.workflows.services.effects.dispatch import dispatch_due_effects
-        from processes.workflows.services.events import follower
+        from processes.workflows.services.events import amqp, follower
         from processes.workflows.services.events.amqp import EventConsumer
+        from processes.workflows.services.events.arrivals import take_postponed_events
         from processes.workflows.services.incidents import ALERT, awaits_operator
         from processes.workflows.services.jobs import register_handlers_of_plugins, run_due_jobs
-        from processes.workflows.services.postponed import take_postponed_events
-        from processes.workflows.services.start_timers import start_due_instances
-        from processes.workflows.services.timers import fire_due_timers
+        from processes.workflows.services.timers import fire_due_timers, start_due_instances
         from processes.workflows.trace import trace_effects, trace_versions
 
         register_work(BackgroundWork(name=work_names.TIMERS, run_once=fire_due_timers, every=1.0))
@@ -38,5 +37,5 @@ class WorkflowsConfig(AppConfig):
         register_decision(ALERT, awaits_operator)
         follow(follower.FOLLOWING)
         if settings.AMQP_URL:
-            register_work(BackgroundWork(name=work_names.INCOMING, run_once=EventConsumer().take_once, every=0.5))
-            follow(outgoing.FOLLOWING)
+            register_work(BackgroundWork(name=work_names.INCOMING, run_once=EventConsumer().consume_once, every=0.5))
+            follow(amqp.PUBLISHER)

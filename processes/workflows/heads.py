@@ -1,5 +1,8 @@
-"""An instance as it is now: its row and the state of its head."""
+"""The head of an instance: its row joined with the state of its newest version, and a short-lived cache of heads."""
 
+import threading
+import time
+from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -7,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import msgspec
-from django.db import connection
+from django.db import connection, transaction
 
 from config.common.database.sql import as_utc, load_engine_sql, postgresql_cursor
 from processes.workflows.engine.runner import InstanceState
@@ -16,6 +19,10 @@ from processes.workflows.models import WorkflowInstance, WorkflowRevision
 from processes.workflows.state_storage import join_state
 
 PACKAGE = "processes.workflows"
+CACHE_SECONDS = 1.0
+CACHE_HEADS = 256
+CACHE_BYTES = 16_384
+"""Variables of a larger state are not cached."""
 
 
 @dataclass(frozen=True)
@@ -38,15 +45,13 @@ class Head:
     state: InstanceState | None
     """None: created, and its start has failed."""
     digests: frozenset[str] = frozenset()
-    """The parts of the state that are kept apart."""
+    """The bodies of the state that are already stored."""
 
 
 def get_head(instance_id: UUID, *, lock: bool = False) -> Head:
-    """Read an instance; with a lock nobody moves its head until the transaction ends.
-
-    The lock is a statement of its own: one that waited for it would join the new head with the versions of before.
-    """
+    """Read an instance with its state; with `lock`, its head cannot move until the transaction ends."""
     if lock:
+        # A statement of its own: one that waited for the lock would join the new head with the versions it saw before.
         WorkflowInstance.objects.select_for_update(no_key=True).filter(pk=instance_id).values_list("pk").first()
     statement = load_engine_sql(PACKAGE, "read_head")
     if connection.vendor == "postgresql":
@@ -58,7 +63,7 @@ def get_head(instance_id: UUID, *, lock: bool = False) -> Head:
             row = plain.fetchone()
     if row is None:
         raise InstanceNotFound
-    return _head(row)
+    return _build_head(row)
 
 
 def find_head(instance_id: UUID, *, lock: bool = False) -> Head | None:
@@ -68,7 +73,7 @@ def find_head(instance_id: UUID, *, lock: bool = False) -> Head | None:
         return None
 
 
-def _head(row: tuple[Any, ...]) -> Head:
+def _build_head(row: tuple[Any, ...]) -> Head:
     started_at, ended_at, at, status, skeleton, bodies = row[8:]
     revision, enterprise = get_revision_facts(row[2])
     parts: dict[str, str] = msgspec.json.decode(bodies) if bodies else {}
@@ -82,10 +87,10 @@ def _head(row: tuple[Any, ...]) -> Head:
         number=row[5],
         epoch=row[6],
         open_incidents=row[7],
-        started_at=_time(started_at),
-        ended_at=None if ended_at is None else _time(ended_at),
+        started_at=_parse_time(started_at),
+        ended_at=None if ended_at is None else _parse_time(ended_at),
         enterprise=enterprise,
-        at=_time(at),
+        at=_parse_time(at),
         state_status=status,
         state=join_state(skeleton, parts) if skeleton else None,
         digests=frozenset(parts),
@@ -94,9 +99,44 @@ def _head(row: tuple[Any, ...]) -> Head:
 
 @lru_cache(maxsize=4096)
 def get_revision_facts(revision_id: int) -> tuple[int, str | None]:
-    """Give the number of a revision and the enterprise it belongs to: neither changes."""
+    """Return the number of a revision and the enterprise of its definition; cached, because neither changes."""
     return WorkflowRevision.objects.values_list("number", "definition__enterprise_id").get(pk=revision_id)
 
 
-def _time(value: datetime | str) -> datetime:
+def _parse_time(value: datetime | str) -> datetime:
     return datetime.fromisoformat(value) if isinstance(value, str) else as_utc(value)
+
+
+# The cache saves the next command of an instance its read. A cached head may be out of date at any time; that is safe,
+# because a step is written only if the head and the number of open incidents are still those it was planned from, and
+# a command that would be refused is tried again on a head that was read.
+_cache: OrderedDict[UUID, tuple[float, Head]] = OrderedDict()
+_cache_lock = threading.Lock()
+
+
+def cache_head(head: Head) -> None:
+    """Remember a head that this process has just written, once its transaction has committed."""
+    if head.state is not None and head.state.get("size", 0) <= CACHE_BYTES and not head.open_incidents:
+        transaction.on_commit(lambda: _put(head))
+
+
+def _put(head: Head) -> None:
+    with _cache_lock:
+        _cache[head.id] = (time.monotonic(), head)
+        while len(_cache) > CACHE_HEADS:
+            _cache.popitem(last=False)
+
+
+def take_cached_head(instance_id: UUID) -> Head | None:
+    """Remove the head of an instance from the cache; return it unless it is older than a second."""
+    # Removed, not only read: of two commands at once one would be overtaken anyway.
+    with _cache_lock:
+        found = _cache.pop(instance_id, None)
+    if found is None or time.monotonic() - found[0] > CACHE_SECONDS:
+        return None
+    return found[1]
+
+
+def clear_head_cache() -> None:
+    with _cache_lock:
+        _cache.clear()

@@ -30,7 +30,7 @@ from config.records.models import AccessKey
 from notifications.errors import PingFailed
 from notifications.selectors import Waiting, count_waiting
 from notifications.sending.policy import is_success
-from notifications.services.ping import begin_ping, finish_ping
+from notifications.services.pings import begin_ping, finish_ping
 from sensors.admin.client_page import build_client_page
 from sensors.admin.filters import ActiveFilter
 from sensors.admin.forms import ClientForm

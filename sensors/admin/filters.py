@@ -27,7 +27,7 @@ class ConnectionFilter(DropdownFilter):
         wanted = self.value()
         if wanted not in Connection.values:
             return queryset
-        return queryset.filter(with_connection(Connection(wanted), deaf=is_outage()))
+        return queryset.filter(with_connection(Connection(wanted), outage=is_outage()))
 
 
 class StateFilter(DropdownFilter):

@@ -34,7 +34,7 @@ class SensorPage:
     word: str
     connection: str
     state: SensorState
-    deaf: bool
+    is_outage: bool
     periods: list[str]
     chart: Chart | None
     events: list[Event] | None
@@ -49,15 +49,15 @@ def build_sensor_page(request: HttpRequest, sensor: Sensor) -> SensorPage:
     def seen(permission: str, read: Callable[[], T]) -> T | None:
         return read() if request.user.has_perm(permission) else None
 
-    state, deaf, subject = sensor.state, is_outage(), subject_of(sensor.pk)
+    state, outage, subject = sensor.state, is_outage(), subject_of(sensor.pk)
     connection = connection_of(
-        active=sensor.active, seen=state.seen_at is not None, lost=state.lost_at is not None, deaf=deaf
+        active=sensor.active, seen=state.seen_at is not None, lost=state.lost_at is not None, outage=outage
     )
     return SensorPage(
         word=state_word(state.value),
         connection=connection_badge(connection),
         state=state,
-        deaf=deaf,
+        is_outage=outage,
         periods=list(PERIODS),
         chart=draw_chart(sensor.pk, chosen_period(request), now=timezone.now()),
         events=seen("notifications.view_event", lambda: list(Event.objects.filter(subject=subject)[:ROWS])),

@@ -70,7 +70,7 @@ class SensorAdmin(ModelAdmin[Sensor]):
                 active=sensor.active,
                 seen=state.seen_at is not None,
                 lost=state.lost_at is not None,
-                deaf=getattr(sensor, "is_deaf", False),
+                outage=getattr(sensor, "is_outage", False),
             )
         )
 
@@ -104,7 +104,7 @@ class SensorAdmin(ModelAdmin[Sensor]):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Sensor]:
         sensors = super().get_queryset(request).select_related("state").prefetch_related("clients")
-        return sensors.annotate(is_deaf=Value(is_outage()))
+        return sensors.annotate(is_outage=Value(is_outage()))
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Sensor], search_term: str

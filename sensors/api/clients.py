@@ -13,12 +13,18 @@ from config.api.idempotency import begin_once
 from config.api.openapi import IDEMPOTENCY_KEY, PAGE_PARAMETERS
 from config.audit.api.changes import ChangeSerializer
 from config.common.web.pagination import paginate
-from notifications.services.ping import begin_ping, finish_ping
-from sensors.api.answers import ClientAnswer, present_client
-from sensors.api.deliveries import present_attempt
-from sensors.api.history_shapes import AttemptSerializer
+from notifications.services.pings import begin_ping, finish_ping
 from sensors.api.registry import READ, WRITE, answer_changes
-from sensors.api.shapes import ClientListSerializer, ClientSerializer, NewClientSerializer, SecretSerializer
+from sensors.api.shapes import (
+    AttemptSerializer,
+    ClientAnswer,
+    ClientListSerializer,
+    ClientSerializer,
+    NewClientSerializer,
+    SecretSerializer,
+    present_attempt,
+    present_client,
+)
 from sensors.models import Client
 from sensors.selectors import get_client
 from sensors.services.clients import (

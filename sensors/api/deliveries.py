@@ -28,12 +28,18 @@ from config.common.web.pagination import (
     read_limit,
 )
 from notifications.errors import DeliveryNotFound
-from notifications.models import Attempt, Delivery
+from notifications.models import Delivery
 from notifications.selectors import attempts_of, find_next_attempt, newest_about
 from notifications.services.resend import resend_delivery
 from sensors.api.history import CLIENTS_TOO, READ, check_client
-from sensors.api.history_shapes import DeliveryListSerializer, DeliverySerializer
 from sensors.api.registry import owner_of_sensors
+from sensors.api.shapes import (
+    AttemptAnswer,
+    DeliveryAnswer,
+    DeliveryListSerializer,
+    DeliverySerializer,
+    present_attempt,
+)
 from sensors.selectors import check_sensor
 from sensors.subjects import subject_of
 
@@ -116,27 +122,6 @@ class ResendView(ApiView):
         return _answer(Delivery.objects.all(), delivery_id, status=202)
 
 
-class AttemptAnswer(msgspec.Struct):
-    at: str
-    url: str
-    status: int | None
-    duration_ms: int
-    error: str | None
-
-
-class DeliveryAnswer(msgspec.Struct):
-    id: int
-    type: str
-    sensor: str | None
-    client: int | None
-    status: str
-    reason: str
-    attempts: list[AttemptAnswer]
-    next_attempt_at: str | None
-    correlation_id: str
-    webhook_id: str
-
-
 class _Row(NamedTuple):
     id: int
     type: str
@@ -164,11 +149,6 @@ class _Row(NamedTuple):
             now=timezone.now(),
         )
         return None if at is None else format_time(at)
-
-
-def present_attempt(attempt: Attempt) -> AttemptAnswer:
-    at, error = format_time(attempt.at), attempt.error or None
-    return AttemptAnswer(at, attempt.url, attempt.status, attempt.duration_ms, error)
 
 
 def _visible(request: Request) -> QuerySet[Delivery]:

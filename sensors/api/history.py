@@ -20,17 +20,9 @@ from config.common.times import to_milliseconds
 from config.common.web.pagination import next_page_url, read_cursor, read_limit
 from config.common.web.serializers import PeriodQuery
 from config.records.models import AccessKey
-from sensors.api.history_shapes import (
-    CsvRenderer,
-    EventListSerializer,
-    HistoryListSerializer,
-    HistoryQuery,
-    TableOrJson,
-    present_event,
-    present_signals,
-)
 from sensors.api.registry import owner_of_sensors
-from sensors.api.tables import answer_table
+from sensors.api.shapes import EventListSerializer, HistoryListSerializer, HistoryQuery, present_event, present_signals
+from sensors.api.tables import CsvRenderer, TableOrJson, answer_table
 from sensors.errors import ClientNotFound
 from sensors.history.csv_export import export_history, read_first_piece
 from sensors.history.queries import read_changes, read_events, read_signals

@@ -12,8 +12,14 @@ from config.api.openapi import PAGE_PARAMETERS
 from config.audit.api.changes import ChangeSerializer
 from config.common.web.pagination import paginate
 from config.records.models import AccessKey, ChangeRecord
-from sensors.api.answers import SensorAnswer, present_sensors
-from sensors.api.shapes import SensorEditSerializer, SensorListSerializer, SensorQuery, SensorSerializer
+from sensors.api.shapes import (
+    SensorAnswer,
+    SensorEditSerializer,
+    SensorListSerializer,
+    SensorQuery,
+    SensorSerializer,
+    present_sensors,
+)
 from sensors.selectors import Connection, SensorFilter, get_sensor_row, matching_sensors, sensor_rows
 from sensors.services.links import link, unlink
 from sensors.services.sensors import create_sensor, deactivate_sensor, update_sensor

@@ -11,7 +11,9 @@ from django.utils.translation import gettext_lazy as _
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
+from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.parsers import BaseParser, MultiPartParser
+from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -42,6 +44,28 @@ class CsvParser(BaseParser):
 
 class XlsxParser(CsvParser):
     media_type = XLSX
+
+
+class CsvRenderer(BaseRenderer):
+    """Lets a caller ask for a table; the answer itself is streamed."""
+
+    media_type = "text/csv"
+    format = "csv"
+
+    def render(
+        self,
+        data: Any,
+        accepted_media_type: str | None = None,
+        renderer_context: Mapping[str, Any] | None = None,
+    ) -> bytes:
+        raise NotImplementedError("a table is streamed, never rendered at once")
+
+
+class TableOrJson(DefaultContentNegotiation):
+    """Take `?format=`; one that is not known is left to the call, which names the field."""
+
+    def filter_renderers(self, renderers: Any, format: str) -> list[Any]:
+        return [renderer for renderer in renderers if renderer.format == format] or list(renderers)
 
 
 class ImportQuery(serializers.Serializer[Any]):

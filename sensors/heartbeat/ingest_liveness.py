@@ -1,12 +1,12 @@
-"""Whether our own side hears, and up to when: what the sweep may call silence.
+"""Whether Postern itself receives signals, and up to when: what the sweep may call silence.
 
-There are two ways in, and each is tried every interval. Calls: a web process calls itself through its own socket. The
-queue: the scheduler sends a probe through the exchange of signals. As long as both answer we hear; from the last answer
-to the next one we did not (`DeafSpan`) if that took more than two intervals or the process has only just started. An
-outage that is shorter may go unnoticed, so nothing is judged until two intervals after its time (`judged_until`).
+There are two ways in, and each is checked every interval. Calls: a web process calls itself through its own socket. The
+queue: the scheduler sends a probe through the exchange of signals. From the last check that passed to the next one was
+an outage (a row of `DeafSpan`), if that took more than two intervals or the process has only just started. A shorter
+one may go unnoticed, so nothing is judged until two intervals after its time (`judged_until`).
 
-That the broker takes a probe shows that sensors are heard; which signals are known to us by now is the watermark's
-business (`watermark.py`). All times are steady (`clock.py`).
+That the broker takes a probe shows that sensors can be heard; which signals have been committed by now is the
+watermark's business (`watermark.py`). All times are steady (`clock.py`).
 """
 
 import os
@@ -34,18 +34,20 @@ PROBE_RETENTION = timedelta(minutes=1)
 
 
 class LivenessCheck:
-    """One way in, as one process tries it."""
+    """The check of one way in, as one process makes it."""
 
-    def __init__(self, ear: Hearing.Ear) -> None:
-        self._ear = ear
+    def __init__(self, source: Hearing.Source) -> None:
+        self._source = source
         self._process = 0
 
-    def listen(self, is_open: Callable[[datetime], bool]) -> bool:
-        """Try the way in and write down that we hear; the first time in a process ends an outage, however short."""
+    def run(self, is_open: Callable[[datetime], bool]) -> bool:
+        """Try the way in; record that it is open, and return whether it is."""
         tried_at = self._steady_time()
         if not is_open(tried_at):
             return False
-        record_liveness(tried_at, ear=self._ear, answered_at=clock.now(), started=self._process != os.getpid())
+        # The first check in a process ends an outage, however short: the process was not there before.
+        is_first = self._process != os.getpid()
+        record_liveness(tried_at, source=self._source, answered_at=clock.now(), started=is_first)
         self._process = os.getpid()
         return True
 
@@ -55,24 +57,24 @@ class LivenessCheck:
         return clock.go_on_from(last) if last - now > TOLERANCE else now
 
 
-_calls = LivenessCheck(Hearing.Ear.CALLS)
-_queue = LivenessCheck(Hearing.Ear.QUEUE)
+_calls = LivenessCheck(Hearing.Source.CALLS)
+_queue = LivenessCheck(Hearing.Source.QUEUE)
 
 
 def check_calls(is_served: Callable[[], bool]) -> bool:
-    """Find out whether calls are served by this process, and write it down; there is never more to do at once."""
-    _calls.listen(lambda _: is_served())
+    """Check that this process answers calls, and record it. Return False: there is never more to do at once."""
+    _calls.run(lambda _: is_served())
     return False
 
 
 def check_queue_once() -> bool:
-    """Find out whether we hear through the broker, and write it down; there is never more to do at once."""
-    if settings.AMQP_URL and _queue.listen(_takes_probe):
+    """Check that the broker takes messages, and record it. Return False: there is never more to do at once."""
+    if settings.AMQP_URL and _queue.run(_send_probe):
         drop_disconnected_consumers(clock.now())
     return False
 
 
-def _takes_probe(sent_at: datetime) -> bool:
+def _send_probe(sent_at: datetime) -> bool:
     try:
         publish_probe(sent_at)
     except NotPublished:
@@ -83,16 +85,16 @@ def _takes_probe(sent_at: datetime) -> bool:
 def record_liveness(
     heard_at: datetime,
     *,
-    ear: Hearing.Ear = Hearing.Ear.CALLS,
+    source: Hearing.Source = Hearing.Source.CALLS,
     answered_at: datetime | None = None,
     started: bool = False,
 ) -> None:
-    """Write down that we hear; a gap since the last time was an outage."""
+    """Record that a way in is open; a gap since the last time becomes an outage."""
     now = answered_at or heard_at
     with transaction.atomic():
-        hearing = Hearing.objects.select_for_update().filter(pk=ear).first()
+        hearing = Hearing.objects.select_for_update().filter(pk=source).first()
         if hearing is None:
-            Hearing.objects.bulk_create([Hearing(pk=ear, heard_at=heard_at)], ignore_conflicts=True)
+            Hearing.objects.bulk_create([Hearing(pk=source, heard_at=heard_at)], ignore_conflicts=True)
             return
         if started or now - hearing.heard_at > OUTAGE_AFTER:
             DeafSpan.objects.create(from_at=hearing.heard_at, to_at=max(now, hearing.heard_at))
@@ -102,46 +104,47 @@ def record_liveness(
 
 
 def is_outage() -> bool:
-    """Say whether silence is our own fault right now: the state of a quiet sensor is then unknown."""
+    """Return whether silence may be our own fault right now: the connection of a quiet sensor is then unknown."""
     mark = watermark()
     clock.look()
     return mark is None or clock.now() - mark > UNKNOWN_AFTER
 
 
 def judged_until() -> datetime | None:
-    """Return up to when silence can be judged."""
+    """Return the time up to which silence can be judged, or None while it cannot."""
     mark = watermark()
     return None if mark is None else mark - SETTLING
 
 
 def watermark() -> datetime | None:
-    """Return the time up to which we have heard, and before which every signal that was sent is known to us."""
-    # The consumers first: one that is dropped after this look holds it back, one dropped before has raised
-    # `proven_from`. The other way round a probe could count that is no longer proof.
+    """Return the time before which every signal that was sent has been committed, or None while nothing is proven."""
+    # The consumers before the probes: one that is dropped after this read holds the watermark back, one dropped before
+    # has raised `proven_from`. The other way round a probe could count that is no longer proof.
     marks = list(ConsumerMark.objects.values_list("heard_at", flat=True)) if settings.AMQP_URL else []
-    ears = Hearing.objects.in_bulk()
-    times = [hearing.heard_at for hearing in ears.values()]
+    sources = Hearing.objects.in_bulk()
+    times = [hearing.heard_at for hearing in sources.values()]
     if not settings.AMQP_URL:
-        return ears[Hearing.Ear.CALLS].heard_at if Hearing.Ear.CALLS in ears else None
-    if Hearing.Ear.QUEUE not in ears:
+        return sources[Hearing.Source.CALLS].heard_at if Hearing.Source.CALLS in sources else None
+    if Hearing.Source.QUEUE not in sources:
         return None
     probes = Probe.objects.values_list("sent_at", "passed_at")
-    proven = proven_time(probes, marks, proven_from=ears[Hearing.Ear.QUEUE].proven_from)
-    # A way in that is not served any more is an outage, which is written down when it is over.
+    proven = proven_time(probes, marks, proven_from=sources[Hearing.Source.QUEUE].proven_from)
+    # A way in that is closed is an outage, which is recorded when it is over: until then nothing later is judged.
     return None if proven is None else min(proven, *times)
 
 
 def outages_since(since: datetime) -> list[tuple[datetime, datetime]]:
+    """Return the beginning and end of each outage that ended after a time."""
     return list(DeafSpan.objects.filter(to_at__gt=since).values_list("from_at", "to_at"))
 
 
 def register_consumer(consumer: str) -> None:
-    """Write that a consumer is there, before it subscribes: from its first message on it holds the watermark."""
+    """Record a consumer before it subscribes: from its first message on it holds the watermark back."""
     ConsumerMark.objects.create(consumer=consumer, heard_at=clock.look_and_correct())
 
 
 def record_progress(consumer: str, proven: datetime | None, probes: Sequence[datetime]) -> None:
-    """Write, in the transaction of a batch, how far this consumer has come and which probes it met."""
+    """Record, in the transaction of a batch, how far a consumer has come and which probes it met."""
     if proven is None and not probes:
         return
     look = clock.look()
@@ -157,7 +160,7 @@ def record_progress(consumer: str, proven: datetime | None, probes: Sequence[dat
 
 
 def resume_consumer(consumer: str) -> None:
-    """Let a consumer that gave back all it had begin anew."""
+    """Move the mark of a consumer that has given all its messages back to now."""
     with transaction.atomic():
         now = clock.look_and_correct()
         _prove_from(now)
@@ -165,16 +168,16 @@ def resume_consumer(consumer: str) -> None:
 
 
 def drop_consumers(consumers: Sequence[str]) -> None:
-    """Take note that consumers are gone and all they had is in the queue again, or will be in a moment."""
+    """Delete the marks of consumers that are gone: the broker puts what they had back into the queue."""
     with transaction.atomic():
         ConsumerMark.objects.filter(consumer__in=consumers).delete()
         _prove_from(clock.look_and_correct())
 
 
 def drop_disconnected_consumers(now: datetime) -> None:
-    """Ask the broker about consumers that show no progress; one whose connection has ended holds nothing any more.
+    """Drop the consumers without progress whose connections have ended, as the broker knows it.
 
-    One that is only paused still has its messages: it holds the watermark until it goes on, or until the broker
+    One that is only paused still has its messages: it holds the watermark back until it goes on, or until the broker
     cuts it off for its silence.
     """
     still = ConsumerMark.objects.filter(heard_at__lt=now - ASK_ABOUT_CONSUMER_AFTER).values_list("consumer", flat=True)
@@ -184,6 +187,7 @@ def drop_disconnected_consumers(now: datetime) -> None:
 
 
 def _prove_from(now: datetime) -> None:
+    """Let only probes count that are sent once the messages given back now are in the queue again."""
     at = now + REQUEUED_AFTER
-    Hearing.objects.bulk_create([Hearing(pk=Hearing.Ear.QUEUE, heard_at=now)], ignore_conflicts=True)
-    Hearing.objects.filter(pk=Hearing.Ear.QUEUE).update(proven_from=at)
+    Hearing.objects.bulk_create([Hearing(pk=Hearing.Source.QUEUE, heard_at=now)], ignore_conflicts=True)
+    Hearing.objects.filter(pk=Hearing.Source.QUEUE).update(proven_from=at)

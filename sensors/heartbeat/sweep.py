@@ -19,9 +19,9 @@ BATCH = 5000
 
 
 def sweep_once() -> bool:
-    """Look at those whose time has come: lost, or heard of since and due later. Return whether there may be more.
+    """Declare lost whose deadline has passed, or move the deadline of whom was heard; return whether there may be more.
 
-    Nothing is due that cannot be judged yet: while our own side is deaf or behind, nobody is declared lost.
+    Nothing is due that cannot be judged yet: during an outage, or while the ingest is behind, nobody is declared lost.
     """
     mark = judged_until()
     if mark is None:
@@ -42,51 +42,52 @@ def sweep_once() -> bool:
 
 
 def _judge(states: list[SensorState], mark: datetime) -> list[ConnectionLost]:
-    """Decide for each locked row and write the decisions."""
+    """Set the deadline or the loss of each locked row, write them, and return the losses."""
     if not states:
         return []
     clock.look()
-    deaf = outages_since(min((_heard_at(state) for state in states if state.seen_at is not None), default=mark))
+    outages = outages_since(min((_heard_at(state) for state in states if state.seen_at is not None), default=mark))
     lost: list[ConnectionLost] = []
     for state in states:
-        state.check_at = _next_look(state, deaf)
+        state.check_at = _next_look(state, outages)
         if state.check_at is not None and state.check_at <= mark:
             assert state.seen_at is not None
             lost_at = to_milliseconds(_time_of_loss(state, state.seen_at, state.check_at))
-            # Cut as it is told: the end of the loss names this time again.
+            # Cut to the milliseconds that the event has: the end of the loss names the same time.
             state.lost_at, state.check_at = from_milliseconds(lost_at), None
             lost.append(ConnectionLost(state.sensor_id, lost_at, to_milliseconds(state.seen_at)))
     _write(states)
     return lost
 
 
-def _next_look(state: SensorState, deaf: list[tuple[datetime, datetime]]) -> datetime | None:
-    """Return when the sensor is lost unless it speaks; never for one that is inactive, lost already or never seen."""
+def _next_look(state: SensorState, outages: list[tuple[datetime, datetime]]) -> datetime | None:
+    """Return when a sensor will be lost unless it sends; None for one that is inactive, lost already or never seen."""
     if not state.sensor.active or state.lost_at is not None or state.seen_at is None:
         return None
     timeout = timedelta(seconds=state.sensor.heartbeat_timeout)
-    deadline = loss_deadline(heard_at=_heard_at(state), timeout=timeout, deaf=deaf)
-    # A sensor that was put back into service has its time from then on: the registry set the look, not last seen.
+    deadline = loss_deadline(heard_at=_heard_at(state), timeout=timeout, outages=outages)
+    # A sensor that was activated again has its timeout from then on: the registry has set this deadline.
     return deadline if state.check_at is None else max(deadline, state.check_at)
 
 
 def _heard_at(state: SensorState) -> datetime:
-    """Return the steady time of the latest signal: its time of receipt, where it came before there was any other."""
+    """Return the steady time of the latest signal; rows from before steady time have its time of receipt alone."""
     heard_at = state.heard_at or state.seen_at
     assert heard_at is not None
     return heard_at
 
 
 def _time_of_loss(state: SensorState, seen_at: datetime, deadline: datetime) -> datetime:
-    """Return the deadline as people count it: as long after "last seen" as it is in steady time.
+    """Return the deadline by the database's clock: as long after "last seen" as it is in steady time.
 
-    If the clock was set back since, that would be in the future: then it is the deadline by the clock as it is now.
+    Where that clock was set back since, this would be in the future: then it is the deadline by the clock as it is now.
     """
     counted, now = seen_at + (deadline - _heard_at(state)), deadline - clock.ahead
     return now if counted - now > TOLERANCE else counted
 
 
 def _write(states: list[SensorState]) -> None:
+    # One UPDATE run for each row: `bulk_update` would build a CASE of thousands of branches.
     time = connection.ops.adapt_datetimefield_value
     rows = [(time(state.lost_at), time(state.check_at), state.sensor_id) for state in states]
     with connection.cursor() as cursor:

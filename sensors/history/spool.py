@@ -1,4 +1,4 @@
-"""Signals that no queue carries: stored with the transaction that accepts them, spooled where ClickHouse is their goal."""
+"""Signals that no queue carries: stored in the transaction that accepts them, or spooled there for ClickHouse."""
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Accept the signals of a call: into the queue where there is one, else into the state at once."""
+"""Accept the signals of a call: into the queue where there is a broker, else into the state at once."""
 
 import time
 from typing import TypedDict
@@ -14,9 +14,10 @@ from sensors.ingest.rejections import record_rejections
 from sensors.ingest.signal_queue import publish_signals
 from sensors.ingest.signals import TOO_LONG, Code, Origin, Rejection, Signal, read_signals
 
-SILENCE_SECONDS = 5.0
+BROKER_PAUSE_SECONDS = 5.0
+"""For so long a broker that did not confirm in time is not asked again."""
 
-_silent_until = 0.0
+_broker_paused_until = 0.0
 
 
 class RejectedItem(TypedDict):
@@ -31,8 +32,11 @@ class Answer(TypedDict):
 
 
 def accept_signals(body: bytes, origin: Origin, *, by_queue: bool) -> Answer:
-    """Make the signals of a body durable and say what was refused; a body that is no list of signals is an error."""
-    items, _ = read_signals(body, origin)
+    """Make the signals of a body durable; return how many, and what was refused with its reason.
+
+    A body that is no signal and no list of signals is an error.
+    """
+    items = read_signals(body, origin)
     _refuse_whole_body(items)
     applied = _queue(items) if by_queue else None
     if applied is None:
@@ -52,16 +56,17 @@ def _refuse_whole_body(items: list[Signal | Rejection]) -> None:
 
 
 def _queue(items: list[Signal | Rejection]) -> Applied | None:
-    """Publish what is acceptable; return None, to apply it directly, when the broker does not take it in time."""
-    global _silent_until
-    if time.monotonic() < _silent_until:
+    """Publish the acceptable signals; return None where the broker does not confirm in time, to apply them directly."""
+    global _broker_paused_until
+    if time.monotonic() < _broker_paused_until:
         return None
     checked = refuse_unregistered(items)
     try:
         if checked.accepted:
             publish_signals(checked.accepted)
     except NotPublished:
-        _silent_until = time.monotonic() + SILENCE_SECONDS
+        # Or every call would wait for the same timeout before it is served directly.
+        _broker_paused_until = time.monotonic() + BROKER_PAUSE_SECONDS
         return None
     record_rejections(checked.refused.values(), now=timezone.now())
     return checked

@@ -1,4 +1,4 @@
-"""Apply a batch of signals: one transaction that locks, folds, writes and tells. The same rules for AMQP and REST."""
+"""Apply a batch of signals: one transaction that locks, folds, writes and publishes, for AMQP and REST alike."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ from sensors.services.publish import publish_sensor_events
 
 @dataclass
 class Applied:
-    """What became of a batch: the signals that are history now, and the refusals by their place in the batch."""
+    """The outcome of a batch: the accepted signals, and the refusals by their place in the batch."""
 
     accepted: list[Signal] = field(default_factory=list)
     refused: dict[int, Rejection] = field(default_factory=dict)
@@ -28,32 +28,33 @@ class Applied:
 def apply_signals(
     signals: Sequence[Signal | Rejection], *, also: Callable[[list[Signal]], None] | None = None
 ) -> Applied:
-    """Fold the signals in order of arrival into the states of their sensors, and tell what happened by them.
+    """Fold the signals in order of arrival into the states of their sensors, and publish the events they cause.
 
-    What `also` writes about the accepted ones becomes true in the same transaction.
+    `also` is called with the accepted signals inside the same transaction.
 
-    Dying anywhere in here changes nothing; running twice changes nothing the second time, because the memory of a
-    sensor knows the signals that came before.
+    A crash anywhere in here changes nothing, and a second run of the same batch neither: the memory of a sensor
+    recognises the signals that it has sent before.
     """
     now = timezone.now()
     with transaction.atomic():
-        good = [each for each in signals if isinstance(each, Signal)]
-        states, inactive = lock_states(each.sensor_id for each in good)
-        recall_pages(states, good)
-        # Under the lock: of two batches with one sensor the later one has the later time.
-        applied, happened = _fold_all(signals, states, inactive, heard_at=to_milliseconds(clock.now()))
+        readable = [each for each in signals if isinstance(each, Signal)]
+        states, inactive = lock_states(each.sensor_id for each in readable)
+        recall_pages(states, readable)
+        # The clock is read under the lock: of two batches with one sensor the later one has the later time.
+        applied, events = _fold_all(signals, states, inactive, heard_at=to_milliseconds(clock.now()))
         write_states([states[sensor_id] for sensor_id in sorted({each.sensor_id for each in applied.accepted})])
-        publish_sensor_events(happened, now=now)
-        record_rejections(applied.refused.values(), now=now)
+        publish_sensor_events(events, now=now)
+        if applied.refused:
+            record_rejections(applied.refused.values(), now=now)
         if also is not None:
             also(applied.accepted)
     return applied
 
 
 def refuse_unregistered(signals: Sequence[Signal | Rejection]) -> Applied:
-    """Sort out what cannot be applied, without applying anything: what is left may go into the queue."""
-    wanted = {each.sensor_id for each in signals if isinstance(each, Signal)}
-    active = dict(Sensor.objects.filter(pk__in=wanted).values_list("pk", "active"))
+    """Return which signals the queue may take: those whose sensors are registered and active. Nothing is applied."""
+    sensor_ids = {each.sensor_id for each in signals if isinstance(each, Signal)}
+    active = dict(Sensor.objects.filter(pk__in=sensor_ids).values_list("pk", "active"))
     applied = Applied()
     for index, signal in enumerate(signals):
         refusal = _refusal(index, signal, active)
@@ -67,7 +68,7 @@ def refuse_unregistered(signals: Sequence[Signal | Rejection]) -> Applied:
 def _fold_all(
     signals: Sequence[Signal | Rejection], states: dict[str, State], inactive: set[str], *, heard_at: int
 ) -> tuple[Applied, list[SignalEvent]]:
-    applied, happened = Applied(), list[SignalEvent]()
+    applied, events = Applied(), list[SignalEvent]()
     active = {sensor_id: sensor_id not in inactive for sensor_id in states}
     for index, signal in enumerate(signals):
         refusal = _refusal(index, signal, active)
@@ -75,8 +76,8 @@ def _fold_all(
             applied.refused[index] = refusal
         elif isinstance(signal, Signal):
             applied.accepted.append(signal)
-            happened += fold(states[signal.sensor_id], signal, heard_at)
-    return applied, happened
+            events += fold(states[signal.sensor_id], signal, heard_at)
+    return applied, events
 
 
 def _refusal(index: int, signal: Signal | Rejection, active: dict[str, bool]) -> Rejection | None:

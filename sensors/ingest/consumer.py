@@ -3,10 +3,10 @@
 A message is acknowledged only after its signals are committed and their batch is confirmed on its way to history, so a
 crash anywhere repeats the batch, and the fold makes a repeat harmless. History is written to over a connection of its
 own: a confirmation on this one would lie behind all that the broker has pushed, which would be read into memory for it.
-A batch that fails for its data is halved until
-the culprit is alone, which is kept as rejected. What comes a second time was in the hands of somebody who failed, or
-died: it is counted before it is read (`notifications.services.poison`), and parked in the end. While the database is
-away the messages go back to the queue and the connection is kept alive; nothing is held for longer than a batch takes.
+A batch that fails for its data is bisected until the culprit is alone, which is recorded as rejected. What is delivered
+a second time was with a consumer that failed or died: it is counted before it is read
+(`notifications.services.poison`), and parked in the end. While the database is away the messages go back to the queue
+and the connection is kept alive; nothing is held for longer than a batch takes.
 """
 
 import os
@@ -69,18 +69,18 @@ log = structlog.get_logger(__name__)
 
 @dataclass
 class Batch:
-    """What has been received and not yet committed."""
+    """Messages that have been received and not yet committed."""
 
     items: list[Signal | Rejection] = field(default_factory=list)
     redelivered: list[AmqpMessage] = field(default_factory=list)
     probes: list[datetime] = field(default_factory=list)
     proven: datetime | None = None
-    """With this batch all is committed that was handed out before."""
+    """Once this batch is committed, so is all that the broker had handed to this consumer before this time."""
     last_tag: int = 0
     begun: float = 0.0
     messages: int = 0
     size: int = 0
-    """In signals; of what is large for its signals, or not read yet, about."""
+    """In signals; estimated from the bytes of what is large for its signals, or not read yet."""
 
     def add(self, tag: int, items: list[Signal | Rejection], body: bytes) -> None:
         self._take(tag)
@@ -111,7 +111,7 @@ class Consumer:
     """
 
     def __init__(self, name: str, should_stop: Callable[[], bool]) -> None:
-        # Of one connection: what an earlier one of this process held may still be with the broker.
+        # A name for each connection: the broker may not have taken back yet what an earlier one of this process held.
         self.name = f"{name}:{os.urandom(4).hex()}"
         self._should_stop = should_stop
         self._batch = Batch()
@@ -149,14 +149,14 @@ class Consumer:
         self._tag = self._channel.basic_consume(QUEUE, self._receive)
 
     def _turn(self) -> None:
-        """Receive until there is a batch to commit or one was committed; an empty one shows that nothing is held."""
+        """Receive for a moment, then begin or finish what is ready; an empty batch moves the watermark."""
         if self._committing is not None and self._batch.size >= HELD_BATCHES * settings.INGEST_BATCH:
-            # The database is slow: leave what comes in the socket, so that memory does not grow with the backlog.
+            # The database is slow: leave messages in the socket, so that memory does not grow with the backlog.
             wait_for([self._committing[1]], timeout=STALL_SECONDS)
         else:
             self._progress.ask()
             self._connection.process_data_events(time_limit=settings.INGEST_SECONDS / 2)
-            # All that had come before the answer is in the batch now.
+            # All that was delivered before the answer is in the batch now.
             self._batch.proven = self._progress.take() or self._batch.proven
         if self._passing is not None and self._passing[2].outcome.done():
             self._finish_passing()
@@ -168,7 +168,7 @@ class Consumer:
             self._wait_for_database()
 
     def _advance(self) -> None:
-        """Begin with the next batch, if it is ripe, before the committed one is passed on: the database never waits."""
+        """Take the outcome of a commit; begin the next one before passing it on, so that the database never waits."""
         committed, self._committing = self._committing, None
         applied = committed[1].result() if committed is not None else None
         if self._is_ripe():
@@ -190,11 +190,11 @@ class Consumer:
         if probe is not None:
             self._batch.add_probe(method.delivery_tag, probe)
         elif method.redelivered:
-            # Not even read here: reading may be what the one before died of.
+            # Not parsed here: parsing it may be what the consumer before died of.
             self._batch.add_redelivered(read_message(QUEUE, method, properties, body))
         else:
             origin = _origin(properties.message_id, properties.correlation_id, properties.timestamp)
-            self._batch.add(method.delivery_tag, read_signals(body, origin)[0], body)
+            self._batch.add(method.delivery_tag, read_signals(body, origin), body)
 
     def _begin_commit(self) -> None:
         batch, self._batch = self._batch, Batch()
@@ -206,7 +206,7 @@ class Consumer:
         self._committing = (batch, committed)
 
     def _wake(self) -> None:
-        """End the wait for messages, from the thread that commits."""
+        """End the wait for messages; called from the thread that commits."""
         with suppress(pika.exceptions.ConnectionWrongStateError):  # closed meanwhile: nobody waits
             self._connection.add_callback_threadsafe(_nothing)
 
@@ -218,7 +218,7 @@ class Consumer:
             self._pass_on(batch, committed.result())
 
     def _pass_on(self, batch: Batch, applied: Applied) -> None:
-        """Give a committed batch to history; it is acknowledged when that is confirmed."""
+        """Publish a committed batch to history; it is acknowledged when that is confirmed."""
         if not applied.accepted:
             self._acknowledge(batch, applied)
             return
@@ -232,9 +232,9 @@ class Consumer:
         sent.outcome.add_done_callback(lambda _: self._wake())
 
     def _finish_passing(self) -> None:
-        """Wait until history has the batch that was passed on, and acknowledge it; raise `NotPublished` if it has not.
+        """Wait until the broker has confirmed the batch for history, then acknowledge it; else raise `NotPublished`.
 
-        One after the other: an acknowledgement covers all that came before.
+        Batches are passed on one at a time: an acknowledgement covers all that came before it.
         """
         if self._passing is not None:
             batch, applied, sent = self._passing
@@ -249,7 +249,7 @@ class Consumer:
         SIGNALS.labels("rejected").inc(len(applied.refused))
 
     def _wait_for_database(self) -> None:
-        """Take nothing more, give back what is held, keep the connection alive, and go on when the database is back."""
+        """Give all messages back and keep the connection alive until the database answers; then subscribe again."""
         log.warning("ingest.database_away", consumer=self.name)
         self._finish_passing()
         self._give_back()
@@ -277,12 +277,12 @@ class Consumer:
 
 
 def commit_batch(batch: Batch, *, also: Callable[[], None]) -> Applied:
-    """Apply what came before first: `also` marks that everything up to here has been committed."""
+    """Apply a batch, redelivered messages first; `also` is called in the last transaction, after all others."""
     if not batch.redelivered:
-        return apply_or_halve(batch.items, also=also)
+        return apply_or_bisect(batch.items, also=also)
     try:
         parts = handle_redelivered(batch.redelivered, _apply_messages, away=DatabaseUnavailable)
-        parts.append(apply_or_halve(batch.items, also=also))
+        parts.append(apply_or_bisect(batch.items, also=also))
     except (DatabaseError, InterfaceError) as error:
         if not is_database_away(error):
             raise
@@ -301,14 +301,14 @@ def _apply_messages(messages: list[AmqpMessage]) -> Applied:
             message.text("correlation_id"),
             timestamp if isinstance(timestamp, int) else None,
         )
-        items += read_signals(message.body, origin)[0]
-    return apply_or_halve(items, also=_nothing)
+        items += read_signals(message.body, origin)
+    return apply_or_bisect(items, also=_nothing)
 
 
-def apply_or_halve(items: list[Signal | Rejection], *, also: Callable[[], None]) -> Applied:
-    """Apply a batch; one that fails for its data is halved until the culprit is alone and kept as rejected.
+def apply_or_bisect(items: list[Signal | Rejection], *, also: Callable[[], None]) -> Applied:
+    """Apply a batch; one that fails for its data is bisected until the culprit is alone, which is recorded as rejected.
 
-    `also` becomes true with the last part.
+    `also` is called in the transaction of the last part.
     """
 
     def write(part: Sequence[Signal | Rejection], is_last: bool) -> Applied:
@@ -316,25 +316,19 @@ def apply_or_halve(items: list[Signal | Rejection], *, also: Callable[[], None])
         return write_with_retries(lambda: apply_signals(part, also=lambda accepted: mark()))
 
     def reject(item: Signal | Rejection, error: Exception, is_last: bool) -> Applied:
-        return write([_unusable(item, error)], is_last)
+        raw = item.raw if isinstance(item, Rejection) else msgspec.json.encode(msgspec.structs.asdict(item))
+        message = clean_text(f"cannot be stored: {error}", 300)
+        sensor_id = clean_text(item.sensor_id, 64)
+        return write([Rejection(0, Code.BAD_SHAPE, message, sensor_id, clean_text(raw, 1024))], is_last)
 
+    # A value that fits no column is the signal's fault; any other error may be a defect here, and rejects nothing.
+    faults = (DatabaseError, ValueError)
     whole, begin = Applied(), 0
-    for part, applied in write_or_bisect(items, write, reject, is_of_item=_is_of_item):
+    for part, applied in write_or_bisect(items, write, reject, is_of_item=lambda error: isinstance(error, faults)):
         whole.accepted += applied.accepted
         whole.refused |= {begin + place: refusal for place, refusal in applied.refused.items()}
         begin += len(part)
     return whole
-
-
-def _is_of_item(error: Exception) -> bool:
-    """Take what no column holds for the signal's fault; any other error may be ours, and then nothing is given up."""
-    return isinstance(error, DatabaseError | ValueError)
-
-
-def _unusable(item: Signal | Rejection, error: Exception) -> Rejection:
-    raw = item.raw if isinstance(item, Rejection) else clean_text(msgspec.json.encode(msgspec.structs.asdict(item)))
-    message = clean_text(f"cannot be stored: {error}", 300)
-    return Rejection(0, Code.BAD_SHAPE, message, clean_text(item.sensor_id, 64), clean_text(raw, 1024))
 
 
 def _origin(message_id: str | bytes | None, correlation_id: str | bytes | None, timestamp: int | None) -> Origin:

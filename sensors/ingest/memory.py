@@ -21,7 +21,7 @@ PAGES = 16
 
 @dataclass(slots=True)
 class Memory:
-    """The latest signals of one sensor while its state row is locked."""
+    """The digests of one sensor's latest signals, while its state row is locked."""
 
     recent: bytes = b""
     """The page that is being filled."""
@@ -41,7 +41,7 @@ class Memory:
             self._known.add(digest)
 
     def recall(self, page: bytes) -> None:
-        """Know the signals of an older page too."""
+        """Add the digests of an older page."""
         if self._known is None:
             self._known = set(_split(self.recent))
         self._known.update(_split(page))
@@ -51,14 +51,14 @@ class Memory:
         return len(self.recent) >= PAGE * DIGEST_BYTES
 
     def turn_page(self) -> tuple[int, bytes]:
-        """Begin a new page; return the place and the content of the full one."""
+        """Begin a new page; return the number and the content of the full one."""
         full = self.page % PAGES, self.recent
         self.page, self.recent = self.page + 1, b""
         return full
 
 
 def _digest(signal: Signal) -> bytes:
-    """A digest is enough: one late signal in a million that is taken for a repeat is history all the same."""
+    # Four bytes are enough: of a million late signals one is taken for a repeat, and history has it all the same.
     return crc32(f"{signal.at}:{signal.id}".encode()).to_bytes(DIGEST_BYTES)
 
 

@@ -1,4 +1,4 @@
-"""How many messages the broker hands to a consumer ahead of its acknowledgements: as many as hold a few batches.
+"""The prefetch of a consumer: as many unacknowledged messages as make up a few batches of signals.
 
 The broker counts messages, and one of them is a single signal or a list of a thousand. So what the last batch was made
 of decides how many may be under way. A consumer that holds lists by the thousand would keep the others idle, its death
@@ -14,7 +14,7 @@ PREFETCH_BATCHES = 3
 
 
 class Prefetch:
-    """The limit of one channel; it is moved only when it is off by more than a factor of two."""
+    """The prefetch of one channel; it is changed only when it is off by more than a factor of two."""
 
     def __init__(self, channel: BlockingChannel) -> None:
         self._channel = channel
@@ -24,15 +24,14 @@ class Prefetch:
         self._limit(max(1, self._most // MAX_LIST))
 
     def adapt(self, *, messages: int, size: int) -> None:
-        """Let as many messages be under way as make up the batches, judged by a batch of that size in signals."""
-        wanted = max(1, min(self._most, self._most * messages // max(size, 1)))
-        if wanted * 2 <= self.count or wanted >= self.count * 2 or wanted == self._most:
-            self._limit(wanted)
+        """Set the prefetch by a batch: so many messages were so many signals."""
+        count = max(1, min(self._most, self._most * messages // max(size, 1)))
+        if count * 2 <= self.count or count >= self.count * 2 or count == self._most:
+            self._limit(count)
 
     def _limit(self, count: int) -> None:
-        """Set the channel's limit beside the consumer's, which cannot be changed; none costs the broker less.
-
-        Not by the blocking channel: that would read all that lies before the answer into memory at once.
-        """
+        """Set the limit of the channel; that of the consumer, set before, cannot be changed any more."""
         self.count = count
+        # No limit at all costs the broker less than one as high as the consumer's. Not by the blocking channel: that
+        # would read all deliveries before the answer into memory at once.
         self._channel._impl.basic_qos(prefetch_count=count if count < self._most else 0, global_qos=True)

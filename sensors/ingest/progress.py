@@ -1,4 +1,4 @@
-"""How a consumer shows what it has received: a question on the channel of its deliveries.
+"""How a consumer proves what it has received: a question to the queue, on the channel of its deliveries.
 
 The queue answers in order: whatever it handed to this channel before the question lies before the answer, in the
 broker, in the socket and in memory. So once the answer is here and all that came before it is committed, everything
@@ -18,7 +18,7 @@ EVERY_SECONDS = 1.0
 
 
 class Progress:
-    """The questions of one consumer to its queue, one at a time."""
+    """The questions of one consumer to the queue of signals, one at a time."""
 
     def __init__(self, channel: BlockingChannel, now: Callable[[], datetime]) -> None:
         self._channel = channel
@@ -28,7 +28,7 @@ class Progress:
         self._answered: datetime | None = None
 
     def ask(self) -> None:
-        """Ask again, when the last question is answered and a second old; return at once."""
+        """Ask the queue, unless the last question is unanswered or less than a second old. Does not wait."""
         if self._asked is not None or time.monotonic() - self._asked_at < EVERY_SECONDS:
             return
         self._asked, self._asked_at = self._now(), time.monotonic()
@@ -36,7 +36,7 @@ class Progress:
         self._channel._impl.queue_declare(QUEUE, passive=True, callback=self._on_answer)
 
     def take(self) -> datetime | None:
-        """Return the time of a question that has been answered, once. Call it when all that came is dispatched."""
+        """Return the time of the question that was answered last, once; call it when all deliveries are dispatched."""
         answered, self._answered = self._answered, None
         return answered
 

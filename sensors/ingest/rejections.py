@@ -1,4 +1,4 @@
-"""Keep what was refused, folded by reason, sensor and minute, so that a storm of bad signals stays a few rows.
+"""Record what was refused, folded by reason, sensor and minute, so that a storm of bad signals stays a few rows.
 
 Ids that nobody has registered cost their sender nothing, so a minute has a row for the first of them alone.
 
@@ -22,7 +22,8 @@ from sensors.models import RejectedSignal
 
 STORM = "signals.rejected"
 SUBJECT = "signals"
-A_MINUTE = 1000
+STORM_FROM = 1000
+"""Refusals within a minute; more are a storm."""
 CALM = timedelta(minutes=10)
 MOST_SENSORS = 1000
 """So many sensors have a row of their own in a minute of one reason; those beyond are counted under the empty id.
@@ -33,13 +34,15 @@ room that is left.
 
 
 def record_rejections(rejections: Iterable[Rejection], *, now: datetime) -> None:
+    """Add refusals to the rows of this minute; the last text of each kind is kept."""
     minute = now.replace(second=0, microsecond=0)
     folded: dict[tuple[str, str], tuple[int, Rejection]] = {}
     for rejection in rejections:
-        # Cleaned here, whoever refuses: a refusal that cannot be stored would stop the line for ever.
+        # Cleaned here, whoever refuses: a refusal that cannot be stored would stop the consumer for ever.
         key = (rejection.code.value, clean_text(rejection.sensor_id, 64))
         count = folded[key][0] if key in folded else 0
         folded[key] = (count + 1, rejection)
+    # Sorted, so that two consumers lock the rows of a minute in the same order.
     rows = [
         (code, sensor_id, minute, count, clean_text(last.message, 300), clean_text(last.raw, 1024), now, MOST_SENSORS)
         for (code, sensor_id), (count, last) in sorted(folded.items())
@@ -48,26 +51,21 @@ def record_rejections(rejections: Iterable[Rejection], *, now: datetime) -> None
 
 
 def check_rejection_rate_once() -> bool:
-    """Raise the alert in a minute of many refusals, once a minute; close it after ten minutes of few."""
+    """Raise the alert of a storm, once a minute, or close it after ten calm minutes. Return False: nothing is left."""
     now = timezone.now()
     minute = now.replace(second=0, microsecond=0)
     alert = Alert.objects.exclude(status=Alert.Status.RESOLVED).filter(kind=STORM, subject=SUBJECT).first()
-    refused = _refused(since=minute - timedelta(minutes=1))
-    if refused > A_MINUTE and (alert is None or alert.last_at < minute):
+    refused = _count_worst_minute(since=minute - timedelta(minutes=1))
+    if refused > STORM_FROM and (alert is None or alert.last_at < minute):
         title = gettext_noop("More than %(limit)s signals a minute are refused")
-        raise_alert(STORM, SUBJECT, title, {"limit": A_MINUTE, "refused": refused, "reason": _reason()})
-    elif refused <= A_MINUTE and alert is not None and alert.last_at < now - CALM:
+        newest = RejectedSignal.objects.order_by("-id").first()
+        reason = "" if newest is None else newest.message
+        raise_alert(STORM, SUBJECT, title, {"limit": STORM_FROM, "refused": refused, "reason": reason})
+    elif refused <= STORM_FROM and alert is not None and alert.last_at < now - CALM:
         close_alert(STORM, SUBJECT, gettext_noop("ten minutes without a storm"))
     return False
 
 
-def _refused(*, since: datetime) -> int:
-    """Count the refusals of the worst minute."""
+def _count_worst_minute(*, since: datetime) -> int:
     minutes = RejectedSignal.objects.filter(recorded_at__gte=since).order_by().values("recorded_at")
     return max((row["total"] for row in minutes.annotate(total=Sum("count"))), default=0)
-
-
-def _reason() -> str:
-    """Give the words of the newest refusal."""
-    newest = RejectedSignal.objects.order_by("-id").first()
-    return "" if newest is None else newest.message

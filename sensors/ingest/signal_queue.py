@@ -23,14 +23,14 @@ EXCHANGE = "signals"
 QUEUE = "signals.state"
 PROBE = "postern.probe"
 NOT_FOUND = 404
-DEADLINE = 2.0
+PUBLISH_SECONDS = 2.0
 
 _publisher = Publisher()
 _declared = threading.Event()
 
 
 def publish_signals(signals: list[Signal]) -> None:
-    """Publish a list of signals as one durable message; raise `NotPublished` when that takes more than two seconds."""
+    """Publish signals as one durable message; raise `NotPublished` where it is not confirmed within two seconds."""
     body = msgspec.json.encode(
         [
             {
@@ -49,12 +49,13 @@ def publish_signals(signals: list[Signal]) -> None:
 
 
 def publish_probe(sent_at: datetime) -> None:
+    """Publish a probe: a message that shows when all that was sent before it has left the queue."""
     _publish(sent_at.isoformat().encode("ascii"), probe_properties())
 
 
 def _publish(body: bytes, properties: BasicProperties) -> None:
-    """Publish within the deadline; where exchange or queue has gone from the broker, declare them and try once more."""
-    until = time.monotonic() + DEADLINE
+    """Publish within the time allowed; where the exchange or the queue is gone, declare them and try once more."""
+    until = time.monotonic() + PUBLISH_SECONDS
     _declare_once()
     try:
         _send(body, properties, until)
@@ -86,7 +87,7 @@ def declare_signal_queue(channel: BlockingChannel) -> None:
 
 
 def declare_over_new_connection() -> None:
-    """Declare over a connection of the moment, for publishers that have no channel of their own."""
+    """Declare for a publisher that has no channel of its own."""
     connection = connect()
     try:
         declare_signal_queue(connection.channel())
@@ -95,12 +96,12 @@ def declare_over_new_connection() -> None:
 
 
 def declare_presence(channel: BlockingChannel, consumer: str) -> None:
-    """Declare a queue that is there for as long as this connection: by it others see whether a consumer is."""
+    """Declare a queue that lives as long as this connection: by it others see whether the consumer is connected."""
     channel.queue_declare(f"{QUEUE}.{consumer}", exclusive=True)
 
 
 def find_disconnected(consumers: Sequence[str]) -> list[str]:
-    """Return those whose connection has ended, as the broker knows it; nobody while the broker cannot be asked."""
+    """Return the consumers whose connection has ended, as the broker knows it; none while it cannot be asked."""
     if not consumers:
         return []
     try:
@@ -130,7 +131,7 @@ def probe_properties() -> BasicProperties:
 
 
 def probe_sent_at(properties: BasicProperties, body: bytes) -> datetime | None:
-    """Return when one of our own probes was sent; None for a signal."""
+    """Return when a probe was sent, or None for any other message."""
     if properties.type != PROBE:
         return None
     try:

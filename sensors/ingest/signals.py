@@ -1,4 +1,4 @@
-"""What a signal is, and how the text that sensors send becomes signals or named refusals. Plain values, no database.
+"""Signals, and how the text that sensors send is parsed into signals or refusals with a reason. No database.
 
 Times are whole milliseconds since 1970: that is what the contract keeps, and integers are what the fold compares.
 """
@@ -21,11 +21,12 @@ MAX_LIST = 1000
 TOO_LONG = f"a list holds at most {MAX_LIST} signals"
 EARLIEST = int(datetime(2020, 1, 1, tzinfo=UTC).timestamp()) * 1000
 AHEAD = 5 * 60 * 1000
+"""How far a signal may be ahead of its receipt, in milliseconds: clocks of sensors drift."""
 SIGNAL_ID = re.compile(r"[A-Za-z0-9:._-]{1,64}")
 
 
 class Code(StrEnum):
-    """Why a signal is refused."""
+    """Why a signal is refused: the `code` of the contract."""
 
     UNKNOWN_SENSOR = "unknown_sensor"
     INACTIVE_SENSOR = "inactive_sensor"
@@ -48,7 +49,7 @@ class Signal(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Rejection(msgspec.Struct, frozen=True):
-    """One refused signal: where it stood in its message, why, and the text it came as."""
+    """One refused signal: its place in the message, the reason, and the text as it was sent."""
 
     index: int
     code: Code
@@ -58,7 +59,7 @@ class Rejection(msgspec.Struct, frozen=True):
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """How a message arrived: what it says beside its body."""
+    """What is known of a message beside its body."""
 
     received_at: int
     message_id: str | None = None
@@ -80,28 +81,28 @@ _sequence = itertools.count()
 _process = os.urandom(4).hex()
 
 
-def read_signals(body: bytes, origin: Origin) -> tuple[list[Signal | Rejection], bool]:
-    """Read one message: a signal or a refusal for each item, in order, and whether the body was a list.
+def read_signals(body: bytes, origin: Origin) -> list[Signal | Rejection]:
+    """Return a signal or a refusal for each item of a message, in order.
 
     The usual message is decoded straight into types; only one that does not fit is looked at item by item.
     """
     if len(body) > MAX_BODY and not origin.over_rest:
-        return [_refuse(0, Code.BAD_SHAPE, f"the message is larger than {MAX_BODY} bytes", body)], False
+        return [_refuse(0, Code.BAD_SHAPE, f"the message is larger than {MAX_BODY} bytes", body)]
     is_list = body.lstrip()[:1] == b"["
     try:
         wires = _decode(body, is_list)
         items = list(_read_items(body, origin)) if wires is None else None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        return [_refuse(0, Code.BAD_JSON, str(error) or "nested too deeply", body)], False
+        return [_refuse(0, Code.BAD_JSON, str(error) or "nested too deeply", body)]
     if wires is None:
-        return items or [], is_list
+        return items or []
     if len(wires) > MAX_LIST:
-        return [_refuse(0, Code.BAD_SHAPE, TOO_LONG, body)], True
-    return [_make(index, wire, origin, is_list) for index, wire in enumerate(wires)], is_list
+        return [_refuse(0, Code.BAD_SHAPE, TOO_LONG, body)]
+    return [_make(index, wire, origin, is_list) for index, wire in enumerate(wires)]
 
 
 def _decode(body: bytes, is_list: bool) -> list[_Wire] | None:
-    """Decode into types, or return None where the text is JSON of another shape."""
+    """Return the typed items, or None where the text is JSON of another shape."""
     try:
         return _many.decode(body) if is_list else [_one.decode(body)]
     except msgspec.ValidationError:
@@ -142,7 +143,7 @@ def _id_of(index: int, wire: _Wire, origin: Origin, is_list: bool) -> str:
 
 
 def _read_items(body: bytes, origin: Origin) -> Iterator[Signal | Rejection]:
-    """Look at a message that does not fit the types, so that its good items are kept and each bad one is named."""
+    """Yield the items of a message that does not fit the types: the good ones, and a refusal for each bad one."""
     parsed = msgspec.json.decode(body)
     is_list = isinstance(parsed, list)
     items: list[Any] = parsed if is_list else [parsed]

@@ -1,4 +1,4 @@
-"""The state rows of a batch: locked, read, then written back, each in one statement."""
+"""The state rows of a batch: locked and read, then written back, in one statement each."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -17,14 +17,15 @@ from sensors.models import SensorState, SignalPage
 
 def lock_states(sensor_ids: Iterable[str]) -> tuple[dict[str, State], set[str]]:
     """Lock the state rows in order of id; return the states, and which of the sensors are inactive."""
-    wanted = sorted(set(sensor_ids))
-    return _lock_postgresql(wanted) if connection.vendor == "postgresql" else _read_sqlite(wanted)
+    # In order of id, as everyone who locks several: two batches never wait for each other in a circle.
+    ordered = sorted(set(sensor_ids))
+    return _lock_postgresql(ordered) if connection.vendor == "postgresql" else _read_sqlite(ordered)
 
 
 def recall_pages(states: dict[str, State], signals: Iterable[Signal]) -> None:
-    """Read the older pages of those sensors alone that have sent something which may be a repeat.
+    """Add the older pages to the memory of those sensors alone that have sent something which may be a repeat.
 
-    In a steady stream nobody has. What is greater than the state was when it was locked cannot have come before.
+    In a steady stream there are none: a signal greater than the locked state cannot have come before.
     """
     late = {
         each.sensor_id
@@ -39,10 +40,11 @@ def recall_pages(states: dict[str, State], signals: Iterable[Signal]) -> None:
 
 
 def write_states(states: Sequence[State]) -> None:
-    """Write back what the fold made of the locked rows."""
+    """Write the folded states back into their locked rows."""
     if not states:
         return
-    _write_full_pages(states)
+    full = [state for state in states if state.memory.is_page_full]
+    sql.bulk_execute("sensors", "write_pages", [(state.sensor_id, *state.memory.turn_page()) for state in full])
     if connection.vendor == "postgresql":
         with sql.postgresql_cursor() as cursor:
             cursor.execute(sql.load_sql("sensors", "write_states.postgresql"), _columns(states))
@@ -70,17 +72,12 @@ def _columns(states: Sequence[State]) -> list[Any]:
     ]
 
 
-def _write_full_pages(states: Sequence[State]) -> None:
-    full = [state for state in states if state.memory.is_page_full]
-    sql.bulk_execute("sensors", "write_pages", [(state.sensor_id, *state.memory.turn_page()) for state in full])
-
-
 WRITTEN = ("value", "changed_at", "last_at", "last_id", "seen_at", "lost_at", "check_at", "heard_at")
 MEMORY = ("recent", "page")
 
 
 def _lock_postgresql(sensor_ids: list[str]) -> tuple[dict[str, State], set[str]]:
-    """Lock and read the states, then the registry: only its inactive sensors, and the timeouts that the fold may need.
+    """Lock and read the states, then of the registry the inactive sensors and the timeouts that the fold may need.
 
     The registry is read after the lock, by a statement of its own: in that of the lock a registry row that was changed
     while it waited would still be the old one, and signals would reach a sensor that has just been deactivated.
@@ -99,7 +96,7 @@ def _lock_postgresql(sensor_ids: list[str]) -> tuple[dict[str, State], set[str]]
 
 
 def _read_sqlite(sensor_ids: list[str]) -> tuple[dict[str, State], set[str]]:
-    """The write transaction that the caller has begun is the lock."""
+    """Read the states; the write transaction that the caller has begun is the lock."""
     names = ("sensor_id", "sensor__heartbeat_timeout", *WRITTEN, *MEMORY, "sensor__active")
     rows = SensorState.objects.filter(pk__in=sensor_ids).values_list(*names)
     cells: list[list[Any]] = [
@@ -109,7 +106,7 @@ def _read_sqlite(sensor_ids: list[str]) -> tuple[dict[str, State], set[str]]:
 
 
 def _make_state(*cells: Any) -> State:
-    """The last two cells are the sensor's memory."""
+    """Make a state of a row whose last two cells are the sensor's memory."""
     *own, recent, page = cells
     return State(*own, memory=Memory(recent, page))  # type: ignore[misc]  # how many cells `own` has is not known there
 

@@ -4,12 +4,12 @@ from django.utils.translation import gettext_lazy as _
 
 
 class Hearing(models.Model):
-    """Whether our own side hears, a row for each way in. Silence is a sensor's fault only while each of them is open.
+    """When a way in for signals was last found open: one row for each. Silence is a sensor's fault only while all are.
 
     All times of this module are steady ones (`SteadyClock`).
     """
 
-    class Ear(models.IntegerChoices):
+    class Source(models.IntegerChoices):
         CALLS = 1
         """A web process answers calls."""
         QUEUE = 2
@@ -42,14 +42,14 @@ class SteadyClock(models.Model):
 
 
 class DeafSpan(models.Model):
-    """A time in which no signal could have reached us: it does not count as silence."""
+    """An outage: a time in which no signal could be received. It does not count as silence."""
 
     from_at = models.DateTimeField(_("from"))
     to_at = models.DateTimeField(_("to"))
 
     class Meta:
         indexes = [
-            # The sweep adds up the spans since a sensor was last seen.
+            # The sweep adds up the outages since a sensor was last seen.
             models.Index(name="deaf_span_to", fields=["to_at"]),
         ]
 
@@ -58,7 +58,7 @@ class DeafSpan(models.Model):
 
 
 class Probe(models.Model):
-    """A message of our own that went through the queue: what was sent before it had left the queue by `passed_at`."""
+    """A message of Postern's own that went through the queue: all sent before it had left the queue by `passed_at`."""
 
     sent_at = models.DateTimeField(primary_key=True)
     passed_at = models.DateTimeField()

@@ -1,7 +1,7 @@
-"""Withdraw messages that are owed no longer: what is pending becomes cancelled, with the reason.
+"""Cancel deliveries that are no longer relevant, each with the reason.
 
-A message that the ingest writes at the same moment may be missed here; whether it is still wanted is asked again at
-every attempt.
+A change of the registry cancels what is pending. A delivery that the ingest writes at the same time may be missed by
+that, so the sender asks again before every attempt (`find_cancel_reasons`).
 """
 
 from collections.abc import Collection, Sequence
@@ -21,45 +21,45 @@ SENSOR_INACTIVE = gettext_noop("the sensor is inactive")
 
 
 def cancel_client_deliveries(endpoint_id: int) -> None:
+    """Cancel all that is pending for a client that is switched off."""
     cancel_deliveries([pk for pk, _, _ in lock_pending_deliveries(Q(endpoint=endpoint_id))], CLIENT_INACTIVE)
 
 
 def cancel_sensor_deliveries(sensor_ids: Collection[str]) -> None:
+    """Cancel all that is pending about sensors that are deactivated."""
     if sensor_ids:
         subjects = [subject_of(sensor_id) for sensor_id in sensor_ids]
-        cancel_deliveries(
-            [pk for pk, _, _ in lock_pending_deliveries(Q(subject__in=in_array(subjects)))], SENSOR_INACTIVE
-        )
+        pending = lock_pending_deliveries(Q(subject__in=in_array(subjects)))
+        cancel_deliveries([pk for pk, _, _ in pending], SENSOR_INACTIVE)
 
 
 def cancel_link_deliveries(links: Collection[tuple[str, int]]) -> None:
-    """Cancel what is pending of each sensor for each endpoint."""
-    wanted = {(endpoint_id, subject_of(sensor_id)) for sensor_id, endpoint_id in links}
-    subjects = in_array({subject for _, subject in wanted})
-    found = lock_pending_deliveries(
-        Q(subject__in=subjects, endpoint__in=in_number_array({endpoint_id for endpoint_id, _ in wanted}))
-    )
-    cancel_deliveries([pk for pk, endpoint_id, subject in found if (endpoint_id, subject) in wanted], UNLINKED)
+    """Cancel all that is pending of each sensor for each endpoint, given as pairs."""
+    unlinked = {(endpoint_id, subject_of(sensor_id)) for sensor_id, endpoint_id in links}
+    subjects = in_array({subject for _, subject in unlinked})
+    endpoints = in_number_array({endpoint_id for endpoint_id, _ in unlinked})
+    # The query finds every combination of these sensors and endpoints; only the given pairs are cancelled.
+    found = lock_pending_deliveries(Q(subject__in=subjects, endpoint__in=endpoints))
+    cancel_deliveries([pk for pk, endpoint_id, subject in found if (endpoint_id, subject) in unlinked], UNLINKED)
 
 
-def find_cancel_reasons(questions: Sequence[PendingDelivery]) -> dict[int, str]:
-    """Return why messages are not wanted: the sensor is inactive, or no longer this client's. (An inactive client's
-    endpoint is not sent to at all.)"""
+def find_cancel_reasons(pending: Sequence[PendingDelivery]) -> dict[int, str]:
+    """Return why deliveries are no longer relevant, by id: the sensor is inactive, or not this client's any more.
+
+    An inactive client needs no reason: its endpoint is not sent to at all.
+    """
     asked = [
         (pk, endpoint_id, sensor_id)
-        for pk, endpoint_id, subject in questions
+        for pk, endpoint_id, subject in pending
         if (sensor_id := find_sensor_id(subject)) is not None
     ]
     if not asked:
         return {}
     sensors = {sensor_id for _, _, sensor_id in asked}
     active = set(Sensor.objects.filter(pk__in=in_array(sensors), active=True).values_list("pk", flat=True))
-    linked = set(
-        SensorClient.objects.filter(
-            sensor__in=in_array(sensors),
-            client__endpoint__in=in_number_array({endpoint_id for _, endpoint_id, _ in asked}),
-        ).values_list("client__endpoint_id", "sensor_id")
-    )
+    endpoints = in_number_array({endpoint_id for _, endpoint_id, _ in asked})
+    links = SensorClient.objects.filter(sensor__in=in_array(sensors), client__endpoint__in=endpoints)
+    linked = set(links.values_list("client__endpoint_id", "sensor_id"))
     reasons: dict[int, str] = {}
     for pk, endpoint_id, sensor_id in asked:
         if sensor_id not in active:

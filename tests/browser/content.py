@@ -48,11 +48,11 @@ def main() -> None:
 
 def _coordinate() -> None:
     """Let change sets come to each kind of end; those of the registry first."""
-    cast = InMemoryRoles()
-    cast.live()
-    cast.settle()
+    roles = InMemoryRoles()
+    roles.live()
+    roles.settle()
     for lead in (commit, refuse, fail):
-        lead(cast)
+        lead(roles)
 
 
 def _publish_examples(now: datetime) -> None:

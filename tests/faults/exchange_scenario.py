@@ -18,8 +18,7 @@ from messaging.simulation.devices import Device
 from messaging.simulation.journal import Journal
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.reference.client import Server
-from processes.exchange.reference.erp import Ending, exchange_once
-from processes.exchange.reference.erp import recover as heal
+from processes.exchange.reference.erp import Ending, exchange_once, recover
 from processes.exchange.reference.hooks import Hooks
 from processes.exchange.reference.ledger import Deadlock, IncorrectMessage, count_effects, open_store
 from processes.exchange.services.operations import retry_process
@@ -136,7 +135,7 @@ class Scenario:
 
     def _exchange(self) -> Ending:
         try:
-            heal(self.server, self.store)
+            recover(self.server, self.store)
         except NoAnswer:
             return Ending.NO_ANSWER
         return exchange_once(self.server, self.store, hooks=self.hooks).ending

@@ -1,6 +1,8 @@
 """Named processes of one installation, each started, stopped and killed by itself, on a database of their own."""
 
+import pickle
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +30,20 @@ class ProcessGroup:
     def stop(self, name: str) -> None:
         """End it gently."""
         self.processes[name].send_signal(signal.SIGTERM)
-        assert self.processes[name].wait(15) == 0, self.logs()
+        assert self.processes[name].wait(60) == 0, self.logs()
 
     def end(self) -> None:
         for name in list(self.processes):
             self.kill(name)
         self.product.close()
+
+    def call(self, function: Callable[..., None], *arguments: object) -> None:
+        """Call a function inside the product; a file brings the arguments, which a command line might not hold."""
+        file = self.product.folder / "arguments"
+        file.write_bytes(pickle.dumps(arguments))
+        load = f"import pickle, pathlib; arguments = pickle.loads(pathlib.Path({str(file)!r}).read_bytes())"
+        call = f"from {function.__module__} import {function.__name__} as function; function(*arguments)"
+        self.product.run("shell", "--no-imports", "-c", f"{load}; {call}")
 
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
         with psycopg.connect(self.database) as connection:

@@ -25,7 +25,7 @@ from tests.servers.private_server import HOST
 SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
 SETS = max(30, int(1500 * SCALE))
 ROLES = ("writer", "coordinator", "reader/main")
-pytestmark = [pytest.mark.xdist_group("amqp"), pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.broker, pytest.mark.timeout(1800)]
 ROWS = "SELECT id, name, correlation_id FROM {} ORDER BY id"
 UNENDED = "SELECT id, app_event_status_id, is_published, reason, steps FROM {} WHERE app_event_status_id NOT IN (9, 11)"
 UNDER_WAY = "SELECT count(*) FROM coordination_appevent WHERE app_event_status_id NOT IN (9, 11)"
@@ -77,7 +77,7 @@ class Deployment:
                 pairs.remove(pair)
 
     def _change(self, changes: list[dict[str, Any]], key: str) -> list[int]:
-        caller = http.client.HTTPConnection(HOST, self.product.port, timeout=30)
+        caller = http.client.HTTPConnection(HOST, self.product.port, timeout=120)
         headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json", "Idempotency-Key": key}
         caller.request("POST", "/api/v1/coordination/writer/changes/", json.dumps({"changes": changes}), headers)
         answer = caller.getresponse()

@@ -25,7 +25,7 @@ from tests.faults.test_coordination_killed import (
 from tests.faults.wait import wait_until
 
 __all__ = ["_empty_queues", "deployment"]
-pytestmark = [pytest.mark.xdist_group("amqp"), pytest.mark.timeout(3600)]
+pytestmark = [pytest.mark.broker, pytest.mark.timeout(3600)]
 AWAY_SECONDS = max(3.0, 60 * SCALE)
 REPEATS = 3
 """So many times, one after the other, something may have to be told again; each costs ten seconds."""

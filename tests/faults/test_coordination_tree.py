@@ -71,23 +71,23 @@ class TreeWriter:
 @pytest.mark.embedded
 def test_both_sides_have_the_same_tree(settings: Any) -> None:
     settings.COORDINATION_PARALLEL = 8
-    cast = InMemoryRoles(bus=ShuffledBus(seed=9))
-    writers = write_all(cast, NODES)
-    cast.settle_by_repeats()
+    roles = InMemoryRoles(bus=ShuffledBus(seed=9))
+    writers = write_all(roles, NODES)
+    roles.settle_by_repeats()
     print(f"{AppEvent.objects.count()} events, {sum(writer.made for writer in writers)} nodes made")
     check_sides()
 
 
 def test_a_reader_is_rebuilt_while_they_write(settings: Any) -> None:
     settings.COORDINATION_PARALLEL = 8
-    cast = InMemoryRoles()
+    roles = InMemoryRoles()
     rebuilt: list[int] = []
     over = threading.Event()
     with ThreadPoolExecutor(1) as threads:
         rebuilding = threads.submit(rebuild_until, over, rebuilt)
         try:
-            write_all(cast, NODES // 2)
-            cast.settle_by_repeats()
+            write_all(roles, NODES // 2)
+            roles.settle_by_repeats()
         finally:
             over.set()
         rebuilding.result()
@@ -97,13 +97,13 @@ def test_a_reader_is_rebuilt_while_they_write(settings: Any) -> None:
     assert max(rebuilt) > 0
 
 
-def write_all(cast: InMemoryRoles, nodes: int) -> list[TreeWriter]:
+def write_all(roles: InMemoryRoles, nodes: int) -> list[TreeWriter]:
     """Let the writers write, and the roles take turns all the while."""
     writers = [TreeWriter(seed, nodes // WRITERS) for seed in range(WRITERS)]
     with ThreadPoolExecutor(WRITERS) as threads:
         running = [threads.submit(writer.run) for writer in writers]
         while not all(each.done() for each in running):
-            for role in cast.all:
+            for role in roles.all:
                 role.run_once()
         for each in running:
             each.result()

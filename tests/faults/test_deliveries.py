@@ -12,6 +12,7 @@ import psycopg
 import pytest
 from cryptography.fernet import Fernet
 
+from tests.faults.inside_product import enqueue_states
 from tests.faults.process_group import ProcessGroup
 from tests.faults.product import migrated_database
 from tests.faults.wait import wait_until
@@ -59,13 +60,13 @@ def group(tmp_path: Path, servers: Any) -> Iterator[ProcessGroup]:
 KEY = Fernet.generate_key().decode()
 
 
-class Owing:
-    """Clients at a receiver, each with sensors of its own, and messages owed to them in order."""
+class Clients:
+    """Clients at a receiver, and messages to them in order."""
 
     def __init__(self, group: ProcessGroup, receiver: Receiver) -> None:
         self._group, self._receiver = group, receiver
 
-    def client(self, path: str) -> int:
+    def register(self, path: str) -> int:
         secret = Fernet(KEY).encrypt(SECRET.encode())
         with psycopg.connect(self._group.database) as connection:
             [endpoint] = connection.execute(
@@ -75,20 +76,8 @@ class Owing:
             ).fetchall()[0]
         return int(endpoint)
 
-    def owe(self, wanted: dict[int, list[str]], value: int) -> None:
-        """Owe messages about subjects, as the ingest does: the newest of a subject supersedes the pending one."""
-        script = (
-            "from django.db import transaction\n"
-            "from notifications.models import Delivery\n"
-            "from notifications.services.deliveries import Owed, owe\n"
-            "with transaction.atomic():\n"
-            "    owe([Owed(endpoint, 'thing.changed', Delivery.Family.STATE, subject, "
-            f"{{'subject': subject, 'value': {value}}})"
-            f" for endpoint, subjects in {wanted!r}.items() for subject in subjects])\n"
-        )
-        file = self._group.product.folder / "owe.py"
-        file.write_text(script)  # an argument cannot be as long as this
-        self._group.product.run("shell", "-c", f"exec(open({str(file)!r}).read())")
+    def enqueue(self, subjects: dict[int, list[str]], value: int) -> None:
+        self._group.call(enqueue_states, subjects, value)
 
 
 def statuses(group: ProcessGroup, endpoint: int) -> Counter[str]:
@@ -128,15 +117,15 @@ def check_order(group: ProcessGroup, receiver: Receiver) -> None:
 
 
 def test_every_kind_of_receiver_ends_as_it_should(group: ProcessGroup, receiver: Receiver) -> None:
-    owing = Owing(group, receiver)
-    endpoints = {kind: owing.client(f"/{kind}/a") for kind in [*GOOD, *BAD, *WORST]}
-    gone = owing.client("/410/a")
+    clients = Clients(group, receiver)
+    endpoints = {kind: clients.register(f"/{kind}/a") for kind in [*GOOD, *BAD, *WORST]}
+    gone = clients.register("/410/a")
     each = max(2, MESSAGES // len(GOOD))
     wanted = {
         endpoint: [f"thing/{kind}-{n}" for n in range(each if kind in GOOD else min(each, 40))]
         for kind, endpoint in endpoints.items()
     }
-    owing.owe({**wanted, gone: [f"thing/gone-{n}" for n in range(5)]}, 1)
+    clients.enqueue({**wanted, gone: [f"thing/gone-{n}" for n in range(5)]}, 1)
     group.start("one", "run_scheduler")
     group.start("two", "run_scheduler")
     assert wait_until(lambda: all(set(statuses(group, endpoints[kind])) == {"delivered"} for kind in GOOD), PATIENCE)
@@ -150,15 +139,15 @@ def test_every_kind_of_receiver_ends_as_it_should(group: ProcessGroup, receiver:
 
 
 def test_senders_killed_at_random_leave_nothing_undone(group: ProcessGroup, receiver: Receiver) -> None:
-    owing = Owing(group, receiver)
-    endpoints = [owing.client(f"/200/{n}") for n in range(10)]
+    clients = Clients(group, receiver)
+    endpoints = [clients.register(f"/200/{n}") for n in range(10)]
     subjects = [f"thing/{n}" for n in range(SENSORS)]
     chance = random.Random(7)
     group.start("one", "run_scheduler")
     group.start("two", "run_scheduler")
     rounds = max(3, MESSAGES // (len(endpoints) * SENSORS))
     for number in range(rounds):
-        owing.owe(dict.fromkeys(endpoints, subjects), number)
+        clients.enqueue(dict.fromkeys(endpoints, subjects), number)
         if number % max(1, rounds // KILLS) == 0:
             name = chance.choice(["one", "two"])
             group.kill(name)
@@ -174,12 +163,12 @@ def test_senders_killed_at_random_leave_nothing_undone(group: ProcessGroup, rece
 
 
 def test_a_receiver_that_was_down_gets_only_the_newest(group: ProcessGroup, receiver: Receiver) -> None:
-    owing = Owing(group, receiver)
-    endpoint = owing.client("/500/door")
+    clients = Clients(group, receiver)
+    endpoint = clients.register("/500/door")
     group.product.environment["DELIVERY_ATTEMPTS"] = "30"  # on a slow machine the next message may be long in coming
     group.start("one", "run_scheduler")
     for value in (0, 1, 0, 1):
-        owing.owe({endpoint: ["thing/door"]}, value)
+        clients.enqueue({endpoint: ["thing/door"]}, value)
     receiver.status["/500/door"] = 200
     assert wait_until(lambda: is_over(group), 60)
     assert [call.json["value"] for call in receiver.taken()] == [1]
@@ -191,7 +180,7 @@ def test_a_receiver_that_was_down_gets_only_the_newest(group: ProcessGroup, rece
 def test_without_a_broker_deliveries_and_the_alert_about_it_still_go_out(
     group: ProcessGroup, receiver: Receiver
 ) -> None:
-    endpoint = (owing := Owing(group, receiver)).client("/200/a")
+    endpoint = (clients := Clients(group, receiver)).register("/200/a")
     with mail_server() as server:
         group.product.environment |= {
             "AMQP_URL": f"amqp://guest:guest@127.0.0.1:{find_free_port()}/",
@@ -199,8 +188,8 @@ def test_without_a_broker_deliveries_and_the_alert_about_it_still_go_out(
             "ADMIN_EMAIL": "ops@example.org",
         }
         group.start("one", "run_scheduler")
-        owing.owe({endpoint: ["thing/1"]}, 1)
-        assert wait_until(lambda: statuses(group, endpoint) == {"delivered": 1}, 30), group.logs()
+        clients.enqueue({endpoint: ["thing/1"]}, 1)
+        assert wait_until(lambda: statuses(group, endpoint) == {"delivered": 1}, 60), group.logs()
         assert wait_until(lambda: bool(server.inbox), 90), group.logs()
     [(to, message), *_] = server.inbox
     assert to == "ops@example.org"

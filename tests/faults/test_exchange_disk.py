@@ -23,7 +23,7 @@ from processes.exchange.services.operations import retry_process
 from processes.exchange.services.timeouts import time_out_once
 from tests.faults.exchange_scenario import Scenario
 from tests.faults.fault_injection import FaultInjector
-from tests.messaging.disk import failing
+from tests.messaging.failing_disk import failing
 from tests.processes.exchange.scene import Scene, move_files
 from tests.processes.exchange.states import alerts
 

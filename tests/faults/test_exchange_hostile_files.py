@@ -19,7 +19,7 @@ from messaging.files.reader import Unreadable
 from messaging.files.scan import scan_files
 from messaging.models import Message
 from messaging.services.retention import expire_files, report_foreign_files, sweep_drafts
-from tests.messaging.calls import file_of, write_replies
+from tests.messaging.raw_calls import file_of, write_replies
 from tests.processes.exchange.conftest import _own_folders, scene
 from tests.processes.exchange.scene import Scene, move_files
 from tests.processes.exchange.states import alerts

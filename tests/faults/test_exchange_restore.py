@@ -34,7 +34,7 @@ from tests.faults.database_copy import copy_database
 from tests.faults.exchange_clients import Died
 from tests.faults.exchange_scenario import CallsInProcess
 from tests.faults.fault_injection import FaultInjector
-from tests.messaging.calls import file_of
+from tests.messaging.raw_calls import file_of
 from tests.processes.exchange.scene import Scene, move_files
 
 SCALE = float(os.environ.get("DRILL_SCALE", "0.02"))
@@ -309,7 +309,7 @@ class TestSinceTheCopy:
         with restored():
             process(scene, {"a": "PROCESSED"}, max_files=1)
         with monkeypatch.context() as patch:
-            patch.setattr(DoubtfulProcesses, "hold_answered", _die)
+            patch.setattr(DoubtfulProcesses, "add_answered", _die)
             with pytest.raises(Died):
                 call_command("reindex_messages", "--after-restore")
         assert reindexed(scene) == {"a": "in_doubt", "b": "waiting", "r1": "in_doubt"}

@@ -23,8 +23,7 @@ from processes.coordination.bus.amqp import AmqpBus
 from processes.coordination.coordinator.role import Coordinator
 from processes.coordination.models import RoleLife
 from processes.coordination.protocol.messages import COORDINATOR, Message, MessageType, encode_message
-from processes.workflows.services import topology as workflows
-from processes.workflows.services.events import amqp as incoming
+from processes.workflows.services.events import amqp as workflows
 from processes.workflows.services.events.amqp import EventConsumer
 from processes.workflows.services.events.receive import receive_event
 from sensors.history import consumer as history_consumer
@@ -46,10 +45,10 @@ from tests.faults.hostile_messages import BODIES, PROPERTIES, RawProperties, enc
 from tests.faults.wait import wait_until
 from tests.processes.coordination.in_memory_roles import DATABASES
 from tests.sensors.amqp import consume
-from tests.sensors.history.past import signal
+from tests.sensors.history.past_records import signal
 from tests.sensors.registry import make_sensor
 
-pytestmark = [pytest.mark.django_db(transaction=True, databases=DATABASES), pytest.mark.xdist_group("amqp")]
+pytestmark = [pytest.mark.django_db(transaction=True, databases=DATABASES), pytest.mark.broker]
 
 GOOD = {"sensor_id": "0xA", "data": 1}
 
@@ -136,7 +135,7 @@ def test_workflow_events(channel: BlockingChannel) -> None:
     queue.send_everything(b'{"type": "custom.odd"}')
     queue.send(b'{"type": "custom.good"}')
     taking = EventConsumer()
-    turn(taking.take_once, lambda: Event.objects.filter(type="custom.good").exists())
+    turn(taking.consume_once, lambda: Event.objects.filter(type="custom.good").exists())
     taking.close()
     assert queue.waiting == 0
     assert not ParkedMessage.objects.exists()
@@ -221,7 +220,7 @@ def test_a_message_that_kills_its_consumer_each_time_is_parked_and_the_line_goes
     assert deaths == LIMIT + 1, "the first of them nobody had counted"
     parked = ParkedMessage.objects.get()
     assert (parked.properties["message_id"], parked.error) == ("bad", DIED)
-    assert wait_until(lambda: queue.waiting == 0)
+    assert wait_until(lambda: queue.waiting == 0, 60)
     assert Alert.objects.get().subject == f"queue/{SIGNALS}"
 
 
@@ -275,14 +274,14 @@ def test_an_event_that_fails_for_no_known_reason_is_parked_and_the_line_goes_on(
             raise DataError("cannot be stored")
         return real(**fields)
 
-    monkeypatch.setattr(incoming, "receive_event", choke)
+    monkeypatch.setattr(workflows, "receive_event", choke)
     queue = Queue(channel, workflows.QUEUE)
     queue.send(b'{"type": "custom.bad"}')
     queue.send(b'{"type": "custom.good"}')
     taking = EventConsumer()
     with pytest.raises(DataError):
-        taking.take_once()
-    turn(taking.take_once, lambda: Event.objects.filter(type="custom.good").exists())
+        taking.consume_once()
+    turn(taking.consume_once, lambda: Event.objects.filter(type="custom.good").exists())
     taking.close()
     assert bytes(ParkedMessage.objects.get().body) == b'{"type": "custom.bad"}'
     assert queue.waiting == 0

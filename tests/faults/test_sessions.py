@@ -12,6 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from tests.faults.inside_product import enqueue_scripted_sessions
 from tests.faults.process_group import ProcessGroup
 from tests.faults.product import migrated_database
 from tests.faults.scripted.handler import HANG_SECONDS, LOG
@@ -62,17 +63,6 @@ def group(tmp_path: Path, servers: Any) -> Iterator[ProcessGroup]:
         made.end()
 
 
-def remember(group: ProcessGroup, groups: list[tuple[int, str, int, float]]) -> None:
-    """Save groups of sessions, each of one theme, script and time, by the product itself."""
-    file = group.product.folder / "remember.py"
-    file.write_text(
-        "from notifications.sessions.enqueue import remember_many\n"
-        f"for theme, script, count, delay in {groups!r}:\n"
-        "    remember_many(theme=theme, sessions=[[script]] * count, delay=delay)\n"
-    )
-    group.product.run("shell", "-c", f"exec(open({str(file)!r}).read())")
-
-
 def sessions(group: ProcessGroup, where: str = "true") -> dict[int, tuple[str, str, int]]:
     """Return script, status and repeats by id."""
     rows = group.rows(
@@ -101,7 +91,7 @@ def test_each_ends_as_its_script_says_though_schedulers_are_killed(group: Proces
         for first in range(0, wanted, GROUP)
     ]
     chance.shuffle(groups)
-    remember(group, [*groups, (PATIENT, "succeed", int(SESSIONS * WAITING), 86_400.0)])
+    group.call(enqueue_scripted_sessions, [*groups, (PATIENT, "succeed", int(SESSIONS * WAITING), 86_400.0)])
     before = sessions(group)
     waiting = set(sessions(group, "due_at > now() + interval '1 hour'"))
     for name in ("one", "two"):
@@ -136,9 +126,9 @@ def check_traces(group: ProcessGroup, exhausted: set[int]) -> None:
 
 
 def test_a_scheduler_that_was_paused_past_its_lease_cannot_write(group: ProcessGroup) -> None:
-    remember(group, [(STRICT, "pause", 1, 0.0)])
+    group.call(enqueue_scripted_sessions, [(STRICT, "pause", 1, 0.0)])
     group.start("one", "run_scheduler")
-    assert wait_until(lambda: len(repeats(group)) == 1, 30), group.logs()
+    assert wait_until(lambda: len(repeats(group)) == 1, 60), group.logs()
     group.processes["one"].send_signal(signal.SIGSTOP)
     group.start("two", "run_scheduler")
     assert wait_until(lambda: is_over(group), 60), group.logs()
@@ -154,7 +144,7 @@ def test_a_scheduler_that_was_paused_past_its_lease_cannot_write(group: ProcessG
 def test_first_repeats_go_by_time_then_by_saving(group: ProcessGroup) -> None:
     """With one worker the order can be seen: half of the sessions share a few times."""
     chance = random.Random(9)
-    remember(group, [(PATIENT, "succeed", GROUP, 0.0)] * int(SESSIONS / 8 / GROUP))
+    group.call(enqueue_scripted_sessions, [(PATIENT, "succeed", GROUP, 0.0)] * int(SESSIONS / 8 / GROUP))
     with psycopg.connect(group.database) as connection:
         ids = [pk for (pk,) in connection.execute("SELECT id FROM notifications_repeatsession").fetchall()]
         moments = [chance.choice([-500.0, -400.0, -300.0, chance.uniform(-1000, -1)]) for _ in ids]

@@ -12,7 +12,7 @@ from tests.conftest import ServerAddresses
 from tests.faults.product import Product, migrated_database
 from tests.faults.wait import wait_until
 
-pytestmark = pytest.mark.xdist_group("amqp")
+pytestmark = pytest.mark.broker
 
 ALERTS = "SELECT status, subject, detail->>'path' FROM notifications_alert WHERE kind = 'storage.volume'"
 
@@ -62,4 +62,4 @@ def test_and_closes_it_when_it_sees_the_volume_again(node: Product) -> None:
 
 
 def assert_alert(node: Product, status: str) -> None:
-    assert wait_until(lambda: [row[0] for row in alerts(node)] == [status], 30), (node.folder / "node.log").read_text()
+    assert wait_until(lambda: [row[0] for row in alerts(node)] == [status], 60), (node.folder / "node.log").read_text()

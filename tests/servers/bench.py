@@ -19,7 +19,7 @@ from typing import ClassVar, NoReturn, Self
 from tests.servers.clickhouse import ClickHouseServer
 from tests.servers.postgres import PostgresServer
 from tests.servers.private_server import PrivateServer, ServerFailed
-from tests.servers.rabbitmq import RabbitMQServer
+from tests.servers.rabbitmq import VIRTUAL_HOSTS_VARIABLE, RabbitMQServer
 from tests.servers.reaped import TemporaryFolder
 from tests.servers.reaper import die_with_the_parent
 from tests.servers.redis import RedisServer
@@ -30,6 +30,8 @@ VARIABLES = {
     RedisServer.name: "TEST_REDIS_URL",
     ClickHouseServer.name: "TEST_CLICKHOUSE_URL",
 }
+# One for each worker of pytest: the product's queues have fixed names, so tests beside each other need different hosts.
+VIRTUAL_HOSTS = tuple(f"worker{number}" for number in range(8))
 LAST_SECONDS_OF_THE_COMMAND = 30.0
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
@@ -50,16 +52,17 @@ class Servers:
         given = _find_given(environment)
         self._folder = TemporaryFolder("postern-servers-")
         folder = self._folder.path
-        self.postgres = given.get("postgres") or PostgresServer(folder / "postgres", fsync=fsync)
-        self.rabbitmq = given.get("rabbitmq") or RabbitMQServer(folder / "rabbitmq")
+        self.postgres = given.get("postgres") or PostgresServer(folder / "postgres", fsync=fsync, autovacuum=fsync)
+        self.rabbitmq = given.get("rabbitmq") or RabbitMQServer(folder / "rabbitmq", virtual_hosts=VIRTUAL_HOSTS)
         self.redis = given.get("redis") or RedisServer(folder / "redis")
         self.clickhouse = given.get("clickhouse") or ClickHouseServer(folder / "clickhouse")
 
     @property
     def environment(self) -> dict[str, str]:
-        """Give the variables by which the tests find the servers."""
+        """Return the variables by which the tests find the servers."""
         servers = (self.postgres, self.rabbitmq, self.redis, self.clickhouse)
-        return {VARIABLES[server.name]: server.url for server in servers}
+        hosts = {VIRTUAL_HOSTS_VARIABLE: ",".join(VIRTUAL_HOSTS)} if self.rabbitmq.is_private else {}
+        return {VARIABLES[server.name]: server.url for server in servers} | hosts
 
     def start(self) -> None:
         """Start the private servers side by side and say how long each took."""
@@ -156,7 +159,9 @@ def _parse(arguments: Sequence[str]) -> tuple[argparse.Namespace, Sequence[str]]
         usage="%(prog)s [--no-fsync] [-- COMMAND ARGUMENTS…]",
         description="Start private servers, run the command with their addresses in TEST_…_URL, end them.",
     )
-    parser.add_argument("--no-fsync", dest="fsync", action="store_false", help="run PostgreSQL without fsync")
+    parser.add_argument(
+        "--no-fsync", dest="fsync", action="store_false", help="run PostgreSQL without fsync and autovacuum"
+    )
     return parser.parse_args(own), command
 
 

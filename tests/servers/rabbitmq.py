@@ -1,6 +1,8 @@
 """A private RabbitMQ server."""
 
+import json
 import socket
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.servers.packages import get_program
@@ -14,15 +16,21 @@ disk_free_limit.absolute = 50MB
 log.console = false
 log.file.level = info
 """
+DEFAULT = "/"
+VIRTUAL_HOSTS_VARIABLE = "TEST_AMQP_VIRTUAL_HOSTS"
 
 
 class RabbitMQServer(PrivateServer):
-    """RabbitMQ with a node, a cookie and a port mapper (epmd) of its own, and no plugin."""
+    """RabbitMQ with a node, a cookie and a port mapper (epmd) of its own, and no plugin.
+
+    Beside the default virtual host it has those that are named: queues of the same name in two of them are two queues.
+    """
 
     name = "rabbitmq"
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None, *, virtual_hosts: Sequence[str] = ()) -> None:
         super().__init__(folder)
+        self.virtual_hosts = tuple(virtual_hosts)
         self._distribution_port = find_free_port()
         self._mapper_port = find_free_port()
 
@@ -32,7 +40,11 @@ class RabbitMQServer(PrivateServer):
         return f"amqp://guest:guest@{HOST}:{self.port}/%2F"
 
     def _prepare(self) -> None:
-        (self.folder / "rabbitmq.conf").write_text(CONFIGURATION)
+        configuration = CONFIGURATION
+        if self.virtual_hosts:
+            (self.folder / "definitions.json").write_text(_definitions(self.virtual_hosts))
+            configuration += f"load_definitions = {self.folder}/definitions.json\n"
+        (self.folder / "rabbitmq.conf").write_text(configuration)
         (self.folder / "enabled_plugins").write_text("[].\n")
 
     def _command(self) -> list[str]:
@@ -59,3 +71,16 @@ class RabbitMQServer(PrivateServer):
     def _greets(self, connection: socket.socket) -> bool:
         connection.sendall(PROTOCOL_HEADER)
         return connection.recv(64).startswith(START_FRAME)
+
+
+def _definitions(virtual_hosts: Sequence[str]) -> str:
+    """Define the user as well, and the default host: a server that loads definitions makes neither by itself."""
+    hosts = (DEFAULT, *virtual_hosts)
+    everything = {"user": "guest", "configure": ".*", "write": ".*", "read": ".*"}
+    return json.dumps(
+        {
+            "users": [{"name": "guest", "password": "guest", "tags": "administrator"}],
+            "vhosts": [{"name": host} for host in hosts],
+            "permissions": [{**everything, "vhost": host} for host in hosts],
+        }
+    )

@@ -137,18 +137,15 @@ class GroupAdmin(PlainGroupAdmin, RecordedAdmin):
     def formfield_for_manytomany(
         self, db_field: "ManyToManyField[Any, Any]", request: HttpRequest | None = None, **kwargs: Any
     ) -> Any:
+        # Permissions over tables without pages mean nothing to staff.
+        with_pages = ContentType.objects.get_for_models(*admin.site._registry).values()
         kwargs |= {
-            "queryset": Permission.objects.filter(content_type__in=_content_types()),
+            "queryset": Permission.objects.filter(content_type__in=list(with_pages)),
             "form_class": PermissionsField,
             "widget": UnfoldAdminCheckboxSelectMultipleWidget,
             "help_text": "",
         }
         return super().formfield_for_manytomany(db_field, request, **kwargs)
-
-
-def _content_types() -> list[ContentType]:
-    """Return the tables that have pages: permissions over others mean nothing to staff."""
-    return list(ContentType.objects.get_for_models(*admin.site._registry).values())
 
 
 def _is_own(group: Group | None) -> bool:

@@ -142,10 +142,6 @@ class AccessKeyAdmin(ReadOnlyAdmin[AccessKey]):
         return ask_then_act(self, request, key, question=question, act=act)
 
 
-def _scope_choices() -> list[tuple[str, SafeString]]:
-    return [(scope.value, format_html("{} <code>{}</code>", capfirst(scope.label), scope.value)) for scope in Scope]
-
-
 class KeyForm(forms.Form):
     """What staff say of a new service key; keys of clients, devices and databases are made on their pages."""
 
@@ -156,7 +152,12 @@ class KeyForm(forms.Form):
         widget=UnfoldAdminTextInputWidget,
     )
     scopes = forms.MultipleChoiceField(
-        label=_("What it may do"), choices=_scope_choices, widget=UnfoldAdminCheckboxSelectMultipleWidget
+        label=_("What it may do"),
+        # A function, called for each form: the labels are in the reader's language.
+        choices=lambda: [
+            (scope.value, format_html("{} <code>{}</code>", capfirst(scope.label), scope.value)) for scope in Scope
+        ],
+        widget=UnfoldAdminCheckboxSelectMultipleWidget,
     )
     expires_at = forms.DateField(
         label=_("Last day"),

@@ -102,8 +102,10 @@ class ChangeRecordAdmin(BigTableAdmin[ChangeRecord]):
         change = None if object_id is None else self.get_object(request, object_id)
         if change is None:
             return True
+        # A key that has ended stays ended, and rights are given by hand; all else is taken back by its app's service.
+        is_revertible = change.kind in tracked_kinds() and change.kind not in PRIVATE_KINDS
         is_allowed = has_scope(request.user, scope_of_kind(change.kind))
-        return is_allowed and change.kind in _revertible_kinds() and _find_revert(change) is None
+        return is_allowed and is_revertible and _find_revert(change) is None
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ChangeRecord]:
         return visible_changes(request.user)
@@ -139,11 +141,6 @@ def compare(change: ChangeRecord) -> list[Difference]:
     return [
         Difference(name, before.get(name), after.get(name)) for name in names if before.get(name) != after.get(name)
     ]
-
-
-def _revertible_kinds() -> set[str]:
-    """A key that has ended stays ended, and rights are given by hand; all else is taken back by its app's service."""
-    return set(tracked_kinds()) - set(PRIVATE_KINDS)
 
 
 def _find_revert(change: ChangeRecord) -> ChangeRecord | None:

@@ -64,7 +64,11 @@ class LogEntryAdmin(BigTableAdmin[LogEntry]):
     def about(self, entry: LogEntry) -> SafeString | str:
         """Lead to the page of the subject, and of an alert to what it is about."""
         subjects = [str(each) for each in (entry.subject, entry.data.get("about")) if each]
-        return format_html_join(" · ", "{}", [(_link(each),) for each in subjects]) or "–"
+        links = []
+        for each in subjects:
+            page = find_subject_page(each)
+            links.append((format_html('<a class="pst-link" href="{}">{}</a>', page, each) if page else each,))
+        return format_html_join(" · ", "{}", links) or "–"
 
     @display(description=_("correlation id"))
     def chain(self, entry: LogEntry) -> SafeString | str:
@@ -81,8 +85,3 @@ class LogEntryAdmin(BigTableAdmin[LogEntry]):
         """Search as `GET /log/` does: the words as they stand, whatever their case."""
         text = search_term.strip()
         return (queryset & matching_log(text=text) if text else queryset), False
-
-
-def _link(subject: str) -> SafeString | str:
-    page = find_subject_page(subject)
-    return format_html('<a class="pst-link" href="{}">{}</a>', page, subject) if page else subject

@@ -1,5 +1,3 @@
-from typing import Any
-
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -34,17 +32,9 @@ class RevertView(ApiView):
 
     @extend_schema(operation_id="changes_revert", tags=["changes"], request=None, responses={201: ChangeSerializer})
     def post(self, request: Request, change_id: int) -> Response:
-        _check_scope(request, change_id)
+        kind = ChangeRecord.objects.filter(pk=change_id).values_list("kind", flat=True).first()
+        if kind is not None:
+            # Some who may change the registry may not change objects of this kind.
+            require_scope(request.user, scope_of_kind(kind))
         change = revert_change(change_id=change_id, actor=actor_of(request))
-        return Response(_present(change), status=201)
-
-
-def _check_scope(request: Request, change_id: int) -> None:
-    """Refuse those who may change the registry, but not objects of this kind."""
-    kind = ChangeRecord.objects.filter(pk=change_id).values_list("kind", flat=True).first()
-    if kind is not None:
-        require_scope(request.user, scope_of_kind(kind))
-
-
-def _present(change: ChangeRecord) -> dict[str, Any]:
-    return dict(ChangeSerializer(change).data)
+        return Response(dict(ChangeSerializer(change).data), status=201)

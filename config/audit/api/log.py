@@ -52,14 +52,12 @@ class LogView(ApiView):
         """List entries of exchange processes, file errors, refused calls, alerts and sign-ins, newest first."""
         asked = LogQuery(data=request.query_params)
         asked.is_valid(raise_exception=True)
-        entries = _matching(asked.validated_data)
+        query = asked.validated_data
+        entries: QuerySet[LogEntry] = matching_log(
+            level=query.get("level", ""), text=query.get("text", ""), start=query.get("from"), end=query.get("to")
+        )
         if not isinstance(request.user, Principal):
             entries = entries & visible_log(request.user)
         found = paginate(request, entries, order=["-at", "-id"])
         present = LogEntrySerializer().to_representation
         return Response({"results": [present(entry) for entry in found.results], "next": found.next})
-
-
-def _matching(asked: dict[str, Any]) -> QuerySet[LogEntry]:
-    level, text = asked.get("level", ""), asked.get("text", "")
-    return matching_log(level=level, text=text, start=asked.get("from"), end=asked.get("to"))

@@ -112,7 +112,8 @@ class Daemon:
     def _rest_after(self, error: Exception) -> None:
         """Pause whether or not someone rings: a ring must not turn a failure into a busy loop."""
         pause = self._setbacks.note(error)
-        if not _is_outage(error):
+        # An engine that is away has an alert of its own.
+        if not (is_database_away(error) or isinstance(error, OSError | AMQPError)):
             self._setbacks.report(error)
         self._stopping.wait(pause)
 
@@ -127,14 +128,17 @@ def run_until_signalled(*daemons: Daemon, grace: float = 5.0) -> None:
     try:
         for daemon in daemons:
             daemon.start()
-        while not _is_told_to_stop(seconds=1.0):
-            _require_all(daemons)
+        while not _is_stop_requested(seconds=1.0):
+            for daemon in daemons:
+                if not daemon.is_running:
+                    # Let the process fail, and be started again: nobody would miss a loop otherwise.
+                    raise RuntimeError(f"The loop of {daemon.name} has ended by itself.")
     finally:
         stop_all(daemons, grace=grace)
         signal.pthread_sigmask(signal.SIG_SETMASK, previous)
 
 
-def _is_told_to_stop(*, seconds: float) -> bool:
+def _is_stop_requested(*, seconds: float) -> bool:
     """Wait for a signal; a process that was paused for longer is given one that nobody sent, of an arbitrary number."""
     received = signal.sigtimedwait(STOP_SIGNALS, seconds)
     return received is not None and received.si_signo in STOP_SIGNALS
@@ -148,18 +152,6 @@ def stop_all(daemons: tuple[Daemon, ...], *, grace: float) -> None:
     for daemon in daemons:
         if not daemon.join(max(0.0, deadline - time.monotonic())):
             log.warning("daemon.abandoned", daemon=daemon.name)
-
-
-def _require_all(daemons: tuple[Daemon, ...]) -> None:
-    """Let the process fail, and be started again, when a loop is gone: nobody would miss it otherwise."""
-    for daemon in daemons:
-        if not daemon.is_running:
-            raise RuntimeError(f"The loop of {daemon.name} has ended by itself.")
-
-
-def _is_outage(error: Exception) -> bool:
-    """Return whether an engine is away, which has an alert of its own."""
-    return is_database_away(error) or isinstance(error, OSError | AMQPError)
 
 
 def release_connections(*, broken: bool) -> None:

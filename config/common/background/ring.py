@@ -4,7 +4,6 @@ A ring is a hint and may be lost: the scheduler looks for due work every few sec
 the name; one thread of the process passes it on, to the Celery workers where there is a broker, else to the scheduler.
 """
 
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from django.conf import settings
 from django.db import OperationalError, connection, transaction
 from prometheus_client import Counter
 
+from config.common.background.per_process import PerProcess
 from config.common.background.supervision import SupervisedThread
 from config.common.background.work import BackgroundWork, get_work
 
@@ -39,7 +39,7 @@ def ring(name: str) -> None:
     # Not a partial: Django names the function when it logs a failure, and a partial has no name.
     def leave() -> None:
         if _is_for_workers(work) or not _wake_scheduler_here(work.name):
-            _bell.leave(work)
+            _bell.get().leave(work)
 
     transaction.on_commit(leave, robust=True)
 
@@ -66,7 +66,7 @@ def _wake_scheduler_here(name: str) -> bool:
 
 
 class _Bell:
-    """Names that were left, and the one thread that passes them on."""
+    """The names that were left, and the one thread that passes them on."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -191,11 +191,4 @@ def _notify(name: str) -> None:
         cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, name])
 
 
-def _start_anew() -> None:
-    """A fork inherits neither the thread nor a usable connection, and perhaps a lock that nobody will open."""
-    global _bell
-    _bell = _Bell()
-
-
-_bell = _Bell()
-os.register_at_fork(after_in_child=_start_anew)
+_bell = PerProcess(_Bell)

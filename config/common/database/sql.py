@@ -66,7 +66,7 @@ def bulk_execute(package: str, name: str, rows: Sequence[Sequence[Any]]) -> int:
             bulk.execute(statement, _columns(rows))
             return bulk.rowcount
     with connection.cursor() as cursor:
-        cursor.executemany(statement, [[_sqlite_cell(cell) for cell in row] for row in rows])
+        cursor.executemany(statement, [list(map(_sqlite_cell, row)) for row in rows])
         return int(cursor.rowcount)
 
 
@@ -120,12 +120,11 @@ def _among(values: Collection[Any], kind: str, alias: str = DEFAULT_DB_ALIAS) ->
 
 
 def _sqlite_cell(cell: Any) -> Any:
+    """Return a value as Django stores it in SQLite, which knows neither UUIDs nor times."""
     if isinstance(cell, UUID):
-        return cell.hex  # as Django keeps it there
-    return _sqlite_time(cell) if isinstance(cell, datetime) else cell
+        return cell.hex
+    return _format_sqlite_time(cell) if isinstance(cell, datetime) else cell
 
 
-@lru_cache(maxsize=1000)
-def _sqlite_time(moment: datetime) -> Any:
-    """Many rows of one call carry the same time."""
-    return connection.ops.adapt_datetimefield_value(moment)
+# Many rows of one call carry the same time.
+_format_sqlite_time = lru_cache(maxsize=1000)(lambda time: connection.ops.adapt_datetimefield_value(time))

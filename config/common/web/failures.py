@@ -4,7 +4,7 @@ Used by the REST handler (`api.py`), the middleware and the URL handlers, so a f
 happens. What is not known here is a bug.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -46,13 +46,9 @@ class Failure:
 
 def find_failure(error: BaseException) -> Failure | None:
     """Return what the caller is told about an error; nothing for a bug."""
-    translations: tuple[Callable[[BaseException], ApplicationError | Failure | None], ...]
-    translations = (_of_ours, _of_rest, _of_django, find_database_failure)
-    for translate in translations:
-        found = translate(error)
-        if found is not None:
-            return failure_of(found) if isinstance(found, ApplicationError) else found
-    return None
+    found = error if isinstance(error, ApplicationError) else _translate_rest(error)
+    found = found or _translate_django(error) or find_database_failure(error)
+    return failure_of(found) if isinstance(found, ApplicationError) else found
 
 
 def failure_of(error: ApplicationError) -> Failure:
@@ -64,11 +60,7 @@ def internal_failure() -> Failure:
     return failure_of(InternalError())
 
 
-def _of_ours(error: BaseException) -> ApplicationError | None:
-    return error if isinstance(error, ApplicationError) else None
-
-
-def _of_rest(error: BaseException) -> ApplicationError | Failure | None:
+def _translate_rest(error: BaseException) -> ApplicationError | Failure | None:
     if isinstance(error, rest_errors.ValidationError):
         return Invalid(_flattened(error.detail))
     if isinstance(error, rest_errors.ParseError):
@@ -84,7 +76,7 @@ def _of_rest(error: BaseException) -> ApplicationError | Failure | None:
     return Failure(error.status_code, code, str(error.detail), {}, headers)
 
 
-def _of_django(error: BaseException) -> ApplicationError | None:
+def _translate_django(error: BaseException) -> ApplicationError | None:
     if isinstance(error, Http404 | django_errors.ObjectDoesNotExist):
         return NotFound()
     if isinstance(error, django_errors.PermissionDenied):

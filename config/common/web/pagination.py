@@ -117,7 +117,8 @@ def collect_page(
     """
     found: list[RowT] = []
     used = 0
-    for part in _parts(rows):
+    left = iter(rows)
+    while part := list(islice(left, CHUNK)):
         for row, weight in zip(part, weigh(part), strict=True):
             used += weight
             if len(found) == limit or (found and used > most_bytes):
@@ -162,12 +163,6 @@ class RenderedRows(Generic[RowT]):
         """Return the answers of rows that were weighed."""
         texts = (self._texts[getattr(row, "pk")] for row in rows)  # noqa: B009
         return [text for text in texts if bytes(text)]
-
-
-def _parts(rows: Iterable[RowT]) -> Iterator[list[RowT]]:
-    left = iter(rows)
-    while part := list(islice(left, CHUNK)):
-        yield part
 
 
 def _has_lengths(rows: "QuerySet[Any, Any]") -> bool:
@@ -215,14 +210,11 @@ def _signer(kind: str) -> Signer:
 def _columns(model: type[Model], order: Sequence[str]) -> list[_Column]:
     key = model._meta.pk
     assert key is not None
-    columns = [_Column(_name(model, name), _field(model, name), name.startswith("-")) for name in order]
+    fields = [(_field(model, name), name.startswith("-")) for name in order]
+    columns = [_Column(field.name, field, is_descending) for field, is_descending in fields]
     if all(column.field is not key for column in columns):
         columns.append(_Column(key.name, key, columns[-1].descending))
     return columns
-
-
-def _name(model: type[Model], name: str) -> str:
-    return _field(model, name).name
 
 
 def _field(model: type[Model], name: str) -> "Field[Any, Any]":

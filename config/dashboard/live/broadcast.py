@@ -1,8 +1,8 @@
-"""The pulse: while somebody watches, look four times a second whether something happened, and tell what changed.
+"""While somebody watches, look four times a second whether something happened, and send every socket what changed.
 
-One per web process, and none of its tasks is left when the last socket has gone. All reads are done in its two
-threads. A socket that is slow holds up nobody: its line keeps one message, and when a second one comes before the
-first was taken, both are forgotten and the next thing it gets is a fresh snapshot.
+One broadcaster per web process, and none of its tasks is left when the last socket has gone. All reads are done in its
+two threads. A socket that is slow delays nobody: its queue has room for one message, and when a second one comes before
+the first was taken, both are dropped and the next thing it gets is a fresh snapshot.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ class Closed(Exception):
 
 
 class SocketQueue:
-    """What leads to one socket: the message that waits, or that it has fallen behind."""
+    """The message that waits for one socket, or that the socket has fallen behind and needs a snapshot."""
 
     def __init__(self, ticket: Ticket, audience: Audience) -> None:
         self.ticket, self.audience = ticket, audience
@@ -55,13 +55,13 @@ class SocketQueue:
         self._ready = asyncio.Event()
 
     def offer(self, text: str) -> None:
-        """Leave a message; one that has not been taken yet makes way for a snapshot, as does this one."""
+        """Queue a message; if one still waits, a snapshot takes the place of both."""
         self._is_behind = self._is_behind or (self._is_news and self._text is not None)
         self._text, self._is_news = None if self._is_behind else text, True
         self.wake()
 
     def offer_heartbeat(self, text: str) -> None:
-        """Leave a sign of life, unless there is news, which is one too."""
+        """Queue a sign of life, unless there is news, which is one too."""
         if self._text is None and not self._is_behind:
             self._text, self._is_news = text, False
             self.wake()
@@ -73,14 +73,14 @@ class SocketQueue:
     def wake(self) -> None:
         self._ready.set()
 
-    async def take(self, pulse: "Broadcaster") -> str:
+    async def take(self, broadcaster: "Broadcaster") -> str:
         """Wait for the next message; raise `Closed` if it is the last."""
         while True:
             await self._ready.wait()
             self._ready.clear()
             if self._code is not None:
                 raise Closed(self._code)
-            text = pulse.snapshot(self.audience) if self._is_behind else self._text
+            text = broadcaster.snapshot(self.audience) if self._is_behind else self._text
             if text is not None:
                 self._is_behind, self._text = False, None
                 return text
@@ -88,35 +88,35 @@ class SocketQueue:
 
 class Broadcaster:
     def __init__(self) -> None:
-        self._lines: set[SocketQueue] = set()
+        self._queues: set[SocketQueue] = set()
         self._task: asyncio.Task[None] | None = None
         self._threads = ThreadPoolExecutor(2, "live")
-        self._setbacks = FailureBackoff("live")
-        self._forget()
+        self._backoff = FailureBackoff("live")
+        self._clear()
 
     @property
     def is_running(self) -> bool:
         return self._task is not None
 
-    def join(self, line: SocketQueue) -> None:
-        self._lines.add(line)
-        line.wake()
+    def subscribe(self, queue: SocketQueue) -> None:
+        self._queues.add(queue)
+        queue.wake()
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run())
 
-    def leave(self, line: SocketQueue) -> None:
-        self._lines.discard(line)
-        if not self._lines and self._task is not None:
+    def unsubscribe(self, queue: SocketQueue) -> None:
+        self._queues.discard(queue)
+        if not self._queues and self._task is not None:
             self._task.cancel()
             self._task = None
-            self._forget()
+            self._clear()
 
     def snapshot(self, audience: Audience) -> str | None:
         """Return everything that this audience may see, made once for all of them; nothing before the first beat."""
-        if self._facts is None:
+        if self._state is None:
             return None
         if audience not in self._snapshots:
-            self._snapshots[audience] = snapshot(self._facts.parts, audience, at=timezone.now())
+            self._snapshots[audience] = snapshot(self._state.parts, audience, at=timezone.now())
         return self._snapshots[audience]
 
     async def in_thread(self, read: Callable[..., T], *arguments: object) -> T:
@@ -130,8 +130,8 @@ class Broadcaster:
 
         return await asyncio.get_running_loop().run_in_executor(self._threads, run)
 
-    def _forget(self) -> None:
-        self._facts: PageState | None = None
+    def _clear(self) -> None:
+        self._state: PageState | None = None
         self._snapshots: dict[Audience, str] = {}
         self._engines: dict[str, str] = {}
         self._is_away = False
@@ -146,12 +146,12 @@ class Broadcaster:
                 tasks.create_task(self._watch_engines())
                 tasks.create_task(self._beat())
         except Exception as error:  # noqa: BLE001 (nobody awaits this task: the pages would wait for ever)
-            self._setbacks.note(error, lived=monotonic() - began)
+            self._backoff.note(error, lived=monotonic() - began)
             self._task = None
-            self._forget()
-            for line in self._lines:
-                line.close(FAILED)
-            await asyncio.to_thread(self._setbacks.report, error)
+            self._clear()
+            for queue in self._queues:
+                queue.close(FAILED)
+            await asyncio.to_thread(self._backoff.report, error)
 
     async def _watch_engines(self) -> None:
         """Keep asking beside the beat: an engine that hangs takes a second to be called down."""
@@ -165,54 +165,55 @@ class Broadcaster:
                 await self._check()
                 await self._read()
             except Exception as error:
-                if not _is_outage(error):
+                failure = find_failure(error)
+                if failure is None or failure.code != DatabaseAway.code:
                     raise
                 self._note_outage(error)
             else:
                 self._note_return()
-                self._say_alive()
+                self._send_heartbeat()
             await asyncio.sleep(BEAT_SECONDS)
 
     async def _check(self) -> None:
         """Close the sockets whose session has ended or whose rights have changed."""
         began = monotonic()
-        due = [line for line in self._lines if began - line.checked_at >= CHECK_SECONDS]
+        due = [queue for queue in self._queues if began - queue.checked_at >= CHECK_SECONDS]
         if not due:
             return
-        audiences = await self.in_thread(lambda: [admit(line.ticket) for line in due])
-        for line, audience in zip(due, audiences, strict=True):
-            line.checked_at = began
-            if audience != line.audience:
-                line.close(REFUSED if audience is None else CHANGED)
+        audiences = await self.in_thread(lambda: [admit(queue.ticket) for queue in due])
+        for queue, audience in zip(due, audiences, strict=True):
+            queue.checked_at = began
+            if audience != queue.audience:
+                queue.close(REFUSED if audience is None else CHANGED)
 
     async def _read(self) -> None:
-        last = self._facts
+        last = self._state
         read = await self.in_thread(lambda: read_state(last, now=monotonic()))
         facts = read or last
         assert facts is not None
-        self._facts = replace(facts, parts=replace(facts.parts, engines=self._engines))
+        self._state = replace(facts, parts=replace(facts.parts, engines=self._engines))
         if last is None:
-            for line in self._lines:
-                line.wake()
+            for queue in self._queues:
+                queue.wake()
         else:
-            self._tell(compare(last.parts, self._facts.parts))
+            self._broadcast(compare(last.parts, self._state.parts))
 
-    def _tell(self, changes: Parts) -> None:
+    def _broadcast(self, changes: Parts) -> None:
         at = timezone.now()
         self._snapshots.clear()
-        texts = {audience: delta(changes, audience, at=at) for audience in {line.audience for line in self._lines}}
-        for line in self._lines:
-            text = texts[line.audience]
+        texts = {audience: delta(changes, audience, at=at) for audience in {queue.audience for queue in self._queues}}
+        for queue in self._queues:
+            text = texts[queue.audience]
             if text is not None:
-                line.offer(text)
+                queue.offer(text)
 
-    def _say_alive(self) -> None:
-        """Tell now and then that what is shown still holds: only after a read, so never while the database is away."""
+    def _send_heartbeat(self) -> None:
+        """Say now and then that what is shown still holds: only after a read, so never while the database is away."""
         if monotonic() - self._said_at >= HEARTBEAT_SECONDS:
             self._said_at = monotonic()
             text = heartbeat(at=timezone.now())
-            for line in self._lines:
-                line.offer_heartbeat(text)
+            for queue in self._queues:
+                queue.offer_heartbeat(text)
 
     def _note_outage(self, error: Exception) -> None:
         if not self._is_away:
@@ -225,9 +226,4 @@ class Broadcaster:
         self._is_away = False
 
 
-def _is_outage(error: Exception) -> bool:
-    failure = find_failure(error)
-    return failure is not None and failure.code == DatabaseAway.code
-
-
-pulse = Broadcaster()
+broadcaster = Broadcaster()

@@ -1,4 +1,4 @@
-"""The socket of the live page, `/ws/dashboard/`: it speaks and does not listen."""
+"""The socket of the live page, `/ws/dashboard/`: it sends and takes nothing."""
 
 import asyncio
 from time import monotonic
@@ -9,7 +9,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django.db import Error as DatabaseError
 
 from config.dashboard.live.admission import Audience, Ticket, admit, ticket_of
-from config.dashboard.live.broadcast import BEAT_SECONDS, FAILED, Closed, SocketQueue, pulse
+from config.dashboard.live.broadcast import BEAT_SECONDS, FAILED, Closed, SocketQueue, broadcaster
 
 SEND_SECONDS = 10.0
 
@@ -17,13 +17,13 @@ log = structlog.get_logger(__name__)
 
 
 class DashboardConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels has no types
-    # The pulse sends to its own sockets: there is no layer, so that Redis may be away, or silent.
+    # The broadcaster sends to its own sockets: there is no layer, so that Redis may be away, or silent.
     channel_layer_alias = None
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Run until the other side hangs up, or has stopped reading: the server itself would wait for it for ever."""
         self._cut = asyncio.Event()
-        self._line: SocketQueue | None = None
+        self._queue: SocketQueue | None = None
         self._writer: asyncio.Task[None] | None = None
 
         async def receive_unless_cut() -> Any:
@@ -41,13 +41,13 @@ class DashboardConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channe
             await self.close()
             return
         await self.accept()
-        self._line = SocketQueue(ticket, audience)
-        self._writer = asyncio.create_task(self._write(self._line))
-        pulse.join(self._line)
+        self._queue = SocketQueue(ticket, audience)
+        self._writer = asyncio.create_task(self._write(self._queue))
+        broadcaster.subscribe(self._queue)
 
-    async def _write(self, line: SocketQueue) -> None:
+    async def _write(self, queue: SocketQueue) -> None:
         try:
-            await self._speak(line)
+            await self._speak(queue)
         except Closed as closed:
             await self.close(code=closed.code)
         except TimeoutError:
@@ -60,27 +60,27 @@ class DashboardConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channe
             log.exception("live.writer_failed")
             await self.close(code=FAILED)
 
-    async def _speak(self, line: SocketQueue) -> None:
-        """Send what the line holds, no more often than the pulse beats: what comes meanwhile is put together."""
+    async def _speak(self, queue: SocketQueue) -> None:
+        """Send what the queue holds, at most one message a beat: what comes meanwhile is put together."""
         sent_at = monotonic() - BEAT_SECONDS
         while True:
             await asyncio.sleep(sent_at + BEAT_SECONDS - monotonic())
-            text = await line.take(pulse)
+            text = await queue.take(broadcaster)
             sent_at = monotonic()
             async with asyncio.timeout(SEND_SECONDS):
                 await self.send(text_data=text)
 
     async def _hang_up(self) -> None:
-        if self._line is None or self._writer is None:
+        if self._queue is None or self._writer is None:
             return
-        pulse.leave(self._line)
+        broadcaster.unsubscribe(self._queue)
         self._writer.cancel()
         await asyncio.wait([self._writer])
 
 
 async def _admit(ticket: Ticket) -> Audience | None:
     try:
-        return await pulse.in_thread(admit, ticket)
+        return await broadcaster.in_thread(admit, ticket)
     except DatabaseError as error:
         log.info("live.not_admitted", error=str(error))
         return None

@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 from config.common.web.json_codec import encode_json
 from config.dashboard.live.admission import Audience
 from config.dashboard.live.page_state import AlertRow, Parts
-from config.dashboard.live.processes import ProcessRow
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -50,16 +49,14 @@ def _changed(old: Mapping[K, V], new: Mapping[K, V]) -> dict[K, V]:
 def _visible(parts: Parts, audience: Audience) -> dict[str, Any]:
     may = audience.parts
     return {
-        "processes": [_process(row) for row in parts.processes.values()] if "processes" in may else [],
+        "processes": [{**vars(row), "id": str(row.id)} for row in parts.processes.values()]
+        if "processes" in may
+        else [],
         "sensors": parts.sensors if "sensors" in may else {},
         "deliveries": parts.deliveries if "deliveries" in may else {},
         "alerts": [_alert(row, audience.language) for row in parts.alerts.values()] if "alerts" in may else [],
         "engines": parts.engines if "engines" in may else {},
     }
-
-
-def _process(row: ProcessRow) -> dict[str, Any]:
-    return {**vars(row), "id": str(row.id)}
 
 
 def _alert(row: AlertRow, language: str) -> dict[str, Any]:

@@ -69,8 +69,10 @@ class PageState:
 
 
 def read_state(last: PageState | None, *, now: float) -> PageState | None:
-    """Read everything anew but the engines, or nothing while there is no sign of news."""
-    mark = _look()
+    """Return what the page shows, without the engines; None while two small reads show no sign of news."""
+    position = Sequencer.objects.filter(pk=1).values_list("position", flat=True).first() or 0
+    live = ExchangeProcess.objects.filter(status__in=LIVE).order_by("-started_at", "-id")
+    mark = Mark(position, tuple(live.values_list("pk", "status")[:MOST_LOOKED_AT]))
     if last is not None and mark == last.mark and not mark.is_moving and now - last.read_at < LONGEST_SECONDS:
         return None
     known = None if last is None else last.parts
@@ -82,12 +84,6 @@ def read_state(last: PageState | None, *, now: float) -> PageState | None:
         engines={},
     )
     return PageState(parts, mark, read_at=now)
-
-
-def _look() -> Mark:
-    position = Sequencer.objects.filter(pk=1).values_list("position", flat=True).first() or 0
-    live = ExchangeProcess.objects.filter(status__in=LIVE).order_by("-started_at", "-id")
-    return Mark(position, tuple(live.values_list("pk", "status")[:MOST_LOOKED_AT]))
 
 
 def _count(rows: QuerySet[Any]) -> int:

@@ -8,7 +8,7 @@ from processes.workflows.engine.cmmn import outline as case_outline
 from processes.workflows.engine.cmmn import sentries
 from processes.workflows.engine.execution import limits as engine
 from processes.workflows.engine.expressions import limits as expressions
-from processes.workflows.services import planning
+from processes.workflows.services import steps
 from processes.workflows.services.events import amqp, starts
 
 REFUSED = "400 `not_executable`"
@@ -81,7 +81,7 @@ def instance_bounds() -> list[Bound]:
     task_bytes = "variables that external tasks are given"
     return [
         Bound("command.steps", "elements entered", count(engine.MAX_STEPS), "command", INCIDENT),
-        Bound("command.looks", "steps of all expressions and joins", count(engine.MAX_LOOKS), "command", INCIDENT),
+        Bound("command.looks", "steps of all expressions and joins", count(engine.MAX_CHECKS), "command", INCIDENT),
         Bound(
             "command.weighed",
             "variables written, copied and removed",
@@ -118,7 +118,7 @@ def instance_bounds() -> list[Bound]:
         Bound(
             "event.type",
             "type of an event that an instance sends",
-            count(planning.LONGEST_TYPE, "characters"),
+            count(steps.LONGEST_TYPE, "characters"),
             "event",
             INCIDENT,
         ),

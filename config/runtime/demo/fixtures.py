@@ -46,7 +46,11 @@ def create_fixtures(hook_url: str) -> Fixtures:
     for subsystem_id, name in SUBSYSTEMS.items():
         if not Subsystem.objects.filter(pk=subsystem_id).exists():
             create_subsystem(subsystem_id=subsystem_id, enterprise=ENTERPRISE, name=name, actor=ACTOR)
-    return Fixtures(_signals_key(), _database_key(), {f"demo-phone-{n}": _device_key(n) for n in range(1, DEVICES + 1)})
+    for key in AccessKey.objects.filter(name=ACTOR, kind=AccessKey.Kind.SERVICE, ended_at=None):
+        end_key(key=key, actor=ACTOR)
+    _key, signals_key = create_key(name=ACTOR, actor=ACTOR, scopes=["signals:write"])
+    device_keys = {f"demo-phone-{number}": _device_key(number) for number in range(1, DEVICES + 1)}
+    return Fixtures(signals_key, _database_key(), device_keys)
 
 
 def _register_client(hook_url: str) -> int:
@@ -80,12 +84,6 @@ def _build_tree() -> None:
 
 def _insert(rows: list[dict[str, Any]], *, at: datetime) -> list[int]:
     return apply_change_set([RequestedChange(DUMMY_NODE, Op.INSERT, fields=fields) for fields in rows], at=at).ids
-
-
-def _signals_key() -> str:
-    for key in AccessKey.objects.filter(name=ACTOR, kind=AccessKey.Kind.SERVICE, ended_at=None):
-        end_key(key=key, actor=ACTOR)
-    return create_key(name=ACTOR, actor=ACTOR, scopes=["signals:write"])[1]
 
 
 def _database_key() -> str:

@@ -13,18 +13,18 @@ from config.admin_base.pages import trace_link
 from config.common.times import parse_time
 from notifications.models import Alert
 from processes.coordination.admin.obstacles import Obstacles, find_obstacles
-from processes.coordination.admin.progress import Stop, line_of
-from processes.coordination.admin.step_labels import STEPS, WAITS
-from processes.coordination.admin.words import (
+from processes.coordination.admin.presentation import (
     OPERATIONS,
     ROLES,
-    say_entity,
-    say_payloads,
-    say_seconds,
-    say_type,
+    format_entity,
+    format_payloads,
+    format_seconds,
+    format_type,
     status_badge,
     verdict_badge,
 )
+from processes.coordination.admin.progress import Stop, progress_stops
+from processes.coordination.admin.step_labels import STEPS, WAITS
 from processes.coordination.models import AppEvent, AppEventPayload
 from processes.coordination.protocol.reasons import format_reason
 from processes.coordination.protocol.row_changes import RowChange, decode_readable_changes
@@ -117,10 +117,10 @@ def build_event_page(request: HttpRequest, event: AppEvent, *, may_resolve: bool
     return EventPage(
         view=view,
         badge=status_badge(view),
-        type=say_type(event.app_event_type_id),
-        payload_words=say_payloads(view),
+        type=format_type(event.app_event_type_id),
+        payload_words=format_payloads(view),
         chain=trace_link(event.correlation_id),
-        line=line_of(view),
+        line=progress_stops(view),
         readers=[_reader(reader, event.date, now) for reader in view.readers],
         steps=list(_steps(view.steps)),
         payloads=shown,
@@ -142,7 +142,7 @@ def _payload(change: RowChange) -> PayloadRow:
         before, after = ((side or {}).get(column.name) for side in (change.before, change.after))
         if before != after:
             cells.append(Cell(column.name, _text(before, change.before), _text(after, change.after)))
-    return PayloadRow(say_entity(change.entity.name), str(OPERATIONS[change.op]), change.id, cells)
+    return PayloadRow(format_entity(change.entity.name), str(OPERATIONS[change.op]), change.id, cells)
 
 
 def _text(value: Any, side: Any) -> str | None:
@@ -152,7 +152,9 @@ def _text(value: Any, side: Any) -> str | None:
 
 
 def _reader(reader: ReaderOverview, since: datetime, now: datetime) -> ReaderRow:
-    return ReaderRow(reader, verdict_badge(reader), format_reason(reader.reason), say_seconds(reader.lag(since, now)))
+    return ReaderRow(
+        reader, verdict_badge(reader), format_reason(reader.reason), format_seconds(reader.lag(since, now))
+    )
 
 
 def _steps(steps: list[tuple[str, str]]) -> Iterator[StepRow]:

@@ -16,17 +16,17 @@ from config.admin_base.pages import BigTableAdmin, badge, get_subject
 from config.admin_base.theme import display
 from processes.coordination.admin.event_page import build_event_page
 from processes.coordination.admin.filters import EntityFilter, RefusedFilter, StatusFilter, find_events
-from processes.coordination.admin.progress import draw_line
-from processes.coordination.admin.readers_card import build_readers_card
-from processes.coordination.admin.resolve_view import resolve_view
-from processes.coordination.admin.words import (
-    say_age,
-    say_payloads,
-    say_seconds,
-    say_type,
+from processes.coordination.admin.presentation import (
+    format_age,
+    format_payloads,
+    format_seconds,
+    format_type,
     status_badge,
     verdict_badge,
 )
+from processes.coordination.admin.progress import draw_progress
+from processes.coordination.admin.readers_card import build_readers_card
+from processes.coordination.admin.resolve_view import resolve_view
 from processes.coordination.models import AppEvent
 from processes.coordination.selectors import EventOverview, view_events
 from processes.coordination.writer.resolution import Action
@@ -50,7 +50,7 @@ class AppEventAdmin(BigTableAdmin[AppEvent]):
 
     @display(description=_("change set"))
     def about(self, event: AppEvent) -> SafeString:
-        words = say_type(event.app_event_type_id)
+        words = format_type(event.app_event_type_id)
         return format_html('<div class="pst-set">{}<div class="pst-quiet">{}</div></div>', event.pk, words)
 
     @display(description=_("status"))
@@ -62,17 +62,17 @@ class AppEventAdmin(BigTableAdmin[AppEvent]):
 
     @display(description=_("progress"))
     def progress(self, event: AppEvent) -> SafeString:
-        return draw_line(_view(event))
+        return draw_progress(_view(event))
 
     @display(description=_("payloads"))
     def payloads(self, event: AppEvent) -> SafeString:
-        return format_html('<span class="pst-nowrap">{}</span>', say_payloads(_view(event)))
+        return format_html('<span class="pst-nowrap">{}</span>', format_payloads(_view(event)))
 
     @display(description=_("readers"))
     def readers(self, event: AppEvent) -> SafeString:
         now = timezone.now()
         rows = (
-            (reader.name, verdict_badge(reader), say_seconds(reader.lag(event.date, now)))
+            (reader.name, verdict_badge(reader), format_seconds(reader.lag(event.date, now)))
             for reader in _view(event).readers
         )
         return format_html_join(
@@ -81,7 +81,7 @@ class AppEventAdmin(BigTableAdmin[AppEvent]):
 
     @display(description=_("age"))
     def age(self, event: AppEvent) -> SafeString:
-        return say_age(event.date, timezone.now())
+        return format_age(event.date, timezone.now())
 
     def get_fieldsets(self, request: HttpRequest, obj: AppEvent | None = None) -> Any:
         """The page tells everything by its cards."""

@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from config.admin_base.theme import DropdownFilter
-from processes.coordination.admin.words import STATUSES, say_entity
+from processes.coordination.admin.presentation import STATUSES, format_entity
 from processes.coordination.models import AppEvent, WriterEventReader
 from processes.coordination.protocol.statuses import EventStatus
 from processes.coordination.schema.entities import BY_NAME, ENTITIES, Op, type_number
@@ -42,7 +42,7 @@ class EntityFilter(DropdownFilter):
     parameter_name = "entity"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return [(entity.name, say_entity(entity.name)) for entity in ENTITIES]
+        return [(entity.name, format_entity(entity.name)) for entity in ENTITIES]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[AppEvent]) -> QuerySet[AppEvent]:
         entity = BY_NAME.get(self.value() or "")

@@ -4,7 +4,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 
 from notifications.names import Named, Names, register_names
-from processes.coordination.admin.words import ROLES
+from processes.coordination.admin.presentation import ROLES
 from processes.coordination.protocol.transitions import RoleKind
 from processes.coordination.subjects import EVENT_PREFIX, READER_PREFIX, subject_of
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from processes.coordination.admin.words import say_entity
+from processes.coordination.admin.presentation import format_entity
 from processes.coordination.models import AppEvent
 from processes.coordination.models.writer import COMMITS, TABLES
 from processes.coordination.protocol.reasons import format_reason
@@ -44,6 +44,6 @@ def _touched(entity: Entity, event: int) -> Iterator[TouchedRow]:
     now = dict(TABLES[entity.name].objects.filter(pk__in=of_event).values_list("pk", "last_event_id"))
     for pk, values in left.items():
         if pk not in now and values is not None:
-            yield TouchedRow(say_entity(entity.name), pk, None)
+            yield TouchedRow(format_entity(entity.name), pk, None)
         elif now.get(pk, event) != event:
-            yield TouchedRow(say_entity(entity.name), pk, now[pk])
+            yield TouchedRow(format_entity(entity.name), pk, now[pk])

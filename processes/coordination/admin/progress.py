@@ -8,7 +8,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
 from config.common.times import parse_time
-from processes.coordination.admin.words import STATUSES
+from processes.coordination.admin.presentation import STATUSES
 from processes.coordination.protocol.statuses import EventStatus as E
 from processes.coordination.selectors import EventOverview
 
@@ -45,7 +45,7 @@ class Stop:
     at: datetime | None
 
 
-def line_of(view: EventOverview) -> list[Stop]:
+def progress_stops(view: EventOverview) -> list[Stop]:
     """Return the statuses that the change set has been in, is in and would be in."""
     here = view.status
     way = (*WAY, *ENDINGS.get(here, (E.COMMITTING, E.COMMITTED)))
@@ -64,9 +64,9 @@ def line_of(view: EventOverview) -> list[Stop]:
     ]
 
 
-def draw_line(view: EventOverview) -> SafeString:
+def draw_progress(view: EventOverview) -> SafeString:
     """Draw the line as a few dots, each with its name on pointing."""
-    stops = line_of(view)
+    stops = progress_stops(view)
     dots = format_html_join("", '<i data-step="{}" title="{}"></i>', ((stop.state, stop.name) for stop in stops))
     told = {"status": STATUSES[view.status]}
     label = gettext("It is %(status)s.") % told

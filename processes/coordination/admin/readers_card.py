@@ -6,7 +6,7 @@ from datetime import datetime
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
-from processes.coordination.admin.words import ROLES, say_age
+from processes.coordination.admin.presentation import ROLES, format_age
 from processes.coordination.coordinator.liveness import HEARTBEAT_VALID_FOR
 from processes.coordination.models import AppEvent, RoleLife
 from processes.coordination.protocol.transitions import RoleKind
@@ -50,11 +50,11 @@ def build_readers_card(now: datetime) -> ReadersCard:
 
 def _reader_row(lag: Lag, seen_at: datetime | None, now: datetime) -> RoleRow:
     title = gettext("Reader %(name)s") % {"name": lag.reader}
-    behind = None if lag.since is None else say_age(lag.since, now)
+    behind = None if lag.since is None else format_age(lag.since, now)
     return RoleRow(title, *_life(seen_at, now), is_reader=True, waiting=lag.waiting, behind=behind)
 
 
 def _life(seen_at: datetime | None, now: datetime) -> tuple[bool, SafeString | None]:
     if seen_at is None:
         return False, None
-    return now - seen_at < HEARTBEAT_VALID_FOR, say_age(seen_at, now)
+    return now - seen_at < HEARTBEAT_VALID_FOR, format_age(seen_at, now)

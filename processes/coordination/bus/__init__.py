@@ -12,15 +12,15 @@ class Received(Protocol):
     def messages(self) -> list[Message]: ...
 
     def done(self) -> None:
-        """They have taken effect, and what they caused has been sent."""
+        """Acknowledge the messages: they have taken effect, and their answers are sent."""
 
     def give_back(self) -> None:
-        """They have not, for nothing that is in them: let them come again."""
+        """Return the messages to the queue: they have not taken effect, through no fault of theirs."""
 
 
 class Bus(Protocol):
-    def send(self, letters: list[OutgoingMessage]) -> None:
-        """Put messages into their queues; raise unless all of them are there."""
+    def send(self, messages: list[OutgoingMessage]) -> None:
+        """Put messages into their queues; raise unless all of them have arrived there."""
 
     def receive(self, queue: str, *, most: int, wait: float) -> Received:
         """Take what lies in a queue; if there is nothing, wait so many seconds for it."""

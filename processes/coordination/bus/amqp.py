@@ -1,7 +1,7 @@
 """Queues of RabbitMQ: durable, confirmed when written, acknowledged when what they said has been committed.
 
 One AMQP message is an envelope of many: a role answers a hundred events in one turn, and each envelope costs as much as
-a single one would. It is kept for ten minutes: whatever matters is told again every ten seconds, so behind a role that
+a single one would. It is kept for ten minutes: whatever matters is sent again every ten seconds, so behind a role that
 is away for a day nothing would pile up but repeats. An envelope that comes a second time comes alone, and its tries are
 counted (`notifications.services.poison`): a role that dies of one gets past it.
 """
@@ -65,21 +65,21 @@ class AmqpBus:
         self._consumed = ""
         self._arrived: deque[AmqpMessage] = deque()
 
-    def send(self, letters: list[OutgoingMessage]) -> None:
+    def send(self, messages: list[OutgoingMessage]) -> None:
         by_queue: defaultdict[str, list[Message]] = defaultdict(list)
-        for queue, message in letters:
+        for queue, message in messages:
             by_queue[queue].append(message)
         on_their_way = [
             (queue, envelope, _send(queue, envelope))
-            for queue, messages in by_queue.items()
-            for envelope in _envelopes(map(encode_message, messages))
+            for queue, of_queue in by_queue.items()
+            for envelope in _envelopes(map(encode_message, of_queue))
         ]
         try:
             for queue, envelope, sent in on_their_way:
-                self._see_through(queue, envelope, sent)
+                self._await_confirmation(queue, envelope, sent)
         finally:
             for _, _, sent in on_their_way:
-                sent.cancel()  # what has not left by now is told again from its row
+                sent.cancel()  # what has not left by now is sent again from its row
 
     def receive(self, queue: str, *, most: int, wait: float) -> "_Taken":
         connection, channel = self._open(queue)
@@ -117,7 +117,7 @@ class AmqpBus:
         if connection is not None and connection.is_open:
             connection.close()
 
-    def _see_through(self, queue: str, envelope: bytes, sent: Sent) -> None:
+    def _await_confirmation(self, queue: str, envelope: bytes, sent: Sent) -> None:
         try:
             sent.await_confirmation(CONFIRMED_WITHIN)
         except NotRouted:
@@ -182,7 +182,7 @@ def _send(queue: str, body: bytes) -> Sent:
 
 
 def _delivers(channel: BlockingChannel) -> bool:
-    """Without a tag the broker has ended the delivery: the queue was deleted, and may be there again."""
+    # Without a tag the broker has ended the delivery: the queue was deleted, and may be there again.
     return bool(channel.is_open and channel.consumer_tags)
 
 
@@ -207,8 +207,8 @@ def _read(envelope: AmqpMessage) -> list[Message]:
         cause = clean_error(error, 300)
         log.error("coordination.unreadable", error=cause, size=len(envelope.body))
         REJECTED.labels(envelope.queue).inc()
-        told = {"queue": envelope.queue, "cause": cause}
+        detail = {"queue": envelope.queue, "cause": cause}
         write_log_entries(
-            [NewLogEntry(LogEntry.Level.WARNING, LogEntry.Kind.REFUSED, UNREADABLE, told, envelope.queue)]
+            [NewLogEntry(LogEntry.Level.WARNING, LogEntry.Kind.REFUSED, UNREADABLE, detail, envelope.queue)]
         )
         return []

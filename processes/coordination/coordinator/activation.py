@@ -1,7 +1,7 @@
-"""Step 14: let events begin at the readers, in the order of their positions.
+"""Step 14: activate events, in the order of their positions.
 
-At most `COORDINATION_PARALLEL` are under way at once, and those that share a row keep their order. An event is looked
-at only when every one before it is known and saved: otherwise nobody knows what it would overtake.
+At most `COORDINATION_PARALLEL` are active at once, and those that share a row keep their order. An event is considered
+only when every one before it is known and saved: otherwise it might overtake one that touches the same row.
 """
 
 from collections import defaultdict
@@ -14,22 +14,22 @@ from django.conf import settings
 from django.db.models import Count, Q, TextField
 from django.db.models.functions import Cast
 
+from config.common.database.bulk_insert import insert_rows
 from processes.coordination.coordinator.line import IN_LINE, find_reserved, move_behind
 from processes.coordination.models import CoordinatorState, WriterEvent, WriterEventReader
 from processes.coordination.protocol.statuses import FINAL, UNDECIDED, EventStatus
 from processes.coordination.protocol.steps import REPEAT_AFTER, take_step
-from processes.coordination.schema.bulk_insert import insert_rows
 from processes.coordination.schema.routing import reader_names
 
 WINDOW = 1000
-"""Events of the line that one look goes over."""
+"""Events of the line that one turn considers."""
 
 
 def advance_known_position(state: CoordinatorState) -> None:
-    """Move the mark up to which every event is known."""
-    heard = WriterEvent.objects.filter(position__gt=state.known_position).order_by("position")
+    """Raise the position up to which every event is known."""
+    newer = WriterEvent.objects.filter(position__gt=state.known_position).order_by("position")
     known = state.known_position
-    for position in heard.values_list("position", flat=True)[:WINDOW].iterator():
+    for position in newer.values_list("position", flat=True)[:WINDOW].iterator():
         if position != known + 1:
             break
         known = position
@@ -39,17 +39,17 @@ def advance_known_position(state: CoordinatorState) -> None:
 
 
 def activate_events(state: CoordinatorState, *, at: datetime) -> tuple[bool, bool]:
-    """Begin what may begin, and take out of the line what cannot; return whether there was any of the two."""
+    """Activate what may begin and move out of the line what cannot; return whether there were any of each."""
     line = WriterEvent.objects.filter(position__lte=state.known_position, **IN_LINE)
     line = line.exclude(app_event_status_id__in=list(FINAL)).order_by("position")
     active = Count("pk", filter=Q(app_event_status_id__in=[status.value for status in ACTIVE]))
     if line[:WINDOW].aggregate(active=active)["active"] >= settings.COORDINATION_PARALLEL:
-        return False, False  # what the line behind them touches is not read for nothing
+        return False, False  # the long column `touched` is read only if an event could begin
     rows = line.annotate(keys=Cast("touched", TextField()))
     columns = rows.values_list("pk", "position", "app_event_status_id", "is_published", "keys")[:WINDOW]
     under_way = [LineEvent(*row) for row in columns]
-    held = find_reserved({key for event in under_way for key in event.touched})
-    chosen, behind = choose_events(under_way, parallel=settings.COORDINATION_PARALLEL, held=held)
+    reserved = find_reserved({key for event in under_way for key in event.touched})
+    chosen, behind = choose_events(under_way, parallel=settings.COORDINATION_PARALLEL, reserved=reserved)
     move_behind(behind)
     begun = take_step("14", WriterEvent.objects.all(), chosen, at=at, clock=state.clock, again_at=at + REPEAT_AFTER)
     for place, name in enumerate(reader_names()):
@@ -59,7 +59,7 @@ def activate_events(state: CoordinatorState, *, at: datetime) -> tuple[bool, boo
 
 
 def add_new_readers() -> None:
-    """Ask readers that are new also about what is under way: their tables were filled without it (`snapshot.py`)."""
+    """Add new readers to the events under way: their tables were filled without those (`maintenance/snapshot.py`)."""
     undecided = WriterEvent.objects.filter(app_event_status_id__in=[status.value for status in UNDECIDED])
     asked: defaultdict[int, set[str]] = defaultdict(set)
     rows = WriterEventReader.objects.filter(writer_event__in=undecided)
@@ -72,7 +72,7 @@ def add_new_readers() -> None:
 
 
 class LineEvent(NamedTuple):
-    """A row of an event in line, without what makes it a large one."""
+    """The columns of an event in the line that the choice needs; `touched` is decoded late."""
 
     pk: int
     position: int
@@ -87,16 +87,16 @@ class LineEvent(NamedTuple):
 
 
 def choose_events(
-    under_way: Sequence[LineEvent | WriterEvent], *, parallel: int, held: Mapping[str, int]
+    under_way: Sequence[LineEvent | WriterEvent], *, parallel: int, reserved: Mapping[str, int]
 ) -> tuple[list[int], list[int]]:
-    """Choose from the line, in order, what may begin now, and what stands behind an event that is out of the line.
+    """Return the events of the line that may begin now, and those that must stand behind one that is out of the line.
 
-    `held` are the rows that such events keep, with the position of the first.
+    `reserved` are the rows that events out of the line keep, with the position of the first of them.
     """
     chosen: list[int] = []
     behind: list[int] = []
     of_line: set[str] = set()
-    beside = dict(held)
+    beside = dict(reserved)
     active = sum(event.status in ACTIVE for event in under_way)
     for event in under_way:
         if event.status == EventStatus.CREATED or active >= parallel:

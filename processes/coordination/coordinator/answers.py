@@ -1,7 +1,7 @@
-"""Steps 18, 22, 23, 27, 30, 33, 34.5, 35.5: what readers answer, and what becomes of an event when all have.
+"""Steps 18, 22, 23, 27, 30, 33, 34.5 and 35.5: record the answers of readers, and move an event when all have answered.
 
-A reader's answer is kept in its own row, which only moves forward; the event moves when the rows of all readers allow
-it. So answers may come twice and in any order, and one may come for others that were lost.
+A reader's answer is recorded in its own row, which only moves forward; the event moves when the rows of all readers
+allow it. So answers may come twice and in any order, and a later one stands for earlier ones that were lost.
 """
 
 from collections import defaultdict
@@ -18,7 +18,7 @@ from config.common.database.sql import in_array, in_number_array
 from notifications.models import Alert
 from notifications.services.alerts import close_alert, raise_alert
 from processes.coordination.coordinator.line import release_rows, reserve_rows
-from processes.coordination.coordinator.outgoing import build_all_messages_for
+from processes.coordination.coordinator.outgoing_messages import build_all_messages_for
 from processes.coordination.coordinator.reader_progress import BatchProgress, Verdict
 from processes.coordination.models import Progress, RoleLife, WriterEvent, WriterEventPayload, WriterEventReader
 from processes.coordination.protocol.messages import Message, MessageType, OutgoingMessage
@@ -49,26 +49,26 @@ _PROGRESS = {
 
 
 def record_answers(messages: list[Message], at: datetime) -> list[OutgoingMessage]:
-    """Keep how far readers are with events and their payloads; then move the events that all of them allow to go on."""
-    standings = BatchProgress(event_ids(messages))
-    _keep_progress(messages, standings, at)
-    _keep_payloads(messages, standings)
-    _decide_anew(messages, standings)
-    _see_to_committing([message for message in messages if message.told == MessageType.PROCESSED], standings, at)
-    _hear_of_silent({message.role for message in messages})
-    _move(messages, standings, at)
+    """Record how far readers are with events and their payloads; then move the events that may go on."""
+    batch = BatchProgress(event_ids(messages))
+    _record_progress(messages, batch, at)
+    _record_payloads(messages, batch)
+    _reopen_decisions(messages, batch)
+    _handle_answers_while_committing(messages, batch, at)
+    _close_silence_alerts({message.role for message in messages})
+    _move_events(messages, batch, at)
     return []
 
 
 def advance_events(events: Collection[int], at: datetime) -> None:
-    """Move events on that wait for nobody any longer: a reader may have been taken out of the configuration."""
-    _move([], BatchProgress(list(events)), at)
+    """Move events on whose last missing reader may have been taken out of the configuration."""
+    _move_events([], BatchProgress(list(events)), at)
 
 
 def resend_unknown_events(messages: list[Message], at: datetime) -> list[OutgoingMessage]:
-    """A reader knows nothing of events it should know: forget what it has answered, and tell it all of them anew."""
-    letters: list[OutgoingMessage] = []
-    for role, events in _grouped(messages).items():
+    """Reset a reader's progress with events that it does not have any more, and send it all of them anew."""
+    answers: list[OutgoingMessage] = []
+    for role, events in _group_by_reader(messages).items():
         still = WriterEvent.objects.filter(pk__in=events).exclude(app_event_status_id__in=list(FINAL))
         under_way = list(still.exclude(app_event_status_id=EventStatus.CANCELING.value).order_by("position"))
         rows = WriterEventReader.objects.filter(name=role, writer_event__in=under_way)
@@ -78,69 +78,68 @@ def resend_unknown_events(messages: list[Message], at: datetime) -> list[Outgoin
             WriterEventPayload.objects.filter(writer_event__in=under_way).update(
                 prepared_by=F("prepared_by").bitand(~bit), processed_by=F("processed_by").bitand(~bit)
             )
-        letters += build_all_messages_for(role, under_way)
-    return letters
+        answers += build_all_messages_for(role, under_way)
+    return answers
 
 
-def _grouped(messages: Iterable[Message]) -> dict[str, list[int]]:
-    """Group the events by the reader that speaks of them."""
+def _group_by_reader(messages: Iterable[Message]) -> dict[str, list[int]]:
+    """Return the events of the messages by the reader that has sent them."""
     grouped: defaultdict[str, set[int]] = defaultdict(set)
     for message in messages:
         grouped[message.role].add(message.event)
     return {role: sorted(events) for role, events in grouped.items()}
 
 
-def _keep_progress(messages: Iterable[Message], standings: BatchProgress, at: datetime) -> None:
-    """Write the rows of readers that have come further, each once."""
-    heard: defaultdict[tuple[int, str], dict[str, Any]] = defaultdict(dict)
+def _record_progress(messages: Iterable[Message], batch: BatchProgress, at: datetime) -> None:
+    """Update the rows of readers that have come further, each once."""
+    changes: defaultdict[tuple[int, str], dict[str, Any]] = defaultdict(dict)
     refusals: defaultdict[str, dict[int, str]] = defaultdict(dict)
-    progress = (message for message in messages if message.told in _PROGRESS)
-    for message in sorted(progress, key=lambda message: (_PROGRESS[message.told][0], message.reason)):
-        row = standings.readers[message.event].get(message.role)
-        if row is None or row.progress >= _PROGRESS[message.told][0]:
+    answers = (message for message in messages if message.type in _PROGRESS)
+    for message in sorted(answers, key=lambda message: (_PROGRESS[message.type][0], message.reason)):
+        row = batch.readers[message.event].get(message.role)
+        if row is None or row.progress >= _PROGRESS[message.type][0]:
             continue
-        if message.told == MessageType.CANCELED and standings.statuses.get(message.event) not in CANCELED:
-            continue  # of what is not cancelled here it says nothing: it must not pass for a commit
-        row.progress, row.verdict = _PROGRESS[message.told]
-        values = heard[message.event, message.role]
+        if message.type == MessageType.CANCELED and batch.statuses.get(message.event) not in CANCELED:
+            continue  # CANCELED is past COMMITTED: for an event that goes on it would pass for a commit
+        row.progress, row.verdict = _PROGRESS[message.type]
+        values = changes[message.event, message.role]
         if message.reason:
             row.verdict = Verdict.REFUSED
             refusals[message.role][message.event] = message.reason[:500]
-        elif (
-            message.told != MessageType.CANCELED
-        ):  # why a reader refused stays known when the event is cancelled for it
+        elif message.type != MessageType.CANCELED:
+            # A cancellation keeps the reason: it says why the reader has refused.
             values["reason"] = ""
             refusals[message.role].pop(message.event, None)
         if row.progress >= Progress.COMMITTED:
             values["ended_at"] = at
         values |= {"progress": row.progress, "verdict": row.verdict, "answered_at": at}
-    _write_progress(heard)
+    _write_progress(changes)
     for role, reasons in refusals.items():
         rows = WriterEventReader.objects.filter(name=role, writer_event__in=in_number_array(reasons))
         rows.update(reason=text_by_row(reasons, by="writer_event_id"))
 
 
-def _write_progress(heard: Mapping[tuple[int, str], dict[str, Any]]) -> None:
+def _write_progress(changes: Mapping[tuple[int, str], dict[str, Any]]) -> None:
     alike: defaultdict[tuple[str, tuple[tuple[str, Any], ...]], list[int]] = defaultdict(list)
-    for (event, role), values in heard.items():
+    for (event, role), values in changes.items():
         alike[role, tuple(values.items())].append(event)
     for (role, items), events in alike.items():
         rows = WriterEventReader.objects.filter(name=role, writer_event__in=in_number_array(events))
         rows.update(**dict(items))
 
 
-def _keep_payloads(messages: Iterable[Message], standings: BatchProgress) -> None:
-    """Steps 22 and 30: keep which readers have which payloads. Who has processed an event has all of them."""
-    whole = {(message.event, message.role) for message in messages if message.told == MessageType.PROCESSED}
+def _record_payloads(messages: Iterable[Message], batch: BatchProgress) -> None:
+    """Steps 22 and 30: record which readers have which payloads; one that has processed an event has all of them."""
+    whole = {(message.event, message.role) for message in messages if message.type == MessageType.PROCESSED}
     marks: defaultdict[_Mark, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for message in messages:
-        row = standings.readers[message.event].get(message.role)
-        if row is None or message.told not in (MessageType.PROCESSED, *_OF_PAYLOADS):
+        row = batch.readers[message.event].get(message.role)
+        if row is None or message.type not in (MessageType.PROCESSED, *_OF_PAYLOADS):
             continue
-        is_whole = message.told == MessageType.PROCESSED
+        is_whole = message.type == MessageType.PROCESSED
         if is_whole or (message.event, message.role) not in whole:
-            is_processed = message.told != MessageType.PAYLOADS_PREPARED
-            mark = _Mark(row.bit, standings.mask(message.event), is_processed=is_processed, is_whole=is_whole)
+            is_processed = message.type != MessageType.PAYLOADS_PREPARED
+            mark = _Mark(row.bit, batch.mask(message.event), is_processed=is_processed, is_whole=is_whole)
             events, ids = marks[mark]
             events.append(message.event)
             ids += message.ids
@@ -151,7 +150,7 @@ def _keep_payloads(messages: Iterable[Message], standings: BatchProgress) -> Non
 
 @dataclass(frozen=True)
 class _Mark:
-    """A reader has payloads, or has processed them; when all readers have, the payload moves on."""
+    """Marks payloads as stored or processed by a reader; when all readers have, the payload moves on."""
 
     bit: int
     mask: int
@@ -177,23 +176,27 @@ class _Mark:
         )
 
 
-def _see_to_committing(processed: list[Message], standings: BatchProgress, at: datetime) -> None:
-    """Once committing an event is never cancelled: a reader that cannot apply it now needs a person.
+def _handle_answers_while_committing(messages: Iterable[Message], batch: BatchProgress, at: datetime) -> None:
+    """Handle verdicts about events that are committing, and so are never cancelled any more.
 
-    The event gives its turn to others meanwhile, as one that waits does. A reader that had lost the event, and has it
-    again while the others commit already, is told so as well.
+    A reader that cannot apply such an event needs a person; the event gives its turn to others meanwhile. A reader that
+    had lost the event, and has it again, is sent the commit once more.
     """
-    committing = [message for message in processed if standings.statuses.get(message.event) == EventStatus.COMMITTING]
+    committing = [
+        message
+        for message in messages
+        if message.type == MessageType.PROCESSED and batch.statuses.get(message.event) == EventStatus.COMMITTING
+    ]
     for message in committing:
         if message.reason:
-            _let_committing_wait(message, at)
+            _suspend_commit(message, at)
     again = sorted({message.event for message in committing if not message.reason})
     if again:
         with_ids(WriterEvent.objects.all(), again).update(is_published=False)
 
 
-def _let_committing_wait(message: Message, at: datetime) -> None:
-    """Keep and tell why a reader cannot apply what all have agreed to; the same reason is told once."""
+def _suspend_commit(message: Message, at: datetime) -> None:
+    """Record why a reader cannot apply an event that all have agreed to, and alert staff; once for the same reason."""
     reason = message.reason[:500]
     rows = WriterEventReader.objects.filter(writer_event=message.event, name=message.role)
     rows = rows.filter(progress__lt=Progress.COMMITTED)
@@ -206,40 +209,40 @@ def _let_committing_wait(message: Message, at: datetime) -> None:
 
 
 def raise_waiting_alert(event: int, title: str, detail: dict[str, object]) -> None:
-    """Tell staff of an event that cannot go on and cannot be cancelled, until it is committed."""
+    """Alert staff of an event that can neither go on nor be cancelled; closed when it is committed."""
     raise_alert(WAITS, subject_of(event), title, detail)
 
 
 def mark_waiting(event: int, *, at: datetime) -> None:
-    """Let an event that cannot go on give way to others; it is tried again."""
+    """Take an event that cannot go on out of the line, so that others pass it; it is tried again."""
     WriterEvent.objects.filter(pk=event).update(
         is_waiting=True, again_at=at + REPEAT_AFTER, steps=steps_noted(at, "waits")
     )
     reserve_rows([event])
 
 
-def _decide_anew(messages: Iterable[Message], standings: BatchProgress) -> None:
-    """Let an event be decided upon once more whose readers had all answered when one answers again."""
+def _reopen_decisions(messages: Iterable[Message], batch: BatchProgress) -> None:
+    """Publish events for a new decision that a reader has answered once more about."""
     events = event_ids(messages, MessageType.PROCESSED)
-    processed = [event for event in events if standings.statuses.get(event) == EventStatus.PROCESSED]
+    processed = [event for event in events if batch.statuses.get(event) == EventStatus.PROCESSED]
     if processed:
         with_ids(WriterEvent.objects.all(), processed).update(is_published=False)
 
 
-def _hear_of_silent(roles: Collection[str]) -> None:
-    """A reader that staff were told is silent has answered."""
+def _close_silence_alerts(roles: Collection[str]) -> None:
+    """Close the alerts about silent readers that have answered."""
     for life in RoleLife.objects.filter(name__in=[subject_of_reader(role) for role in roles], is_silent=True):
         close_alert(SILENT, life.name, gettext_noop("It answers again."))
         RoleLife.objects.filter(pk=life.pk).update(is_silent=False)
 
 
-def _move(messages: Iterable[Message], standings: BatchProgress, at: datetime) -> None:
+def _move_events(messages: Iterable[Message], batch: BatchProgress, at: datetime) -> None:
     """Take the steps that the answers allow, and note those that move nothing by themselves."""
     notes = {event: ["22"] for event in event_ids(messages, MessageType.PAYLOADS_PREPARED)}
     for event in event_ids(messages, MessageType.PAYLOADS_PROCESSED):
         notes[event] = [*notes.get(event, ()), "30"]
     alike: defaultdict[tuple[tuple[str, ...], tuple[str, ...]], list[int]] = defaultdict(list)
-    for event, path in standings.paths().items():
+    for event, path in batch.paths().items():
         alike[tuple(path), tuple(notes.get(event, ()))].append(event)
     rows = WriterEvent.objects.all()
     for (steps, noting), events in alike.items():
@@ -254,16 +257,12 @@ def _move(messages: Iterable[Message], standings: BatchProgress, at: datetime) -
         if steps[-1] in ("34.5", "35.5"):
             release_rows(done)
         if steps[-1] == "34.5":
-            _heal_waiting(done)
-
-
-def _heal_waiting(events: list[int]) -> None:
-    for event in find_open_waiting_alerts(events):
-        close_alert(WAITS, subject_of(event))
+            for event in find_open_waiting_alerts(done):
+                close_alert(WAITS, subject_of(event))
 
 
 def find_open_waiting_alerts(events: Collection[int]) -> list[int]:
-    """Return those of the events that staff have been told of, and which still wait."""
+    """Return the events that have an open alert because they wait."""
     by_subject = {subject_of(event): event for event in events}
     if not by_subject:
         return []

@@ -1,6 +1,6 @@
 """Steps 34.1 and 35.1: commit what every reader has processed; cancel what one refuses or what is past its deadline.
 
-An event of the registry is never cancelled: staff are told, it gives its turn to others, and the readers that refuse
+An event of the registry is never cancelled: staff are alerted, it gives its turn to others, and the readers that refuse
 are asked again until they agree.
 """
 
@@ -38,41 +38,43 @@ def decide_processed_events(*, at: datetime) -> bool:
     """Decide on the events whose readers have all answered, or one of them with a refusal."""
     rows = WriterEvent.objects.filter(app_event_status_id=EventStatus.PROCESSED.value, is_published=False)
     events = list(rows.order_by("position").values_list("pk", flat=True)[:MOST])
-    verdicts = _verdicts(events)
+    verdicts = _read_verdicts(events)
     agreed = [event for event in events if verdicts[event] == {Verdict.PROCESSED}]
     committing = take_step("34.1", WriterEvent.objects.all(), agreed, at=at, again_at=at + REPEAT_AFTER)
     refusals = WriterEventReader.objects.filter(
         writer_event__in=set(events).difference(agreed), verdict=Verdict.REFUSED
     )
     refused = {row.writer_event_id: row for row in refusals.select_related("writer_event").order_by("-pk")}
-    told = find_open_waiting_alerts(refused)
+    alerted = find_open_waiting_alerts(refused)
     for refusal in sorted(refused.values(), key=lambda row: row.writer_event.position):
-        _refuse(refusal.writer_event, refusal, is_told=refusal.writer_event_id in told, at=at)
+        _refuse(refusal.writer_event, refusal, is_alerted=refusal.writer_event_id in alerted, at=at)
     return bool(committing)
 
 
 def enforce_deadlines(state: CoordinatorState, *, at: datetime) -> None:
-    """Cancel what readers have had for too long; the clock stands while a role is not alive."""
+    """Cancel events that a reader has not answered in time; the clock stands while a role is not alive."""
     rows = WriterEvent.objects.filter(
         app_event_status_id__in=[status.value for status in UNDECIDED],
         clock__lt=state.clock - settings.COORDINATION_DEADLINE,
         is_waiting=False,
     )
     for event in rows.order_by("position").prefetch_related("readers")[:MOST]:
-        silent = _silent(event)
+        silent = _find_silent_readers(event)
         if not silent and event.status == EventStatus.PROCESSED:  # the last answer has just come: it is decided upon
             continue
         for row in silent:
-            _warn_of_silence(event, row)
+            detail = {"reader": row.name, "event": event.pk}
+            raise_alert(SILENT, subject_of_reader(row.name), NO_ANSWER, detail)
+            RoleLife.objects.filter(name=subject_of_reader(row.name)).update(is_silent=True)
         if event.is_undone:
             names = ", ".join(row.name for row in silent)
             _cancel(event, encode_reason(NO_ANSWER, reader=names, event=event.pk), at=at)
         else:
-            mark_waiting(event.pk, at=at)  # staff have been told of the silent reader, once for all that wait for it
+            mark_waiting(event.pk, at=at)  # the alert about the silent reader stands for all events that wait for it
 
 
 def request_new_verdicts(events: Collection[int], *, at: datetime) -> list[int]:
-    """Let the readers that refuse events judge them once more; return those that are to be told so."""
+    """Let the readers that refuse events judge them once more; return the events that are published for that."""
     refusing = WriterEventReader.objects.filter(writer_event__in=in_number_array(events), verdict=Verdict.REFUSED)
     asked = sorted(set(refusing.values_list("writer_event_id", flat=True)))
     refusing.update(progress=Progress.PREPARING, verdict=Verdict.WAITING)
@@ -82,8 +84,8 @@ def request_new_verdicts(events: Collection[int], *, at: datetime) -> list[int]:
     return asked
 
 
-def _silent(event: WriterEvent) -> list[WriterEventReader]:
-    """Return the readers that owe an answer to what all were told last."""
+def _find_silent_readers(event: WriterEvent) -> list[WriterEventReader]:
+    """Return the readers that have not answered the last message that all were sent."""
     configured = set(reader_names())
     rows = [row for row in event.readers.all() if row.name in configured]
     if event.status == EventStatus.ACTIVATED:
@@ -94,8 +96,8 @@ def _silent(event: WriterEvent) -> list[WriterEventReader]:
     return [row for row in rows if row.progress < Progress.PROCESSED]
 
 
-def _verdicts(events: list[int]) -> dict[int, set[str]]:
-    """Return of each event what the readers that count have said."""
+def _read_verdicts(events: list[int]) -> dict[int, set[str]]:
+    """Return the verdicts of the configured readers of each event."""
     verdicts: dict[int, set[str]] = {event: set() for event in events}
     if events:
         rows = WriterEventReader.objects.filter(writer_event__in=in_number_array(events), name__in=reader_names())
@@ -104,10 +106,10 @@ def _verdicts(events: list[int]) -> dict[int, set[str]]:
     return verdicts
 
 
-def _refuse(event: WriterEvent, refusal: WriterEventReader, *, is_told: bool, at: datetime) -> None:
+def _refuse(event: WriterEvent, refusal: WriterEventReader, *, is_alerted: bool, at: datetime) -> None:
     detail = {"reader": refusal.name, "event": event.pk, "reason": decode_reason(refusal.reason)}
     if not event.is_undone:
-        if not is_told:  # it may have waited for a silent reader before
+        if not is_alerted:  # it may have waited for a silent reader before
             raise_waiting_alert(event.pk, LETS_WAIT, detail)
         if not event.is_waiting:
             mark_waiting(event.pk, at=at)
@@ -122,8 +124,3 @@ def _refuse(event: WriterEvent, refusal: WriterEventReader, *, is_told: bool, at
 
 def _cancel(event: WriterEvent, reason: str, *, at: datetime) -> None:
     take_step("35.1", WriterEvent.objects.all(), [event.pk], at=at, reason=reason[:500], again_at=at + REPEAT_AFTER)
-
-
-def _warn_of_silence(event: WriterEvent, row: WriterEventReader) -> None:
-    raise_alert(SILENT, subject_of_reader(row.name), NO_ANSWER, {"reader": row.name, "event": event.pk})
-    RoleLife.objects.filter(name=subject_of_reader(row.name)).update(is_silent=True)

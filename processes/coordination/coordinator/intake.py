@@ -1,19 +1,20 @@
-"""Steps 3 to 11: hear of the Writer's events, fetch and keep their payloads."""
+"""Steps 3, 8, 9 and 11: record the Writer's events, and store their payloads."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 import structlog
 
+from config.common.database.bulk_insert import insert_rows
 from config.common.database.sql import in_number_array
 from processes.coordination.models import WriterEvent, WriterEventPayload
-from processes.coordination.protocol.headers import header_columns
 from processes.coordination.protocol.messages import (
     WRITER,
     Message,
     MessageType,
     OutgoingMessage,
+    header_columns,
     split_pages,
 )
 from processes.coordination.protocol.role import event_ids
@@ -27,24 +28,23 @@ from processes.coordination.protocol.steps import (
     take_step,
     with_ids,
 )
-from processes.coordination.schema.bulk_insert import insert_rows
 from processes.coordination.schema.entities import Key
 
 SAVING = (EventStatus.CREATED, EventStatus.SAVED)
-"""With how an event has ended, the statuses that the Writer is told of: it asks again when it has missed something."""
+"""Beside the ends of an event, the statuses that the Writer is informed of, and may have missed."""
 UNREADABLE: Key = "", "unreadable"
-"""What payloads touch that nobody here understands: they keep their order among each other."""
+"""The key of payloads that this version cannot read: they keep their order among each other."""
 
 log = structlog.get_logger(__name__)
 
 
 def record_new_events(messages: list[Message], at: datetime) -> list[OutgoingMessage]:
-    """Step 3: add the events that are not there; of the others the Writer wants to know what became of them."""
+    """Step 3: insert the events that are new; publish the others again, for the Writer has missed an answer."""
     headers = {message.event: message.header for message in messages if message.header is not None}
     headers = dict(sorted(headers.items()))
     saved = [event for event, header in headers.items() if header.is_saved]
-    _tell_again(saved, FINAL)
-    _tell_again(headers.keys() - saved, SAVING + FINAL)
+    _publish_again(saved, FINAL)
+    _publish_again(headers.keys() - saved, SAVING + FINAL)
     insert_rows(
         WriterEvent,
         header_columns(headers) | {"is_undone": [header.is_undone for header in headers.values()]},
@@ -54,57 +54,58 @@ def record_new_events(messages: list[Message], at: datetime) -> list[OutgoingMes
     return []
 
 
-def _tell_again(events: Collection[int], statuses: Sequence[EventStatus]) -> None:
+def _publish_again(events: Collection[int], statuses: Sequence[EventStatus]) -> None:
     if events:
         known = with_ids(WriterEvent.objects.all(), events)
         known.filter(app_event_status_id__in=[status.value for status in statuses]).update(is_published=False)
 
 
 def store_payloads(messages: list[Message], at: datetime) -> list[OutgoingMessage]:
-    """Steps 8 and 11: keep what is not kept yet; an event whose payloads are all here is saved."""
+    """Steps 8 and 11: insert the payloads that are new; an event whose payloads are all here is saved."""
     events = with_ids(WriterEvent.objects.all(), event_ids(messages))
     created = events.filter(app_event_status_id=EventStatus.CREATED.value)
     saving = dict(created.order_by().values_list("pk", "payload_count"))
-    come: dict[int, dict[int, str]] = {event: {} for event in saving}
+    received: dict[int, dict[int, str]] = {event: {} for event in saving}
     for message in messages:
-        if message.event in come:
-            come[message.event] |= {payload.id: payload.content for payload in message.payloads}
+        if message.event in received:
+            received[message.event] |= {payload.id: payload.content for payload in message.payloads}
     insert_rows(
         WriterEventPayload,
         {
-            "id": [pk for payloads in come.values() for pk in payloads],
-            "writer_event_id": [event for event, payloads in come.items() for _ in payloads],
-            "content": [content for payloads in come.values() for content in payloads.values()],
+            "id": [pk for payloads in received.values() for pk in payloads],
+            "writer_event_id": [event for event, payloads in received.items() for _ in payloads],
+            "content": [content for payloads in received.values() for content in payloads.values()],
         },
         same={"date": at},
         unless_there=True,
     )
-    partial = [event for event, count in saving.items() if len(come[event]) < count]
-    come |= _read_kept(partial)
-    whole = {event: come[event].values() for event, count in saving.items() if len(come[event]) == count}
+    partial = [event for event, count in saving.items() if len(received[event]) < count]
+    received |= _read_stored(partial)
+    whole = {event: received[event].values() for event, count in saving.items() if len(received[event]) == count}
     note_step("8", WriterEvent.objects.all(), [event for event in partial if event not in whole], at=at)
-    touched = json_by_row({event: _touched(contents) for event, contents in whole.items()})
+    # What an event touches decides the order in which it is activated.
+    touched = json_by_row(
+        {
+            event: sorted({"/".join(key) for content in contents for key in _read_touched(content)})
+            for event, contents in whole.items()
+        }
+    )
     take_step("11", WriterEvent.objects.all(), list(whole), at=at, noting=["8"], touched=touched, again_at=None)
     return []
 
 
-def _read_kept(events: list[int]) -> dict[int, dict[int, str]]:
-    """Return all payloads that are kept of events of which some came before, or are still to come."""
-    kept: dict[int, dict[int, str]] = {event: {} for event in events}
+def _read_stored(events: list[int]) -> dict[int, dict[int, str]]:
+    """Return all stored payloads of events that have not come as a whole at once."""
+    stored: dict[int, dict[int, str]] = {event: {} for event in events}
     if events:
         rows = WriterEventPayload.objects.filter(writer_event__in=in_number_array(events))
         for event, pk, content in rows.values_list("writer_event_id", "pk", "content"):
-            kept[event][pk] = content
-    return kept
-
-
-def _touched(contents: Iterable[str]) -> list[str]:
-    """Return what an event depends on, for the order in which it is activated."""
-    return sorted({"/".join(key) for content in contents for key in _read_touched(content)})
+            stored[event][pk] = content
+    return stored
 
 
 def _read_touched(content: str) -> set[Key]:
-    """What cannot be read here goes on to the readers, which refuse it: the line would wait behind it for ever."""
+    """Return the keys that a payload touches; one that cannot be read goes on to the readers, which refuse it."""
     try:
         return decode_touched(content)
     except UnreadablePayload as error:
@@ -113,13 +114,13 @@ def _read_touched(content: str) -> set[Key]:
 
 
 def build_saved_messages(rows: list[WriterEventPayload]) -> list[OutgoingMessage]:
-    """Step 9: say which payloads are kept."""
-    kept: defaultdict[int, list[int]] = defaultdict(list)
+    """Step 9: return the messages to the Writer that name stored payloads."""
+    stored: defaultdict[int, list[int]] = defaultdict(list)
     for row in rows:
-        kept[row.writer_event_id].append(row.pk)
+        stored[row.writer_event_id].append(row.pk)
     return [
         (WRITER, Message(MessageType.PAYLOADS_SAVED, event=event, ids=page))
-        for event, ids in kept.items()
+        for event, ids in stored.items()
         for page in split_pages(ids)
     ]
 

@@ -1,4 +1,4 @@
-"""The clock of the deadlines: it goes on only while every role is alive."""
+"""Heartbeats of the roles, and the clock of the deadlines, which advances only while every role sends them."""
 
 from datetime import datetime, timedelta
 
@@ -7,11 +7,11 @@ from processes.coordination.protocol.messages import Message, OutgoingMessage
 from processes.coordination.schema.routing import reader_names
 
 HEARTBEAT_EVERY = timedelta(seconds=5)
-"""How often a role says that it is alive."""
+"""How often a role sends a heartbeat."""
 HEARTBEAT_VALID_FOR = timedelta(seconds=15)
-"""How long that is believed."""
+"""How long a role counts as alive after one."""
 TICK = timedelta(seconds=1)
-LONGEST = timedelta(seconds=3)
+LONGEST_TICK = timedelta(seconds=3)
 """A coordinator that was away itself counts no more than this."""
 
 
@@ -26,10 +26,10 @@ def record_heartbeats(messages: list[Message], at: datetime) -> list[OutgoingMes
 
 
 def advance_clock(state: CoordinatorState, *, at: datetime) -> None:
-    """Add the time since the last tick if all roles were alive in it."""
+    """Add the time since the last call to the clock if all roles were alive in it."""
     if state.ticked_at is not None and at - state.ticked_at < TICK and at >= state.ticked_at:
         return
-    passed = timedelta(0) if state.ticked_at is None else min(max(at - state.ticked_at, timedelta(0)), LONGEST)
+    passed = timedelta(0) if state.ticked_at is None else min(max(at - state.ticked_at, timedelta(0)), LONGEST_TICK)
     roles = {"writer", *(f"reader/{name}" for name in reader_names())}
     alive = RoleLife.objects.filter(name__in=roles, seen_at__gt=at - HEARTBEAT_VALID_FOR).count()
     if alive == len(roles):

@@ -1,4 +1,4 @@
-"""The Coordinator as a participant: leads each event from the Writer through all readers to its end."""
+"""The role Coordinator: leads each event from the Writer through all readers to its end."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -25,7 +25,7 @@ from processes.coordination.coordinator.intake import (
 )
 from processes.coordination.coordinator.line import release_rows
 from processes.coordination.coordinator.liveness import advance_clock, record_heartbeats
-from processes.coordination.coordinator.outgoing import build_messages
+from processes.coordination.coordinator.outgoing_messages import build_messages
 from processes.coordination.models import CoordinatorState, WriterEvent, WriterEventPayload
 from processes.coordination.protocol.messages import COORDINATOR, MessageType
 from processes.coordination.protocol.pace import Pace
@@ -41,20 +41,20 @@ from processes.coordination.protocol.steps import (
 from processes.coordination.protocol.transitions import PUBLISHING, RoleKind
 from processes.coordination.schema.routing import reader_names
 
-AGAIN_MOST = 500
+REPEATS_AT_ONCE = 500
 WAITING_PER_SECOND = 20
 WAITING_AT_ONCE = 100
-"""Events that wait, asked about again: each costs a reader a judgement by itself."""
-ACTED_UPON = {
+"""Waiting events whose verdict is asked for again: a reader judges each of them by itself."""
+MAKES_DUE = {
     MessageType.EVENT_CREATED,
     MessageType.PAYLOADS,
     MessageType.PROCESSED,
     MessageType.COMMITTED,
     MessageType.CANCELED,
 }
-"""Messages that may make something due by themselves: a decision, or a place for the next event."""
-MOMENT = timedelta(seconds=0.2)
-"""What is due without a message waits no longer than this behind messages of other kinds."""
+"""Messages that may make a decision due, or free a place for the next event."""
+ACT_AT_LEAST_EVERY = timedelta(seconds=0.2)
+"""While messages of other types come; what is due by time alone waits no longer than this."""
 
 
 class Coordinator(Role):
@@ -65,13 +65,13 @@ class Coordinator(Role):
     def __init__(self, bus: Bus) -> None:
         super().__init__(bus)
         self._has_all_readers = False
-        """Readers are configured when a process starts: each looks once whether there are new ones."""
+        """Readers are configured when a process starts: each process looks once whether there are new ones."""
         self._acted_at: datetime | None = None
-        self._pace = Pace(WAITING_PER_SECOND, burst=WAITING_AT_ONCE, most=AGAIN_MOST)
+        self._pace = Pace(WAITING_PER_SECOND, burst=WAITING_AT_ONCE, most=REPEATS_AT_ONCE)
         self._asked: set[int] = set()
-        """Events that wait and were asked about lately."""
+        """Waiting events whose readers were asked for a new verdict lately."""
 
-    def hold(self) -> None:
+    def lock_state(self) -> None:
         CoordinatorState.objects.select_for_update().get(pk=1)
 
     @property
@@ -90,10 +90,10 @@ class Coordinator(Role):
             MessageType.CANCELED: record_answers,
         }
 
-    def may_act(self, heard: set[MessageType], at: datetime) -> bool:
-        """Most answers only move an event on, and the next letter about it is not to wait for a look at all others."""
-        is_due = not heard or not heard.isdisjoint(ACTED_UPON)
-        return is_due or self._acted_at is None or abs(at - self._acted_at) > MOMENT
+    def is_due(self, received: set[MessageType], at: datetime) -> bool:
+        # Most answers only move their own event on, and its next message is not to wait for a look at all others.
+        is_due = not received or not received.isdisjoint(MAKES_DUE)
+        return is_due or self._acted_at is None or abs(at - self._acted_at) > ACT_AT_LEAST_EVERY
 
     def act(self, at: datetime) -> bool:
         self._acted_at = at
@@ -109,30 +109,30 @@ class Coordinator(Role):
             found = decide_processed_events(at=at)
             has_begun, is_shorter = activate_events(state, at=at)
         self._has_all_readers = True
-        self.leads_on |= is_shorter  # what comes into sight now may begin
+        self.continues |= is_shorter  # events that have come into the window now may begin
         return found or has_begun or is_shorter
 
-    def tell(self, at: datetime) -> bool:
-        """Say what the events' statuses call for, and once more what has stayed in one for long."""
-        telling = PUBLISHING[RoleKind.COORDINATOR]
+    def publish(self, at: datetime) -> bool:
+        """Steps 4, 6, 9, 12, 15, 19, 24, 34.2, 34.6, 35.2 and 35.6, and repeats for events that stay in one status."""
+        publishing = PUBLISHING[RoleKind.COORDINATOR]
         payloads = find_unpublished_payloads(BATCH)
         new = WriterEvent.objects.filter(
-            is_published=False, app_event_status_id__in=[status.value for status in telling]
+            is_published=False, app_event_status_id__in=[status.value for status in publishing]
         )
         events = list(new.order_by("position").defer("steps", "touched")[:BATCH])
-        late = self._late(at)
-        letters = build_saved_messages(payloads) + build_messages(events) + build_messages(late, again=True)
-        if letters:
-            self.bus.send(letters)
-        self._mark(payloads, events, at)
-        self.leads_on |= has_follow_up(RoleKind.COORDINATOR, events, payloads)
-        return bool(events or payloads) or self.leads_on
+        late = self._claim_repeats(at)
+        messages = build_saved_messages(payloads) + build_messages(events) + build_messages(late, again=True)
+        if messages:
+            self.bus.send(messages)
+        self._mark_sent(payloads, events, at)
+        self.continues |= has_follow_up(RoleKind.COORDINATOR, events, payloads)
+        return bool(events or payloads) or self.continues
 
-    def _mark(self, payloads: list[WriterEventPayload], events: list[WriterEvent], at: datetime) -> None:
+    def _mark_sent(self, payloads: list[WriterEventPayload], events: list[WriterEvent], at: datetime) -> None:
         rows = WriterEvent.objects.all()
         if payloads:
-            told = with_ids(WriterEventPayload.objects.all(), [row.pk for row in payloads])
-            told.filter(app_event_payload_status_id=PayloadStatus.CREATED.value).update(is_published=True)
+            sent = with_ids(WriterEventPayload.objects.all(), [row.pk for row in payloads])
+            sent.filter(app_event_payload_status_id=PayloadStatus.CREATED.value).update(is_published=True)
         saved = {row.writer_event_id for row in payloads}
         whole = {event.pk for event in events if event.status == EventStatus.SAVED} & saved
         note_step("9", rows, sorted(saved - whole), at=at)
@@ -142,20 +142,16 @@ class Coordinator(Role):
             if status == EventStatus.SAVED:
                 mark_published(step, rows, sorted(whole), at=at, noting=["9"])
 
-    def _late(self, at: datetime) -> list[WriterEvent]:
-        """Take what has stayed in one status for long, and say when to look again.
-
-        A reader that does not confirm a cancellation has applied nothing and never will: after one repeat nobody waits
-        for it any longer, though it is told until it answers.
-        """
+    def _claim_repeats(self, at: datetime) -> list[WriterEvent]:
+        """Return the events that have stayed in one status for too long, and set the time of their next repeat."""
         due = WriterEvent.objects.filter(again_at__lte=at).order_by("again_at")
         in_line, beside = due.filter(is_waiting=False), due.filter(is_waiting=True)
-        allowed = self._waiting_allowed(at) if beside.exists() else 0
+        allowed = self._allowed_new_verdicts(at) if beside.exists() else 0
         if not allowed and not in_line.exists():
             return []
         with transaction.atomic():
-            self.hold()
-            late, waiting = list(in_line[:AGAIN_MOST]), list(beside[:allowed])
+            self.lock_state()
+            late, waiting = list(in_line[:REPEATS_AT_ONCE]), list(beside[:allowed])
             self._pace.spend(len(waiting))
             rows = with_ids(WriterEvent.objects.all(), [event.pk for event in (*late, *waiting)])
             rows.update(again_at=at + REPEAT_AFTER)
@@ -163,28 +159,31 @@ class Coordinator(Role):
                 request_new_verdicts([event.pk for event in waiting if event.status == EventStatus.PROCESSED], at=at)
             )
             self._asked |= asked
-            self.leads_on |= bool(asked) or len(late) == AGAIN_MOST
+            self.continues |= bool(asked) or len(late) == REPEATS_AT_ONCE
             advance_events([event.pk for event in (*late, *waiting)], at)
+            # A reader that does not confirm a cancellation has applied nothing and never will: after one repeat the
+            # event goes on without it, though the cancellation is sent to it until it answers.
             canceling = [event.pk for event in late if event.status == EventStatus.CANCELING]
             release_rows(take_step("35.5", rows, canceling, at=at, ended_at=at))
             done = {event.pk for event in late if event.status == EventStatus.CANCELED and _is_confirmed(event)}
             with_ids(WriterEvent.objects.all(), done).update(again_at=None)
         return [event for event in (*late, *waiting) if event.pk not in done | asked]
 
-    def _waiting_allowed(self, at: datetime) -> int:
-        """Return how many events that wait may be asked about now: all at once would keep the readers from the line.
+    def _allowed_new_verdicts(self, at: datetime) -> int:
+        """Return for how many waiting events a new verdict may be asked now.
 
-        Once readers agree to what they had refused, more of them follow at once.
+        All at once would keep the readers from the other events. Once readers agree to what they had refused, more of
+        them follow at once.
         """
         if self._asked:
             still = with_ids(WriterEvent.objects.all(), self._asked).filter(is_waiting=True, again_at__gt=at)
             unanswered = set(still.values_list("pk", flat=True))
             ended = with_ids(WriterEvent.objects.all(), self._asked).filter(is_waiting=False)
-            self._pace.have_helped(ended.count())
+            self._pace.speed_up(ended.count())
             self._asked = unanswered
         return self._pace.allowed()
 
 
 def _is_confirmed(event: WriterEvent) -> bool:
-    """Say whether every reader has; one that is not configured any more never will."""
+    """Return whether every reader that is still configured has confirmed the cancellation."""
     return not event.readers.filter(name__in=reader_names(), ended_at__isnull=True).exists()

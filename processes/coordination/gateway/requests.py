@@ -1,4 +1,4 @@
-"""Read what a caller asks the Writer for: the fields of each entity, and change sets of many."""
+"""Read the bodies of the Writer's calls: the fields of each entity, and sets of changes."""
 
 from collections.abc import Mapping
 from copy import deepcopy
@@ -56,7 +56,7 @@ class ChangesSerializer(StrictSerializer):
 
 
 def make_serializer(entity: Entity) -> type[StrictSerializer]:
-    """Make the serializer of a plugin's entity from its table; what refers to other rows is checked by the Writer."""
+    """Return the serializer of a plugin's entity, made from its table; the Writer checks the references."""
     table = TABLES[entity.name]
     own = [column.name for column in entity.columns if not column.refers]
     form = type("Meta", (), {"model": table, "fields": ["id", *own]})
@@ -92,7 +92,7 @@ def get_entity(path: str) -> Entity:
 
 
 def read_id(entity: Entity, text: str) -> Any:
-    """Read the id of a row from an address."""
+    """Return the id of a row that an address names."""
     if entity is SENSOR:
         return text
     if not text.isascii() or not text.isdigit() or not 0 < int(text[:20]) <= LARGEST_ID:
@@ -101,7 +101,7 @@ def read_id(entity: Entity, text: str) -> Any:
 
 
 def read_inserts(entity: Entity, body: Any) -> list[RequestedChange]:
-    """Read the body of a creating call: the fields of one row, or a list of such."""
+    """Return the changes of a creating call: its body has the fields of one row, or a list of such."""
     if not isinstance(body, list):
         return [_insert(entity, body, path="")]
     if not 1 <= len(body) <= MOST_CHANGES:
@@ -111,7 +111,8 @@ def read_inserts(entity: Entity, body: Any) -> list[RequestedChange]:
 
 def read_update(entity: Entity, id: Any, body: Any, *, path: str = "") -> RequestedChange:
     known = {"id": id, "present": lambda: writer_rows(entity).filter(pk=id).first() or {}}
-    asked = _edit_serializer(entity)(data=body, partial=True, context=known)
+    serializer = SensorEditSerializer if entity is SENSOR else SERIALIZERS[entity.name]
+    asked = serializer(data=body, partial=True, context=known)
     values = {name: value for name, value in _read(asked, path).items() if name != "id"}
     return RequestedChange(entity, Op.UPDATE, id, values, path)
 
@@ -119,11 +120,11 @@ def read_update(entity: Entity, id: Any, body: Any, *, path: str = "") -> Reques
 def read_changes(body: Any) -> list[RequestedChange]:
     asked = ChangesSerializer(data=body)
     asked.is_valid(raise_exception=True)
-    wanted = [_read_change(each, f"changes.{place}") for place, each in enumerate(asked.validated_data["changes"])]
-    if len({each.entity.is_undone for each in wanted}) > 1:
+    changes = [_read_change(each, f"changes.{place}") for place, each in enumerate(asked.validated_data["changes"])]
+    if len({each.entity.is_undone for each in changes}) > 1:
         rule = gettext("Changes of sensors and clients, which are never undone, cannot be one event with others.")
         raise Invalid({"changes": [rule]})
-    return wanted
+    return changes
 
 
 def _read_change(asked: dict[str, Any], path: str) -> RequestedChange:
@@ -156,10 +157,6 @@ def _read_row_id(entity: Entity, value: Any, path: str) -> Any:
 
 def _insert(entity: Entity, fields: Any, *, path: str) -> RequestedChange:
     return RequestedChange(entity, Op.INSERT, None, _read(SERIALIZERS[entity.name](data=fields), path), path)
-
-
-def _edit_serializer(entity: Entity) -> type[StrictSerializer]:
-    return SensorEditSerializer if entity is SENSOR else SERIALIZERS[entity.name]
 
 
 def _read(asked: StrictSerializer, path: str) -> dict[str, Any]:

@@ -38,7 +38,7 @@ def reader_rows(entity: Entity, *, alias: str) -> Rows:
 
 
 def present_rows(entity: Entity, rows: Sequence[dict[str, Any]], *, alias: str = "") -> list[dict[str, Any]]:
-    """Return rows as they are shown; a sensor with the clients that are told about it."""
+    """Return rows as the calls show them; a sensor with the clients that are notified of it."""
     shown = [{"id": row["id"], **{name: row[name] for name in _names(entity)}} for row in rows]
     if entity is SENSOR:
         clients = _clients([row["id"] for row in rows], alias)

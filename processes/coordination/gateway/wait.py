@@ -1,4 +1,4 @@
-"""Let a caller read what it has just written: hold its call until a reader has applied an event."""
+"""Let a caller read its own writes: its call waits until a reader has applied an event."""
 
 import threading
 import time
@@ -15,13 +15,13 @@ LONGEST_WAIT = 10.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.02, 0.25
 
 ONE_IN = 4
-"""One slot in so many may wait: a call that does keeps its slot, and three quarters of them stay for others."""
+"""One web slot in so many may wait: a waiting call keeps its slot, and three quarters of them stay for others."""
 
 _waiting = threading.BoundedSemaphore(max(1, settings.WEB_CONCURRENCY // ONE_IN))
 
 
 def wait_for_event(event_id: int, *, alias: str) -> None:
-    """Return once the reader of this database has committed the event; after ten seconds say that it has not."""
+    """Return once the reader of this database has committed the event; raise `NotYetHere` after ten seconds."""
     if _is_here(event_id, alias):
         return
     if not _waiting.acquire(blocking=False):
@@ -43,7 +43,7 @@ def _poll(event_id: int, alias: str) -> None:
 
 
 def _is_here(event_id: int, alias: str) -> bool:
-    """Ask the reader first, then the Writer: a reader that was rebuilt has the rows of old events, not the events."""
+    """Return whether the reader has committed the event; the Writer knows of those that a rebuilt reader has not."""
     for rows in (ReaderEvent.objects.using(alias), AppEvent.objects.all()):
         status = rows.filter(pk=event_id).values_list("app_event_status_id", flat=True).first()
         if status == EventStatus.COMMITTED:

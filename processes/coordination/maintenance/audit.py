@@ -1,8 +1,8 @@
-"""The audit of coordination by itself: events without rows, rows without events, gaps, readers that differ.
+"""The audit of coordination: events without rows, rows without events, gaps, readers that differ.
 
-What it finds is an alert that names the first few of each kind; nothing is mended by it. It looks at the events of the
-last days, and at the rows of all readers, except those that change sets under way touch, or have touched meanwhile:
-these may differ rightly. How many those are is said, and the alert of a row among them is not closed meanwhile.
+Its findings are an alert that names the first few; nothing is repaired. It compares the events of the last days, and
+the rows of all readers except those that change sets under way touch, or have touched meanwhile: these may differ
+rightly. The alert says how many those are, and stays open while a row that it names is one of them.
 """
 
 from collections.abc import Callable, Iterator
@@ -34,10 +34,10 @@ ALERT = "coordination.audit"
 SUBJECT = "coordination"
 SINCE = timedelta(days=2)
 GRACE = timedelta(minutes=1)
-"""What is younger may still be on its way."""
+"""Younger events may still be on their way."""
 NAMED = 5
 REMEMBERED = 200
-"""Rows that the alert knows as differing."""
+"""Differing rows that the alert names in its detail."""
 TITLE = gettext_noop("The audit of coordination has found %(count)s faults: %(first)s")
 TITLE_OF_PART = gettext_noop(
     "The audit of coordination has found %(count)s faults: %(first)s. "
@@ -62,11 +62,11 @@ class Audit:
     rows: list[Key]
     """The rows that some of the findings are about."""
     left_out: set[Key]
-    """Rows that could not be compared, for change sets that touch them are under way or wait."""
+    """Rows that were not compared, because change sets that touch them are under way or wait."""
 
 
 def audit() -> list[Finding]:
-    """Look for what does not agree, and tell staff of it; what was told before and is over is closed."""
+    """Compare all sides and return the findings; raise an alert about them, or close it."""
     found = compare_all(at=timezone.now())
     with transaction.atomic():
         if found.findings:
@@ -74,14 +74,14 @@ def audit() -> list[Finding]:
             detail = {"count": len(found.findings), "first": first, "left_out": len(found.left_out)}
             detail |= {"rows": [list(key) for key in found.rows[:REMEMBERED]]}
             raise_alert(ALERT, SUBJECT, TITLE_OF_PART if found.left_out else TITLE, detail)
-        elif not _is_out_of_sight(found.left_out):
+        elif not _may_be_left_out(found.left_out):
             close_alert(ALERT, SUBJECT)
     log.info("coordination.audited", findings=len(found.findings), left_out=len(found.left_out))
     return found.findings
 
 
-def _is_out_of_sight(left_out: set[Key]) -> bool:
-    """Return whether what was found before may be where nobody could look now."""
+def _may_be_left_out(left_out: set[Key]) -> bool:
+    """Return whether a row that the open alert is about may be one that was not compared now."""
     open_ones = Alert.objects.filter(kind=ALERT, subject=SUBJECT).exclude(status=Alert.Status.RESOLVED)
     for detail in open_ones.values_list("detail", flat=True):
         rows = {(entity, id) for entity, id in detail.get("rows", ())}
@@ -95,7 +95,7 @@ def find_faults(*, at: datetime) -> list[Finding]:
 
 
 def compare_all(*, at: datetime) -> Audit:
-    looks: tuple[Callable[[datetime], Iterator[Finding]], ...] = (
+    checks: tuple[Callable[[datetime], Iterator[Finding]], ...] = (
         _events_without_payloads,
         _events_without_rows,
         _rows_without_events,
@@ -105,14 +105,14 @@ def compare_all(*, at: datetime) -> Audit:
         _payloads_of_the_coordinator,
         _events_of_readers,
     )
-    findings = [finding for each in looks for finding in each(at)]
+    findings = [finding for check in checks for finding in check(at)]
     differing, left_out = _rows_of_readers()
     of_rows = [finding for of_row in differing.values() for finding in of_row]
     return Audit(findings + of_rows, list(differing), left_out)
 
 
 def _recent(at: datetime) -> Any:
-    """Return the events that must be whole by now."""
+    """Return the events of the last days that must be whole by now."""
     return AppEvent.objects.filter(date__gt=at - SINCE, date__lt=at - GRACE)
 
 
@@ -134,7 +134,7 @@ def _events_without_rows(at: datetime) -> Iterator[Finding]:
 
 
 def _rows_without_events(at: datetime) -> Iterator[Finding]:
-    """Look for rows that name an event which is not there, unless it is so old that it was forgotten."""
+    """Find rows that name an event which is not there, unless it is so old that it has expired."""
     oldest = AppEvent.objects.aggregate(oldest=Min("pk"))["oldest"] or 0
     for name, table in TABLES.items():
         known = AppEvent.objects.filter(pk=OuterRef("last_event_id"))
@@ -144,7 +144,7 @@ def _rows_without_events(at: datetime) -> Iterator[Finding]:
 
 
 def _changes_without_events(at: datetime) -> Iterator[Finding]:
-    """Look for lines of the registry's change log, behind the first that has one, of which no event was made."""
+    """Find lines of the registry's change log without an event, behind the first line that has one."""
     made = AppEventPayload.objects.filter(app_event__in=_recent(at))
     first = made.aggregate(first=Min("change_id"))["first"]
     if first is None:
@@ -167,10 +167,10 @@ def _gaps_of_the_writer(at: datetime) -> Iterator[Finding]:
 
 
 def _gaps_of_the_coordinator(at: datetime) -> Iterator[Finding]:
-    heard = WriterEvent.objects.filter(pk=OuterRef("pk"))
+    known = WriterEvent.objects.filter(pk=OuterRef("pk"))
     ended = [EventStatus.COMMITTED.value, EventStatus.CANCELED.value]
-    unheard = _recent(at).exclude(app_event_status_id__in=[EventStatus.CREATED.value, EventStatus.SAVING.value])
-    for pk in unheard.filter(~Exists(heard)).order_by("pk").values_list("pk", flat=True):
+    announced = _recent(at).exclude(app_event_status_id__in=[EventStatus.CREATED.value, EventStatus.SAVING.value])
+    for pk in announced.filter(~Exists(known)).order_by("pk").values_list("pk", flat=True):
         yield Finding("event that the Coordinator has lost", str(pk))
     for pk in (
         WriterEvent.objects.filter(date__gt=at - SINCE)
@@ -194,7 +194,7 @@ def _payloads_of_the_coordinator(at: datetime) -> Iterator[Finding]:
 
 
 def _events_of_readers(at: datetime) -> Iterator[Finding]:
-    """Look for events that were committed since a reader was built, and that it does not have as committed."""
+    """Find events that were committed since a reader was built, and that it does not have as committed."""
     committed = set(
         AppEvent.objects.filter(
             app_event_status_id=EventStatus.COMMITTED.value, ended_at__gt=at - SINCE, ended_at__lt=at - GRACE
@@ -218,7 +218,7 @@ def _events_of_readers(at: datetime) -> Iterator[Finding]:
 
 
 def _rows_of_readers() -> tuple[dict[Key, list[Finding]], set[Key]]:
-    """Compare the rows of each reader with the committed ones of the Writer; return also those that were left out."""
+    """Return the findings about rows that differ from the Writer's committed ones, and the rows that were left out."""
     began_at = timezone.now()
     newest = AppEvent.objects.aggregate(newest=Max("pk"))["newest"] or 0
     left_out = _touched(_under_way())
@@ -235,7 +235,7 @@ def _rows_of_readers() -> tuple[dict[Key, list[Finding]], set[Key]]:
 
 
 def _under_way() -> Q:
-    """Select what has not ended; a failed compensation stands still."""
+    """Return the condition for events that have not ended; a failed compensation does not move."""
     return Q(ended_at__isnull=True) & ~Q(app_event_status_id=EventStatus.COMPENSATION_FAILED.value)
 
 
@@ -252,7 +252,7 @@ def _differing_rows(name: str, left_out: set[Key]) -> Iterator[tuple[Key, Findin
 
 
 def _compare(entity: Entity, snapshot: Snapshot, name: str, left_out: set[Key]) -> Iterator[tuple[Key, Finding]]:
-    """Compare chunk by chunk, for a registry may be large; ids are collected only if the reader has too many rows."""
+    """Yield what differs, chunk by chunk, for a registry may be large."""
     rows = reader.TABLES[entity.name].objects.using(reader_alias(name))
     count = 0
     for chunk in split_chunks(snapshot.rows(entity)):
@@ -266,7 +266,7 @@ def _compare(entity: Entity, snapshot: Snapshot, name: str, left_out: set[Key]) 
                 yield key, Finding("row that a reader lacks", f"{name}: {entity.name} {pk}")
             elif theirs[pk] != values:
                 yield key, Finding("row that differs", f"{name}: {entity.name} {pk}")
-    if count < rows.count():
+    if count < rows.count():  # only then are all ids collected
         ours = {pk for pk, _ in snapshot.rows(entity)}
         for pk in sorted(set(rows.values_list("pk", flat=True)) - ours):
             if (entity.name, str(pk)) not in left_out:

@@ -1,9 +1,9 @@
-"""Fill a reader's database from nothing, while writes go on.
+"""Rebuild a reader's database from the Writer's, while writes go on.
 
 The reader's state is locked first: nothing of it moves until its tables are whole again. Then the committed state of
-the Writer is read as of one moment. Events that were under way then are not in it: the reader does not know them, says
-so when it is told of them, and is told everything anew. Events that were being committed are in it, and are marked so.
-Whoever reads the database meanwhile sees the old rows until all of the new ones are there.
+the Writer is read in one snapshot. Events that were under way then are not in it: the reader answers `unknown` to
+messages about them, and is sent everything anew. Events that were being committed are in it, and are marked so. Callers
+who read the database meanwhile see the old rows until all of the new ones are there.
 """
 
 from collections.abc import Callable
@@ -28,11 +28,13 @@ Progress = Callable[[str, int], Any]
 
 
 def rebuild_reader(name: str, *, progress: Progress = lambda entity, rows: None) -> dict[str, int]:
-    """Fill a reader anew; return how many rows of each entity it has."""
+    """Replace all rows of a reader; return how many it has of each entity."""
     alias = get_reader_alias(name)
     with transaction.atomic(using=alias):
         ReaderState.objects.using(alias).select_for_update().get(pk=1)
-        _wipe(alias)
+        tables = (*COMMITS.values(), *ROLLBACKS.values(), AppEventPayload, ReaderEvent)
+        for table in (*tables, *(TABLES[entity.name] for entity in reversed(IN_ORDER))):
+            table.objects.using(alias).all()._raw_delete(alias)
         with consistent_read():
             snapshot = Snapshot()
             counts = {entity.name: _fill(entity, snapshot, alias, progress) for entity in IN_ORDER}
@@ -43,17 +45,11 @@ def rebuild_reader(name: str, *, progress: Progress = lambda entity, rows: None)
 
 
 def build_new_reader(name: str, say: Callable[[str], Any]) -> None:
-    """Fill a reader that never was: it must not begin with what happens to come next."""
+    """Fill a reader that was never built: it must not begin with whichever event comes next."""
     if ReaderState.objects.using(reader_alias(name)).filter(built_at__isnull=True).exists():
         counts = rebuild_reader(name)
         if any(counts.values()):
             say(f"Reader {name} has {sum(counts.values())} rows.")
-
-
-def _wipe(alias: str) -> None:
-    tables = (*COMMITS.values(), *ROLLBACKS.values(), AppEventPayload, ReaderEvent)
-    for table in (*tables, *(TABLES[entity.name] for entity in reversed(IN_ORDER))):
-        table.objects.using(alias).all()._raw_delete(alias)
 
 
 def _fill(entity: Entity, snapshot: Snapshot, alias: str, progress: Progress) -> int:
@@ -66,7 +62,7 @@ def _fill(entity: Entity, snapshot: Snapshot, alias: str, progress: Progress) ->
 
 
 def _mark_committed(events: list[AppEvent], alias: str) -> None:
-    """Keep events that are being committed as committed here: that is the answer when they are asked about."""
+    """Insert events that are being committed as committed: that is the answer to the messages about them."""
     ReaderEvent.objects.using(alias).bulk_create(
         ReaderEvent(
             pk=event.pk,

@@ -1,6 +1,5 @@
-"""Forget what has long ended, on all sides, and slim what has just ended down to what is still of use."""
+"""Retention: delete events that ended long ago, on all sides, and reduce committed ones to what is still of use."""
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -19,17 +18,17 @@ from processes.coordination.schema.routing import reader_alias, reader_names
 
 BATCH = 1000
 WHOLE_FOR = timedelta(hours=1)
-"""A committed event keeps all its rows for so long: messages of it may still be on their way, and are answered."""
+"""How long a committed event keeps all its rows: late messages about it are answered from them."""
 log = structlog.get_logger(__name__)
 
 
 def slimmed_filter(at: datetime) -> dict[str, Any]:
-    """Return the condition for events of the Writer and the Coordinator that may have been slimmed."""
+    """Return the condition for events of the Writer and the Coordinator that may have been reduced."""
     return {"app_event_status_id": EventStatus.COMMITTED.value, "ended_at__lt": at - WHOLE_FOR}
 
 
 def slim_committed_events() -> None:
-    """Delete what a committed event needs no more: commit and rollback rows, and the copies of its payloads.
+    """Delete the commit and rollback rows of committed events, and the copies of their payloads.
 
     The event stays on all sides, with its steps, packed, and its readers' verdicts, and so do the Writer's payloads:
     repeats are answered by the one, pages, the trace and a rebuilt reader are served from the other. Cancelled ones
@@ -41,7 +40,7 @@ def slim_committed_events() -> None:
     _delete(WriterEventPayload.objects.filter(**_of("writer_event", slimmed_filter(at))))
     for events in (AppEvent.objects, WriterEvent.objects):
         _pack(events.filter(**slimmed_filter(at)))
-    for alias in _readers():
+    for alias in map(reader_alias, reader_names()):
         # A reader keeps no time of its end; what it has committed it needs no more, whatever the others do.
         ended = {"app_event_status_id": EventStatus.COMMITTED.value, "date__lt": at - WHOLE_FOR}
         for table in (*reader.COMMITS.values(), *reader.ROLLBACKS.values(), reader.AppEventPayload):
@@ -54,19 +53,15 @@ def expire_events() -> None:
     before = timezone.now() - timedelta(days=settings.RETENTION_DAYS)
     ended = {"app_event_status_id__in": [status.value for status in FINAL], "date__lt": before}
     # The Writer's last: as long as it has an event, it may be asked about.
-    for alias in _readers():
-        _try(_forget, reader.AppEvent.objects.using(alias).filter(**ended))
-        _try(_forget_strays, reader.AppEvent.objects.using(alias).filter(date__lt=before))
-    _forget(WriterEvent.objects.filter(**ended, ended_at__lt=before))
-    _forget(AppEvent.objects.filter(**ended, ended_at__lt=before))
-
-
-def _readers() -> Iterator[str]:
-    return (reader_alias(name) for name in reader_names())
+    for alias in map(reader_alias, reader_names()):
+        _try(_expire, reader.AppEvent.objects.using(alias).filter(**ended))
+        _try(_expire_strays, reader.AppEvent.objects.using(alias).filter(date__lt=before))
+    _expire(WriterEvent.objects.filter(**ended, ended_at__lt=before))
+    _expire(AppEvent.objects.filter(**ended, ended_at__lt=before))
 
 
 def _try(do: Any, rows: Any) -> None:
-    """Do it unless the reader's database cannot be reached: the next time it is done for it as well."""
+    """Call a function with a reader's rows; if its database is unreachable the next run catches up."""
     try:
         do(rows)
     except DatabaseError as error:
@@ -78,27 +73,27 @@ def _of(event: str, conditions: dict[str, Any]) -> dict[str, Any]:
 
 
 def _delete(rows: Any) -> None:
-    """Delete rows that nothing refers to, some at a time."""
+    """Delete rows that nothing refers to, in batches."""
     while ids := list(rows.order_by("pk").values_list("pk", flat=True)[:BATCH]):
         found = rows.model.objects.using(rows.db).filter(pk__in=in_number_array(ids, alias=rows.db))
         found._raw_delete(rows.db)
 
 
 def _pack(rows: Any) -> None:
-    """Pack the steps of events, some at a time."""
+    """Pack the steps of events, in batches."""
     unpacked = rows.exclude(steps__has_key=PACKED).order_by("pk")
     while found := dict(unpacked.values_list("pk", "steps")[:BATCH]):
         packed = {pk: pack_steps(steps) for pk, steps in found.items()}
         with_ids(rows.model.objects.using(rows.db), packed).update(steps=json_by_row(packed))
 
 
-def _forget(rows: Any) -> None:
+def _expire(rows: Any) -> None:
     while ids := list(rows.order_by("pk").values_list("pk", flat=True)[:BATCH]):
         rows.model.objects.using(rows.db).filter(pk__in=ids).delete()
 
 
-def _forget_strays(rows: Any) -> None:
-    """Delete events that only a reader has: a message that came very late has brought them back."""
+def _expire_strays(rows: Any) -> None:
+    """Delete events that only a reader has: a very late message has inserted them once more."""
     ids = list(rows.exclude(app_event_status_id__in=list(FINAL)).values_list("pk", flat=True)[:BATCH])
     known = set(AppEvent.objects.filter(pk__in=in_number_array(ids)).values_list("pk", flat=True))
-    _forget(rows.filter(pk__in=set(ids) - known))
+    _expire(rows.filter(pk__in=set(ids) - known))

@@ -1,10 +1,9 @@
-"""What every reader has, or must come to have: the Writer's rows as the committed events have left them.
+"""The state that every reader must come to: the Writer's rows as the committed events have left them.
 
 The Writer's tables are ahead of its readers: they hold changes of events that are under way, and of cancelled ones that
-could not be taken back. A row that such an event has touched is shown as it was before the first of them, or as a later
-event that was committed has left it. What is decided to be committed counts as committed: that is never taken back.
-A payload that cannot be read says nothing of its row, which is shown as the Writer has it; the other rows do not wait
-for it.
+could not be undone. A row that such an event has touched is given as it was before the first of them, or as a later
+event that was committed has left it. An event that is decided to be committed counts as committed: it is never undone.
+A row whose payload cannot be read is given as the Writer has it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -32,18 +31,19 @@ from sensors.models import SensorClient
 
 CHUNK = 2000
 DECIDED = (EventStatus.COMMITTING, EventStatus.COMMITTED)
+ENDED = [EventStatus.COMMITTED.value, EventStatus.CANCELED.value]
 
 
 @dataclass
 class Snapshot:
-    """Read inside one transaction that sees one state of the Writer and the Coordinator."""
+    """The committed rows; made and read inside `consistent_read`."""
 
     committing: list[AppEvent] = field(default_factory=list)
-    """Events that are part of it and have not ended on the Writer."""
+    """Events that count as committed and have not ended on the Writer."""
     _instead: dict[Key, tuple[Any, Values | None]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        open_events = list(AppEvent.objects.exclude(app_event_status_id__in=_ended()))
+        open_events = list(AppEvent.objects.exclude(app_event_status_id__in=ENDED))
         decided = _decided([event.pk for event in open_events])
         self.committing = [event for event in open_events if event.pk in decided]
         later = _committed_after_failures(open_events)
@@ -56,7 +56,7 @@ class Snapshot:
                     self._instead[change.key] = change.id, change.after
 
     def rows(self, entity: Entity) -> Iterator[tuple[Any, Values]]:
-        """Return the ids and values of an entity's rows, in no order that matters."""
+        """Yield the ids and values of an entity's rows, in any order."""
         own = {key: there for key, there in self._instead.items() if key[0] == entity.name}
         for pk, values in _writer_rows(entity):
             if (entity.name, str(pk)) not in own:
@@ -73,7 +73,7 @@ def split_chunks(rows: Iterator[tuple[Any, Values]]) -> Iterator[list[tuple[Any,
 
 @contextmanager
 def consistent_read() -> Iterator[None]:
-    """Let the block, which only reads, see one state of the database, whatever others commit meanwhile."""
+    """Let the block, which only reads, see one state of the database, whatever is committed meanwhile."""
     if connection.in_atomic_block:
         yield
     elif connection.vendor == "postgresql":
@@ -82,15 +82,11 @@ def consistent_read() -> Iterator[None]:
             yield
     else:
         with connection.cursor() as cursor:
-            cursor.execute("BEGIN DEFERRED")  # not `atomic`, which would keep all others from writing
+            cursor.execute("BEGIN DEFERRED")  # not `atomic`, which takes the write lock
             try:
                 yield
             finally:
                 cursor.execute("ROLLBACK")
-
-
-def _ended() -> list[int]:
-    return [EventStatus.COMMITTED.value, EventStatus.CANCELED.value]
 
 
 def _decided(ids: list[int]) -> set[int]:
@@ -101,7 +97,7 @@ def _decided(ids: list[int]) -> set[int]:
 
 
 def _committed_after_failures(events: list[AppEvent]) -> list[AppEvent]:
-    """Return what was committed since the first failed compensation: it may have changed rows which that has left."""
+    """Return the events committed since the first failed compensation: they may have changed the rows it has left."""
     failed = [event.pk for event in events if event.status == EventStatus.COMPENSATION_FAILED]
     if not failed:
         return []
@@ -109,14 +105,14 @@ def _committed_after_failures(events: list[AppEvent]) -> list[AppEvent]:
 
 
 def event_changes(event: AppEvent) -> list[RowChange]:
-    """Return what an event does to each row; of one that is not filled yet the change log says it."""
+    """Return what an event does to each row; from the change log while its payloads are not made yet."""
     if event.changes is not None:
         return fold_changes(read_log_changes(event.changes)[0])
     return fold_changes(decode_readable_changes(_contents(event)))
 
 
 def changed_rows(event: AppEvent) -> set[Key]:
-    """Return the rows that an event changes, also those of which only the name can be read."""
+    """Return the keys of the rows that an event changes, also of those whose values cannot be read."""
     if event.changes is not None:
         return {change.key for change in event_changes(event)}
     found: set[Key] = set()

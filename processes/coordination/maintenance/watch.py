@@ -1,10 +1,10 @@
-"""A role that is away while change sets wait: an alert after a minute, closed when it is heard of again.
+"""Watch over the roles: an alert when one is away for a minute while change sets wait, closed by its next heartbeat.
 
-The scheduler looks, for it is none of the roles: a Coordinator that is away could not tell. While the Coordinator is
-away nothing is known of the others, so nobody else is named.
+The scheduler does it, for it is none of the roles: a Coordinator that is away could not. While the Coordinator is away
+the heartbeats of the others are not recorded, so no other role is named.
 
-The alert of a reader that refuses is closed here too: once all that it refused is taken back, and nothing more was
-refused for a while. Closed at once, it would come and go with every change set.
+The alert of a reader that refuses is closed here too: once all that it refused is undone, and nothing more was refused
+for a while. Closed at once, it would come and go with every change set.
 """
 
 import time
@@ -35,7 +35,7 @@ COORDINATOR = RoleKind.COORDINATOR.value
 
 
 class AbsenceWatch:
-    """What this process has seen of the roles: one that has just started with the product is not away yet."""
+    """How long this process has seen roles absent: one that starts together with the product is not away yet."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -43,29 +43,29 @@ class AbsenceWatch:
 
     def look_once(self, *, at: datetime) -> None:
         now = self._clock()
-        unheard = find_absent_roles(at=at)
-        self._since = {name: self._since.get(name, now) for name in unheard}
+        absent_now = find_absent_roles(at=at)
+        self._since = {name: self._since.get(name, now) for name in absent_now}
         absent = {name for name, since in self._since.items() if now - since >= PATIENCE_SECONDS}
-        told = Alert.objects.exclude(status=Alert.Status.RESOLVED).filter(kind=AWAY)
-        known = set(told.values_list("subject", flat=True))
+        unresolved = Alert.objects.exclude(status=Alert.Status.RESOLVED).filter(kind=AWAY)
+        known = set(unresolved.values_list("subject", flat=True))
         for name in sorted(absent - known):
             raise_alert(AWAY, name, TITLE, {"role": name})
-        if COORDINATOR not in unheard:  # else nobody knows whether the others are back
-            for name in sorted(known.difference(unheard)):
+        if COORDINATOR not in absent_now:  # else nobody knows whether the others are back
+            for name in sorted(known.difference(absent_now)):
                 close_alert(AWAY, name)
 
 
 def find_absent_roles(*, at: datetime) -> set[str]:
-    """Return the roles that change sets wait for and that have not said lately that they are alive."""
+    """Return the roles without a recent heartbeat, while change sets wait."""
     if not AppEvent.objects.filter(app_event_status_id__in=UNDER_WAY).exists():
         return set()
-    heard = RoleLife.objects.filter(seen_at__gt=at - HEARTBEAT_VALID_FOR).values_list("name", flat=True)
-    unheard = set(role_names()).difference(heard)
-    return {COORDINATOR} if COORDINATOR in unheard else unheard
+    alive = RoleLife.objects.filter(seen_at__gt=at - HEARTBEAT_VALID_FOR).values_list("name", flat=True)
+    absent_now = set(role_names()).difference(alive)
+    return {COORDINATOR} if COORDINATOR in absent_now else absent_now
 
 
 def close_refusal_alerts(*, at: datetime) -> None:
-    """Close the alerts of readers that refuse nothing any longer, or that are not there any more."""
+    """Close the alerts of readers that refuse nothing any longer, or that are not configured any more."""
     unresolved = Alert.objects.exclude(status=Alert.Status.RESOLVED)
     for subject, last_at in unresolved.filter(kind=REFUSED).values_list("subject", "last_at"):
         name = subject.removeprefix(READER_PREFIX)
@@ -86,7 +86,7 @@ _absences = AbsenceWatch()
 
 
 def watch_once() -> bool:
-    """There is never more to do at once."""
+    """Look for absent roles and close alerts; return False, for there is never more to do at once."""
     at = timezone.now()
     _absences.look_once(at=at)
     close_refusal_alerts(at=at)

@@ -1,4 +1,4 @@
-"""Tell a database that is away, or busy for now, from one that will never take what it was given."""
+"""Classify errors of a database: unreachable, busy for now, or final whatever is tried again."""
 
 import sqlite3
 from enum import Enum, auto
@@ -32,11 +32,11 @@ _SQLITE_AWAY = frozenset(
 
 class FailureKind(Enum):
     AWAY = auto()
-    """Nothing can be done here now, whatever it is about."""
+    """The database is unreachable: nothing can be done with it now."""
     BUSY = auto()
-    """This was in the way of something else, or took too long: it may go well the next time."""
+    """A lock or a deadlock, or a statement that took too long: it may succeed the next time."""
     FINAL = auto()
-    """It is never taken as it is: a broken constraint, a trigger that raises, a value that no column holds, a bug."""
+    """It fails however often it is tried: a broken constraint, a trigger that raises, an impossible value, a bug."""
 
 
 def classify_error(error: BaseException) -> FailureKind:
@@ -53,6 +53,6 @@ def classify_error(error: BaseException) -> FailureKind:
 
 
 def describe_error(error: BaseException) -> str:
-    """Return an error in a line, as it is kept for a reason."""
+    """Return the first line of an error, as it is stored as a reason."""
     lines = str(error).strip().splitlines()
     return (lines[0] if lines else type(error).__name__)[:500]

@@ -1,14 +1,18 @@
-"""What the roles tell each other. Each message can be told again, late or in any order."""
+"""The messages between the roles. Each may come twice, late or in any order: the steps are safe to repeat."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
 import msgspec
 
+from config.common.times import format_time, parse_time
+from processes.coordination.models import AppEvent, WriterEvent
+
 WRITER = "coordination.writer"
 COORDINATOR = "coordination.coordinator"
 PAGE = 10
-"""Payloads travel in pages of so many."""
+"""Payloads of one message."""
 
 
 def queue_of_reader(name: str) -> str:
@@ -16,6 +20,8 @@ def queue_of_reader(name: str) -> str:
 
 
 class MessageType(StrEnum):
+    """What a message says, with the step that sends it and the step that it leads to."""
+
     EVENT_CREATED = "event.created"  # 2 → 3
     SAVING_BEGINS = "saving.begins"  # 4 → 5
     PAYLOADS_WANTED = "payloads.wanted"  # 6 → 7
@@ -36,12 +42,12 @@ class MessageType(StrEnum):
     CANCEL = "cancel"  # 35.2 → 35.3
     CANCELED = "canceled"  # 35.4 → 35.5
     EVENT_CANCELED = "event.canceled"  # 35.6 → 35.7
-    UNKNOWN = "unknown"  # a reader has not what it is told about: it was rebuilt, or its database restored
-    ALIVE = "alive"  # a role lives: the deadline counts
+    UNKNOWN = "unknown"  # a reader does not have this event: it was rebuilt, or its database restored
+    ALIVE = "alive"  # a heartbeat: deadlines count only while all roles send them
 
 
 class Header(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a role needs to make a row of the event."""
+    """What the receiver needs to insert its own row of the event."""
 
     position: int
     type: int
@@ -50,7 +56,7 @@ class Header(msgspec.Struct, frozen=True, omit_defaults=True):
     payloads: int
     is_undone: bool = True
     is_saved: bool = False
-    """The Writer knows that the Coordinator has the payloads: it asks again only how the event has ended."""
+    """The Writer knows that the Coordinator has the payloads, and asks only how the event has ended."""
 
 
 class Payload(msgspec.Struct, frozen=True):
@@ -59,10 +65,11 @@ class Payload(msgspec.Struct, frozen=True):
 
 
 class Message(msgspec.Struct, frozen=True, omit_defaults=True):
-    told: MessageType
+    # Other versions of the product read and write this name while nodes are replaced one by one.
+    type: MessageType = msgspec.field(name="told")
     event: int = 0
     role: str = ""
-    """Who says it, where the Coordinator must know."""
+    """The sender, where the Coordinator must know: a reader, or the role of a heartbeat."""
     header: Header | None = None
     payloads: list[Payload] = []
     ids: list[int] = []
@@ -72,7 +79,7 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 OutgoingMessage = tuple[str, Message]
-"""A queue and what to put into it."""
+"""The name of a queue and the message for it."""
 
 _decoder = msgspec.json.Decoder(list[Message])
 
@@ -82,9 +89,35 @@ def encode_message(message: Message) -> bytes:
 
 
 def decode_messages(body: bytes) -> list[Message]:
-    """Read the messages of an envelope, which is a list of them."""
+    """Return the messages of an envelope, which is a JSON list of them."""
     return _decoder.decode(body)
 
 
 def split_pages(items: list[Any]) -> list[list[Any]]:
     return [items[start : start + PAGE] for start in range(0, len(items), PAGE)]
+
+
+def build_header(event: AppEvent | WriterEvent, *, is_saved: bool = False) -> Header:
+    assert event.position is not None
+    return Header(
+        position=event.position,
+        type=event.app_event_type_id,
+        date=format_time(event.date),
+        correlation_id=event.correlation_id,
+        payloads=event.payload_count,
+        is_undone=event.is_undone,
+        is_saved=is_saved,
+    )
+
+
+def header_columns(headers: Mapping[int, Header]) -> dict[str, list[Any]]:
+    """Return the columns that every role has of events, from headers by the ids of their events."""
+    values = list(headers.values())
+    return {
+        "id": list(headers),
+        "position": [header.position for header in values],
+        "date": [parse_time(header.date) for header in values],
+        "correlation_id": [header.correlation_id for header in values],
+        "app_event_type_id": [header.type for header in values],
+        "payload_count": [header.payloads for header in values],
+    }

@@ -1,11 +1,11 @@
-"""How many repeats a role sends: as many as others can bear, and more while they lead to something."""
+"""A rate limit for repeats, which rises while they lead to something."""
 
 import time
 from collections.abc import Callable
 
 
 class Pace:
-    """So many in a second, no more than `burst` at once; twice as many, up to `most`, each time they have helped."""
+    """A token bucket: `per_second`, at most `burst` at once; up to `most` at once after repeats that have helped."""
 
     def __init__(
         self, per_second: float, *, burst: int, most: int, clock: Callable[[], float] = time.monotonic
@@ -24,6 +24,6 @@ class Pace:
         self._allowed = max(0.0, self._allowed - count)
         self._boost = max(0, self._boost - count)
 
-    def have_helped(self, count: int) -> None:
-        """So many of what was sent last have led to something: the next may follow at once, and be twice as many."""
+    def speed_up(self, count: int) -> None:
+        """Allow twice as many at once as have just led to something."""
         self._boost = min(self._most, self._boost + 2 * count)

@@ -1,7 +1,7 @@
-"""Why a reader refuses, why an event was cancelled, what stands in the way of taking it back.
+"""Reasons: why a reader refuses, why an event was cancelled, why its compensation fails.
 
-A reason is kept and told as a text with its details, so that everybody reads it in their own language; what a database
-says of a broken constraint is kept as it is.
+A reason is stored and sent as a source text of `gettext` with its details, so that everybody reads it in their own
+language; the words of a database about a broken constraint are stored as they are.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from django.utils import translation
 from config.common.text_templates import nested_text, render_text
 
 LONGEST = 500
-"""So long are the columns."""
+"""The length of the columns."""
 
 
 class _Text(msgspec.Struct, forbid_unknown_fields=True):
@@ -24,13 +24,13 @@ _decoder = msgspec.json.Decoder(_Text)
 
 
 def encode_reason(text: str, **detail: Any) -> str:
-    """Make a reason of a text of ours; one that is too long for its column is kept as a reader of English has it."""
+    """Return a reason made of a source text and its details; one too long for its column is stored in English."""
     written = msgspec.json.encode(nested_text(text, detail)).decode()
     return written if len(written) <= LONGEST else format_reason_in_english(written)[:LONGEST]
 
 
 def decode_reason(reason: str) -> Any:
-    """Return a reason as the detail of another text (`config.common.text_templates`)."""
+    """Return a reason in the form that it has as a detail of another text (`config.common.text_templates`)."""
     try:
         return msgspec.to_builtins(_decoder.decode(reason))
     except msgspec.DecodeError:
@@ -38,11 +38,11 @@ def decode_reason(reason: str) -> Any:
 
 
 def format_reason(reason: str) -> str:
-    """Put a reason into the language of whoever reads it."""
+    """Return a reason in the language of the request."""
     return render_text("%(why)s", {"why": decode_reason(reason)})
 
 
 def format_reason_in_english(reason: str) -> str:
-    """Put a reason as programs are told it."""
+    """Return a reason as events carry it to programs."""
     with translation.override("en"):
         return format_reason(reason)

@@ -1,8 +1,8 @@
-"""What the three roles have in common: take messages in, act, tell. Each turn may be the last one of its process.
+"""The base of the three roles: a turn receives messages, acts upon what is due, and publishes rows.
 
-Messages are acknowledged after what they did is committed and what it answers has been sent; what a row owes to others
-is told from the row (`is_published`) and marked after it was sent. So a crash anywhere repeats, and every step may be
-repeated.
+Messages are acknowledged after their effect is committed and their answers are sent. A row that others must hear of is
+not published (`is_published`) until its message has been sent. So a crash anywhere leads to a repeat, and every step
+is safe to repeat.
 """
 
 from collections import defaultdict
@@ -20,7 +20,7 @@ from processes.coordination.protocol.messages import Message, MessageType, Outgo
 from processes.coordination.protocol.transitions import SELF_DRIVEN, RoleKind
 
 BATCH = 500
-"""Messages of one turn, and rows that one turn tells of."""
+"""Messages of one turn, and rows that one turn publishes."""
 
 log = structlog.get_logger(__name__)
 Handler = Callable[[list[Message], datetime], list[OutgoingMessage]]
@@ -32,64 +32,63 @@ class Role:
     name: str
     queue: str
     alias: str
+    """The database that its state is in."""
 
     def __init__(self, bus: Bus) -> None:
         self.bus = bus
-        self.leads_on = False
-        """Whether what was done last has made something due that needs no message; acting and telling say so."""
+        self.continues = False
+        """Whether the last turn has made something due that needs no message; `act` and `publish` set it."""
 
     def run_once(self, wait: float = 0.0) -> bool:
-        """Take one turn; return whether there was something to do.
-
-        Nobody waits for a message behind a turn whose work leads on by itself; behind any other one the next thing to
-        happen is a message, and looking for more before it comes would only be in its way.
-        """
-        heard = self._hear(0.0 if self.leads_on else wait)
-        self.leads_on = False
+        """Take one turn; return whether there was something to do."""
+        # Behind a turn that continues nobody waits for a message. Behind any other the next thing to happen is a
+        # message, and looking for work before it comes would only delay it.
+        received = self._receive(0.0 if self.continues else wait)
+        self.continues = False
         at = timezone.now()
-        acted = self.may_act(heard, at) and self.act(at)
-        told = self.tell(timezone.now())
-        return bool(heard) or acted or told
+        acted = self.is_due(received, at) and self.act(at)
+        published = self.publish(timezone.now())
+        return bool(received) or acted or published
 
     def receive(self, wait: float = 0.0) -> bool:
-        """Let the messages that have come take effect; return whether there were any."""
-        return bool(self._hear(wait))
+        """Handle the messages in the queue; return whether there were any."""
+        return bool(self._receive(wait))
 
-    def _hear(self, wait: float) -> set[MessageType]:
+    def _receive(self, wait: float) -> set[MessageType]:
         received = self.bus.receive(self.queue, most=BATCH, wait=wait)
         try:
-            answers = self._take(received.messages)
+            answers = self._handle_all(received.messages)
             if answers:
                 self.bus.send(answers)
         except BaseException:
             received.give_back()
             raise
-        received.done()
-        return {message.told for message in received.messages}
+        received.done()  # not before the answers are sent: a crash in between brings the messages again
+        return {message.type for message in received.messages}
 
-    def may_act(self, heard: set[MessageType], at: datetime) -> bool:
-        """Say whether something may be due now that these messages have been heard."""
+    def is_due(self, received: set[MessageType], at: datetime) -> bool:
+        """Return whether `act` may have something to do after messages of these types."""
         return True
 
     def act(self, at: datetime) -> bool:
         """Do what is due without a message; return whether there was anything."""
         raise NotImplementedError
 
-    def tell(self, at: datetime) -> bool:
-        """Send what the rows owe, then mark them; return whether there was anything."""
+    def publish(self, at: datetime) -> bool:
+        """Send the messages of unpublished rows, then mark them; return whether there were any."""
         raise NotImplementedError
 
-    def hold(self) -> None:
-        """Lock the state of the role for the rest of the transaction."""
+    def lock_state(self) -> None:
+        """Lock the role's state row for the rest of the transaction."""
         raise NotImplementedError
 
     @property
     def handlers(self) -> Mapping[MessageType, Handler]:
-        """What to do upon each message, in the order of the steps; kinds with the same handler come to it together."""
+        """The handler of each type, in the order of the steps; types with the same handler come to it together."""
         raise NotImplementedError
 
-    def _take(self, messages: list[Message]) -> list[OutgoingMessage]:
-        """Handle all at once; if that fails for what one of them says, each by itself, so that it harms no other."""
+    def _handle_all(self, messages: list[Message]) -> list[OutgoingMessage]:
+        """Handle all messages at once; if one of them makes that fail, each by itself, so that it harms no other."""
         if not messages:
             return []
         try:
@@ -98,43 +97,43 @@ class Role:
             if classify_error(error) is not FailureKind.FINAL:
                 raise
             log.exception("coordination.batch_failed", role=self.name)
-        return [letter for message in messages for letter in self._take_alone(message)]
+        return [answer for message in messages for answer in self._handle_alone(message)]
 
-    def _take_alone(self, message: Message) -> list[OutgoingMessage]:
+    def _handle_alone(self, message: Message) -> list[OutgoingMessage]:
         try:
             return self._handle([message])
         except Exception as error:
             if classify_error(error) is not FailureKind.FINAL:
                 raise
-            return self.refuse(message, error)
+            return self.reject_message(message, error)
 
-    def refuse(self, message: Message, error: Exception) -> list[OutgoingMessage]:
-        """Drop a message that cannot be used, with a word: it is told again if it matters."""
-        log.exception("coordination.message_dropped", role=self.name, told=message.told, about=message.event)
+    def reject_message(self, message: Message, error: Exception) -> list[OutgoingMessage]:
+        """Log and drop a message that cannot be handled: if it matters, its sender repeats it."""
+        log.exception("coordination.message_dropped", role=self.name, told=message.type, about=message.event)
         return []
 
     def _handle(self, messages: list[Message]) -> list[OutgoingMessage]:
         handlers = self.handlers
-        taken: defaultdict[Handler | None, list[Message]] = defaultdict(list)
+        by_handler: defaultdict[Handler | None, list[Message]] = defaultdict(list)
         for message in messages:
-            taken[handlers.get(message.told)].append(message)
+            by_handler[handlers.get(message.type)].append(message)
         answers: list[OutgoingMessage] = []
         at = timezone.now()
         with transaction.atomic(using=self.alias):
-            self.hold()
+            self.lock_state()
             for handle in dict.fromkeys(handlers.values()):
-                if handle in taken:
-                    answers += handle(taken[handle], at)
+                if handle in by_handler:
+                    answers += handle(by_handler[handle], at)
         return answers
 
 
-def event_ids(messages: Iterable[Message], *kinds: MessageType) -> list[int]:
-    """Return the events that these messages are about, or those of them that are of one of the kinds."""
-    return sorted({message.event for message in messages if not kinds or message.told in kinds})
+def event_ids(messages: Iterable[Message], *types: MessageType) -> list[int]:
+    """Return the events of these messages, or of those of them that are of one of the types."""
+    return sorted({message.event for message in messages if not types or message.type in types})
 
 
 def has_follow_up(role: RoleKind, events: Collection[EventRow], payloads: Collection[object] = ()) -> bool:
-    """Say whether what was just told is what the role acts upon next, or may not be all that it has to tell."""
+    """Return whether the role goes on by itself from what it has just published, or may have more to publish."""
     if len(events) >= BATCH or len(payloads) >= BATCH:
         return True
     return any(event.status in SELF_DRIVEN[role] for event in events)

@@ -1,4 +1,4 @@
-"""What a payload carries: one change of one row, with the values before and after it; and many of them as one."""
+"""Row changes: what a payload carries, one change of one row with the values before and after it."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 
 from processes.coordination.schema.entities import BY_NAME, Entity, Key, Op, Values
 
-# What reading JSON of any other shape may raise: no JSON, nested too deeply, a number where an object should be.
+# What decoding JSON of any other shape may raise: no JSON, nested too deeply, a number where an object should be.
 _OTHER_SHAPES = (
     msgspec.MsgspecError,
     ValidationError,
@@ -51,22 +51,22 @@ class RowChange:
 
 
 def encode_change(change: RowChange) -> str:
-    told = {"entity": change.entity.name, "op": change.op, "id": change.id}
-    return msgspec.json.encode(told | {"before": change.before, "after": change.after}).decode()
+    content = {"entity": change.entity.name, "op": change.op, "id": change.id}
+    return msgspec.json.encode(content | {"before": change.before, "after": change.after}).decode()
 
 
 def decode_change(content: str) -> RowChange:
     try:
-        told = msgspec.json.decode(content)
-        entity = BY_NAME[told["entity"]]
-        before, after = (entity.read_values(told[side]) for side in ("before", "after"))
-        return RowChange(entity, entity.read_key(told["id"]), before, after)
+        fields = msgspec.json.decode(content)
+        entity = BY_NAME[fields["entity"]]
+        before, after = (entity.read_values(fields[side]) for side in ("before", "after"))
+        return RowChange(entity, entity.read_key(fields["id"]), before, after)
     except _OTHER_SHAPES as error:
         raise UnreadablePayload(f"{error!r}"[:200]) from error
 
 
 def decode_readable_changes(contents: Iterable[str]) -> Iterator[RowChange]:
-    """Read payloads for those who look at many events: one that cannot be read is logged and passed over."""
+    """Yield the changes of payloads; one that cannot be read is logged and passed over."""
     for content in contents:
         try:
             yield decode_change(content)
@@ -75,25 +75,25 @@ def decode_readable_changes(contents: Iterable[str]) -> Iterator[RowChange]:
 
 
 def decode_key(content: str) -> Key:
-    """Return the row that a payload changes, though its values may not be readable."""
+    """Return the key of the row that a payload changes, even if its values cannot be read."""
     try:
-        told = msgspec.json.decode(content)
-        return BY_NAME[told["entity"]].name, str(told["id"])
+        fields = msgspec.json.decode(content)
+        return BY_NAME[fields["entity"]].name, str(fields["id"])
     except _OTHER_SHAPES as error:
         raise UnreadablePayload(f"{error!r}"[:200]) from error
 
 
 def decode_touched(content: str) -> set[Key]:
-    """Return what the change of a payload touches, without making values of models from those of JSON."""
+    """Return the keys that the change of a payload touches, without converting its values."""
     try:
-        told = msgspec.json.decode(content)
-        return BY_NAME[told["entity"]].touched(told["id"], told["before"], told["after"])
+        fields = msgspec.json.decode(content)
+        return BY_NAME[fields["entity"]].touched(fields["id"], fields["before"], fields["after"])
     except _OTHER_SHAPES as error:
         raise UnreadablePayload(f"{error!r}"[:200]) from error
 
 
 def fold_changes(changes: Iterable[RowChange]) -> list[RowChange]:
-    """Make one change of several to the same row: from before the first to after the last, in the order of the last."""
+    """Return one change per row: from before its first to after its last change, in the order of the last ones."""
     folded: dict[Key, RowChange] = {}
     for change in changes:
         earlier = folded.pop(change.key, change)

@@ -1,6 +1,6 @@
-"""Take a step of the table: move the rows that may take it, and note when each first did.
+"""Take steps of the table: move the rows that may take them, and note when each first did.
 
-Each row that is written costs more than all else in a turn, so what belongs to one turn is written to it at once.
+Writing a row costs more than all else in a turn, so all changes of one turn to a row are one update.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -27,7 +27,7 @@ MILLISECOND = timedelta(milliseconds=1)
 def take_step(
     number: str, rows: QuerySet[Any], ids: Collection[int], *, at: datetime, noting: Sequence[str] = (), **also: Any
 ) -> list[int]:
-    """Take a step with those of the rows that are where it begins; return them.
+    """Take a step with those of the rows that are in a status where it begins; return their ids.
 
     `noting` are steps that move nothing by themselves: they are noted on all of the rows.
     """
@@ -43,7 +43,7 @@ def take_steps(
     noting: Sequence[str] = (),
     **also: Any,
 ) -> list[int]:
-    """Take steps that follow each other with those of the rows that are where the first begins; return them."""
+    """Take steps that follow each other with those of the rows that may take the first; return their ids."""
     if not ids:
         return []
     to = BY_NUMBER[numbers[-1]].to
@@ -70,9 +70,9 @@ def mark_published(
     noting: Sequence[str] = (),
     **also: Any,
 ) -> None:
-    """Mark as published what is still as it was when it was told."""
-    assert step.when is not None
-    status, _ = step.when
+    """Mark rows as published unless they have moved on since their message was built."""
+    assert step.on_status is not None
+    status, _ = step.on_status
     if ids:
         still = with_ids(rows, ids).filter(app_event_status_id=status.value, is_published=False)
         marked = _update(still, is_published=True, steps=steps_noted(at, *noting, step.number), **also)
@@ -86,10 +86,12 @@ def note_step(number: str, rows: QuerySet[Any], ids: Collection[int], *, at: dat
 
 
 def steps_noted(at: datetime, *numbers: str) -> "_FirstNoted":
+    """Return an expression for the column `steps` that adds the time of steps not taken before."""
     return _FirstNoted(Value(_encode(step_times(at, *numbers))), F("steps"), output_field=JSONField())
 
 
 def step_times(at: datetime, *numbers: str) -> dict[str, str]:
+    """Return the value of the column `steps` for a new row."""
     return dict.fromkeys(numbers, format_time(at))
 
 
@@ -98,15 +100,15 @@ def with_ids(rows: QuerySet[Any], ids: Collection[int]) -> QuerySet[Any]:
 
 
 def json_by_row(values: Mapping[int, Any]) -> "_OfRow":
-    """Make a value for an update of many rows: each has its own, by its id."""
-    told = {str(pk): value for pk, value in values.items()}
-    return _OfRow(Value(_encode(told)), F("pk"), output_field=JSONField())
+    """Return an expression that updates each row to the value under its id."""
+    by_id = {str(pk): value for pk, value in values.items()}
+    return _OfRow(Value(_encode(by_id)), F("pk"), output_field=JSONField())
 
 
 def text_by_row(values: Mapping[int, str], *, by: str = "pk") -> "_TextOfRow":
-    """Make the same of texts, by the number that a column has."""
-    told = {str(pk): value for pk, value in values.items()}
-    return _TextOfRow(Value(_encode(told)), F(by), output_field=TextField())
+    """Return an expression that updates each row to the text under its id, or under the number in another column."""
+    by_number = {str(pk): value for pk, value in values.items()}
+    return _TextOfRow(Value(_encode(by_number)), F(by), output_field=TextField())
 
 
 def pack_steps(steps: dict[str, str]) -> dict[str, str]:
@@ -114,19 +116,19 @@ def pack_steps(steps: dict[str, str]) -> dict[str, str]:
 
     Still an object, so that a step that a very late message takes all the same is noted beside them.
     """
-    step_times = {number: (parse_time(at) - EPOCH) // MILLISECOND for number, at in unpack_steps(steps).items()}
-    first = min(step_times.values(), default=0)
-    return {PACKED: " ".join([str(first), *(f"{number}:{at - first}" for number, at in step_times.items())])}
+    times = {number: (parse_time(at) - EPOCH) // MILLISECOND for number, at in unpack_steps(steps).items()}
+    first = min(times.values(), default=0)
+    return {PACKED: " ".join([str(first), *(f"{number}:{at - first}" for number, at in times.items())])}
 
 
 def unpack_steps(steps: dict[str, str]) -> dict[str, str]:
-    """Return the steps with their times, packed or not; of one that was noted again the first time holds."""
+    """Return the steps with their times, packed or not; of a step that was noted again the first time."""
     if PACKED not in steps:
         return steps
     first, *packed = steps[PACKED].split()
     found = dict(part.split(":") for part in packed)
-    step_times = {number: format_time(EPOCH + (int(first) + int(at)) * MILLISECOND) for number, at in found.items()}
-    return {**{number: at for number, at in steps.items() if number != PACKED}, **step_times}
+    times = {number: format_time(EPOCH + (int(first) + int(at)) * MILLISECOND) for number, at in found.items()}
+    return {**{number: at for number, at in steps.items() if number != PACKED}, **times}
 
 
 def _note_rest(
@@ -143,6 +145,7 @@ def _update(rows: QuerySet[Any], **values: Any) -> list[int]:
     query.add_update_values(values)
     statement, parameters = query.get_compiler(rows.db).as_sql()
     with connections[rows.db].cursor() as cursor:
+        # Django's own update gives a count; a second query could find rows that another turn has moved meanwhile.
         cursor.execute(f"{statement} RETURNING id", parameters)
         return sorted(pk for (pk,) in cursor.fetchall())
 

@@ -1,6 +1,6 @@
-"""Events whose judgement a lock or a deadlock has broken off: each is tried alone, later and later, a few times.
+"""Retries of events whose judgement was broken off by a lock or a deadlock: each alone, a few times, ever later.
 
-Kept in the memory of the role: one that starts anew has all tries before it again.
+In the memory of the role: after a restart an event has all its tries again.
 """
 
 import time
@@ -13,7 +13,7 @@ FIRST_REST = 1.0
 
 
 @dataclass
-class _Setback:
+class _Retry:
     reason: str
     tries: int = 0
     rests_until: float = 0.0
@@ -21,41 +21,41 @@ class _Setback:
 
 class BusyRetries:
     def __init__(self) -> None:
-        self._events: dict[int, _Setback] = {}
+        self._events: dict[int, _Retry] = {}
 
     def __bool__(self) -> bool:
         return bool(self._events)
 
     def note(self, events: Collection[int], reason: str) -> None:
-        """Note that these could not be judged together; one that was alone rests."""
+        """Record that events could not be judged; one that was alone rests before its next try."""
         for event in events:
-            setback = self._events.setdefault(event, _Setback(reason))
-            setback.reason = reason
+            retry = self._events.setdefault(event, _Retry(reason))
+            retry.reason = reason
             if len(events) == 1:
-                setback.rests_until = time.monotonic() + FIRST_REST * 2**setback.tries
-                setback.tries += 1
+                retry.rests_until = time.monotonic() + FIRST_REST * 2**retry.tries
+                retry.tries += 1
 
     def resting(self) -> list[int]:
         now = time.monotonic()
-        return [event for event, setback in self._events.items() if setback.rests_until > now]
+        return [event for event, retry in self._events.items() if retry.rests_until > now]
 
     def portion(self, events: list[int]) -> list[int]:
-        """Return the first of the events that may be judged together: one that had a setback is alone."""
+        """Return the first of the events that may be judged together; one that has failed before is alone."""
         apart = next((place for place, event in enumerate(events) if event in self._events), len(events))
         return events[: max(apart, 1)]
 
-    def given_up(self, events: Collection[int]) -> dict[int, str]:
-        """Return why, of those of the events that have been tried often enough."""
+    def exhausted(self, events: Collection[int]) -> dict[int, str]:
+        """Return the last errors of those of the events that have been tried often enough."""
         noted = ((event, self._events.get(event)) for event in events)
         return {event: each.reason for event, each in noted if each is not None and each.tries >= TRIES}
 
-    def forget(self, events: Collection[int]) -> None:
+    def clear(self, events: Collection[int]) -> None:
         for event in events:
             self._events.pop(event, None)
 
 
 class UnusableMessages:
-    """Events of which a message could not be used lately: asking for it again at once would only bring it again."""
+    """Events with a message that could not be handled lately: asking for it at once would only bring it again."""
 
     FOR_SECONDS = 5.0
 

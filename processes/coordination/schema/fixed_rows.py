@@ -1,4 +1,4 @@
-"""Rows that must be there: the document's numbers and the one-row states. Every `migrate` brings them in line."""
+"""Rows that every database has: the numbered types and statuses, and the one-row states. `migrate` ensures them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The entities that plugins declare, checked: what a declaration lacks is said at the start, not by a broken table."""
+"""Entities that plugins declare, checked at the start: a fault is named before it could break a table."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -6,15 +6,15 @@ from dataclasses import replace
 
 from django.core.exceptions import ImproperlyConfigured
 
+from config.common.database.bulk_insert import COLUMN_TYPES
 from config.common.plugins import find_declared
 from processes.coordination.declaration import Entity
-from processes.coordination.schema.bulk_insert import COLUMN_TYPES
 
 DECLARED = "ENTITIES"
 _NAME = re.compile(r"(?!Reader|AppEvent)[A-Z][A-Za-z0-9]{0,29}")
 _PATH = re.compile(r"[a-z][a-z0-9-]{0,49}")
 _TAKEN_PATH = "changes"
-"""The Gateway's own call for a set of changes."""
+"""The path of the Gateway's own call for a set of changes."""
 
 
 def plugin_entities(own: Sequence[Entity]) -> Iterator[Entity]:

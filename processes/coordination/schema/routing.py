@@ -1,4 +1,4 @@
-"""Which database holds what: a reader's tables are in the readers' databases alone, all others in none of them."""
+"""The databases of the readers, and Django's router for them: a reader's tables are in those alone, others in none."""
 
 from typing import Any
 
@@ -9,11 +9,11 @@ from config.common.plugins import label_of
 READER_APP = "coordination_reader"
 PREFIX = "reader_"
 PLUGIN_READER = "Reader"
-"""How the names of a plugin's tables in the readers' databases begin."""
+"""The prefix of a plugin's models in the readers' databases."""
 
 
 def reader_names() -> list[str]:
-    """Return the readers that are configured: `main` at least."""
+    """Return the names of the configured readers: `main` at least."""
     return sorted(alias.removeprefix(PREFIX) for alias in settings.DATABASES if alias.startswith(PREFIX))
 
 
@@ -22,7 +22,7 @@ def reader_alias(reader: str) -> str:
 
 
 def belongs_to_reader(app_label: str, model_name: str) -> bool:
-    """Tell whether a table is one of a reader's; a plugin has those of both sides in one app."""
+    """Return whether a table is one of a reader's; a plugin has those of both sides in one app."""
     if app_label in map(label_of, settings.PLUGINS):
         return model_name.lower().startswith(PLUGIN_READER.lower())
     return app_label == READER_APP

@@ -1,4 +1,4 @@
-"""Make the tables of an entity from its declaration: its own, and those of commit and rollback rows."""
+"""Make the models of an entity from its declaration: its own table, and those of commit and rollback rows."""
 
 from collections.abc import Sequence
 from typing import Any, TypeAlias
@@ -9,17 +9,17 @@ from processes.coordination.schema.entities import BY_NAME, Entity, Values
 from processes.coordination.schema.routing import PLUGIN_READER, READER_APP
 
 RowModel: TypeAlias = Any
-"""A model class that is made at run time: nobody knows its columns before."""
+"""A model class that is made at run time, with columns that no type checker knows."""
 
 
 WRITERS_REGISTRY = {"Sensor": "sensors.Sensor", "Client": "sensors.Client"}
-"""What the Writer has of these is the registry itself."""
+"""On the Writer the tables of these entities are the registry itself."""
 
 
 def make_entity_table(
     entity: Entity, *, app_label: str, module: str, key: "models.Field[Any, Any]", **extra: "models.Field[Any, Any]"
 ) -> RowModel:
-    """Make the table of an entity; a column that refers to another entity is a foreign key."""
+    """Return the model of an entity; a column that refers to another entity is a foreign key."""
     fields: dict[str, Any] = {"id": key}
     for column in entity.columns:
         if column.refers:
@@ -38,7 +38,7 @@ def make_entity_table(
 def make_change_table(
     entity: Entity, verb: str, *, app_label: str, module: str, **extra: "models.Field[Any, Any]"
 ) -> RowModel:
-    """Make the table of commit or of rollback rows: once per event and row, and all columns null where it is gone."""
+    """Return the model of commit or rollback rows: one per event and row, with null in all columns of a deleted row."""
     name = f"AppEvent{verb}For{entity.name}"
     fields: dict[str, Any] = {
         "number": models.BigAutoField(primary_key=True),
@@ -60,7 +60,7 @@ def _referred(name: str, app_label: str) -> str:
 
 
 def _placed(name: str, entity: Entity, app_label: str) -> tuple[str, str]:
-    """Return the app and the name of a table: a plugin has those of both sides in its one app."""
+    """Return the app and the name of a model: a plugin has those of both sides in its one app."""
     if not entity.app:
         return app_label, name
     return entity.app, PLUGIN_READER + name if app_label == READER_APP else name
@@ -73,12 +73,12 @@ def _model(name: str, entity: Entity, app_label: str, module: str, fields: dict[
 
 
 def attribute_values(entity: Entity, values: Values | None) -> dict[str, Any]:
-    """Return the values by the attributes of the models; of a row that is gone each is null."""
+    """Return the values of a row by the attributes of its model; of a deleted row each is None."""
     return {column.attribute: None if values is None else values[column.name] for column in entity.columns}
 
 
 def attribute_columns(entity: Entity, rows: Sequence[Values | None]) -> dict[str, list[Any]]:
-    """Return the same of many rows, column by column."""
+    """Return the values of many rows, column by column, by the attributes of their model."""
     return {
         column.attribute: [None if values is None else values[column.name] for values in rows]
         for column in entity.columns
@@ -86,6 +86,6 @@ def attribute_columns(entity: Entity, rows: Sequence[Values | None]) -> dict[str
 
 
 def read_values(entity: Entity, row: models.Model) -> Values | None:
-    """Return the values of a row of any of these tables; nothing for a commit or rollback row of one that is gone."""
+    """Return the values of a row of any of these tables; None for a commit or rollback row of a deleted row."""
     values = {column.name: getattr(row, column.attribute) for column in entity.columns}
     return values if any(value is not None for value in values.values()) else None

@@ -1,7 +1,7 @@
 """Step 1: change rows of the Writer's entities, with the event of it, its payloads, commit and rollback rows.
 
-All of it is one transaction. The rows are held and judged before the event takes its id, so two events that touch one
-row have ids in the order in which they were committed.
+All of it is one transaction. The rows are locked and checked before the event takes its id, so two events that touch
+one row have ids in the order in which they were committed.
 """
 
 import uuid
@@ -15,12 +15,12 @@ from django.utils.translation import gettext
 
 from config.common.background.ring import ring
 from config.common.correlation import correlation_id
+from config.common.database.bulk_insert import insert_rows
 from config.common.database.sql import in_number_array
 from config.common.errors import Invalid
 from processes.coordination.models import AppEventType
 from processes.coordination.models.writer import TABLES
 from processes.coordination.protocol.row_changes import RowChange
-from processes.coordination.schema.bulk_insert import insert_rows
 from processes.coordination.schema.entities import Entity, Op, Values, type_number
 from processes.coordination.schema.tables import attribute_columns, read_values
 from processes.coordination.work_names import WRITER
@@ -30,14 +30,14 @@ from processes.coordination.writer.tree import Tree, lock_rows
 
 @dataclass(frozen=True)
 class RequestedChange:
-    """One change that a caller asks for; the fields have been checked for their form."""
+    """One change that a caller requests; the form of its fields has been checked."""
 
     entity: Entity
     op: Op
     id: int | None = None
     fields: Values = field(default_factory=dict)
     path: str = ""
-    """Where it stands in the call, for the words of an error."""
+    """Where it stands in the body of the call; errors name it."""
 
 
 @dataclass(frozen=True)
@@ -46,93 +46,93 @@ class AppliedChangeSet:
     ids: list[int]
 
 
-def apply_change_set(wanted: Sequence[RequestedChange], *, at: datetime) -> AppliedChangeSet:
-    """Make all of these changes, or none: one change set is one event."""
+def apply_change_set(requests: Sequence[RequestedChange], *, at: datetime) -> AppliedChangeSet:
+    """Make all of these changes as one event, or none; return the event and the ids of the rows."""
     with transaction.atomic():
-        working = _Working(wanted)
-        planned = [working.plan(each) for each in wanted]
-        if working.faults:
-            raise Invalid(working.faults)
-        type = type_number(wanted[0].entity, wanted[0].op)
-        event = insert_event(type, is_undone=True, at=at, payloads=len(wanted))
+        locked = _LockedRows(requests)
+        planned = [locked.plan(each) for each in requests]
+        if locked.faults:
+            raise Invalid(locked.faults)
+        type = type_number(requests[0].entity, requests[0].op)
+        event = insert_event(type, is_undone=True, at=at, payloads=len(requests))
         changes = _write(planned, event.pk)
-        EventRecord(event, changes, working.last_events).write(at=at)
+        EventRecord(event, changes, locked.last_events).write(at=at)
         ring(WRITER)
     return AppliedChangeSet(event.pk, [each.id for each in changes])
 
 
-class _Working:
-    """The rows that a change set touches, held, as its changes leave them one after the other."""
+class _LockedRows:
+    """The rows that a change set touches, locked, as its changes leave them one after the other."""
 
-    def __init__(self, wanted: Sequence[RequestedChange]) -> None:
+    def __init__(self, requests: Sequence[RequestedChange]) -> None:
         self.faults: dict[str, list[str]] = {}
         self.last_events: dict[tuple[str, Any], int] = {}
         self._rows: dict[tuple[str, int], Values | None] = {}
-        entities = {each.entity.name: each.entity for each in wanted}
+        entities = {each.entity.name: each.entity for each in requests}
         self._trees = {name: Tree(entity) for name, entity in sorted(entities.items()) if entity.parent}
         for name in self._trees:
             lock_tree(entities[name])
         for name, entity in sorted(entities.items()):
-            held = lock_rows(entity, [each.id for each in wanted if each.entity is entity and each.id is not None])
-            for pk, row in held.items():
+            rows = lock_rows(entity, [each.id for each in requests if each.entity is entity and each.id is not None])
+            for pk, row in rows.items():
                 self._rows[name, pk] = read_values(entity, row)
                 self.last_events[name, pk] = row.last_event_id
 
-    def plan(self, wanted: RequestedChange) -> RowChange:
-        """Say what a change does to its row, and keep that in mind for those behind it."""
-        before = None if wanted.id is None else self._rows.get((wanted.entity.name, wanted.id))
-        if wanted.id is not None and before is None:
-            self._fault(wanted, "id", gettext("There is no row with this id."))
-        after = None if wanted.op == Op.DELETE else _after(wanted, before)
-        planned = RowChange(wanted.entity, wanted.id, before, after)
-        self._check_tree(wanted, planned)
-        self._check_references(wanted, planned)
-        if wanted.id is not None:
-            self._rows[wanted.entity.name, wanted.id] = after
+    def plan(self, request: RequestedChange) -> RowChange:
+        """Return what a change does to its row; the changes behind it see the row so."""
+        before = None if request.id is None else self._rows.get((request.entity.name, request.id))
+        if request.id is not None and before is None:
+            self._fault(request, "id", gettext("There is no row with this id."))
+        after = None if request.op == Op.DELETE else _values_after(request, before)
+        planned = RowChange(request.entity, request.id, before, after)
+        self._check_tree(request, planned)
+        self._check_references(request, planned)
+        if request.id is not None:
+            self._rows[request.entity.name, request.id] = after
         return planned
 
-    def _check_tree(self, wanted: RequestedChange, planned: RowChange) -> None:
-        tree = self._trees.get(wanted.entity.name)
-        if tree is None or (wanted.id is not None and planned.before is None):
+    def _check_tree(self, request: RequestedChange, planned: RowChange) -> None:
+        tree = self._trees.get(request.entity.name)
+        if tree is None or (request.id is not None and planned.before is None):
             return
-        fault = tree.fault(wanted.id, planned.before, planned.after)
+        fault = tree.fault(request.id, planned.before, planned.after)
         if fault:
-            assert wanted.entity.parent is not None
-            self._fault(wanted, "id" if planned.after is None else wanted.entity.parent.name, gettext(fault))
+            assert request.entity.parent is not None
+            self._fault(request, "id" if planned.after is None else request.entity.parent.name, gettext(fault))
         else:
-            tree.change(wanted.id, planned.after)
+            tree.change(request.id, planned.after)
 
-    def _check_references(self, wanted: RequestedChange, planned: RowChange) -> None:
-        """Name a row that is not there; one that goes meanwhile is a broken constraint at the commit."""
-        for column in wanted.entity.references:
+    def _check_references(self, request: RequestedChange, planned: RowChange) -> None:
+        """Add a fault for a reference to a row that is not there; one that goes meanwhile breaks a constraint."""
+        for column in request.entity.references:
             value = None if planned.after is None else planned.after[column.name]
             is_new = planned.before is None or planned.before[column.name] != value
-            if value is None or not is_new or column is wanted.entity.parent:
+            if value is None or not is_new or column is request.entity.parent:
                 continue
-            referred = TABLES[wanted.entity.name]._meta.get_field(column.name).related_model
+            referred = TABLES[request.entity.name]._meta.get_field(column.name).related_model
             if not referred._default_manager.filter(pk=value).exists():
-                self._fault(wanted, column.name, gettext("There is no row with this id."))
+                self._fault(request, column.name, gettext("There is no row with this id."))
 
-    def _fault(self, wanted: RequestedChange, name: str, rule: str) -> None:
-        self.faults.setdefault(".".join(filter(None, (wanted.path, name))), []).append(rule)
+    def _fault(self, request: RequestedChange, name: str, rule: str) -> None:
+        self.faults.setdefault(".".join(filter(None, (request.path, name))), []).append(rule)
 
 
 def lock_tree(entity: Entity) -> None:
-    """Let one change set at a time touch a tree: two moves, each right by itself, can make a circle."""
+    """Let one change set at a time change a tree: two moves, each right by itself, can make a circle."""
     AppEventType.objects.select_for_update(no_key=True).get(pk=type_number(entity, Op.UPDATE))
 
 
-def _after(wanted: RequestedChange, before: Values | None) -> Values:
+def _values_after(request: RequestedChange, before: Values | None) -> Values:
     if before is not None:
-        return before | wanted.fields
-    values = {column.name: wanted.fields.get(column.name) for column in wanted.entity.columns}
+        return before | request.fields
+    values = {column.name: request.fields.get(column.name) for column in request.entity.columns}
     if values.get("correlation_id", ...) is None:
-        values["correlation_id"] = _own_id()
+        values["correlation_id"] = _correlation_uuid()
     return values
 
 
-def _own_id() -> uuid.UUID:
-    """Return the correlation id of the call as the document has it: a GUID."""
+def _correlation_uuid() -> uuid.UUID:
+    """Return the correlation id of the call; the column takes a UUID only."""
     try:
         return uuid.UUID(correlation_id())
     except ValueError:
@@ -140,26 +140,19 @@ def _own_id() -> uuid.UUID:
 
 
 def _write(planned: Sequence[RowChange], event: int) -> list[RowChange]:
-    """Write the rows and return the changes with the ids of those that are new."""
+    """Write the rows; return the changes with the ids of new rows filled in."""
     done: list[RowChange | None] = list(planned)
     for entity in {each.entity.name: each.entity for each in planned}.values():
         places = [place for place, each in enumerate(planned) if each.entity is entity and each.id is None]
-        for place, pk in zip(places, _insert(entity, [planned[place] for place in places], event), strict=True):
+        new = attribute_columns(entity, [planned[place].after for place in places])
+        keys = insert_rows(TABLES[entity.name], new, same={"last_event_id": event})
+        for place, pk in zip(places, keys, strict=True):
             done[place] = RowChange(entity, pk, None, planned[place].after)
-        _store(entity, [each for each in planned if each.entity is entity and each.id is not None], event)
+        # Of several changes to one row the last.
+        last = {each.id: each.after for each in planned if each.entity is entity and each.id is not None}
+        store_rows(entity, {pk: after for pk, after in last.items() if after is not None}, dict.fromkeys(last, event))
+        delete_rows(entity, [pk for pk, after in last.items() if after is None])
     return [each for each in done if each is not None]
-
-
-def _insert(entity: Entity, changes: Sequence[RowChange], event: int) -> list[int]:
-    after = attribute_columns(entity, [each.after for each in changes])
-    return insert_rows(TABLES[entity.name], after, same={"last_event_id": event})
-
-
-def _store(entity: Entity, changes: Sequence[RowChange], event: int) -> None:
-    """Write rows that were there; of several changes to one the last."""
-    last = {each.id: each.after for each in changes}
-    store_rows(entity, {pk: after for pk, after in last.items() if after is not None}, dict.fromkeys(last, event))
-    delete_rows(entity, [pk for pk, after in last.items() if after is None])
 
 
 def store_rows(entity: Entity, rows: dict[Any, Values], last_events: dict[Any, int]) -> None:
@@ -169,6 +162,6 @@ def store_rows(entity: Entity, rows: dict[Any, Values], last_events: dict[Any, i
 
 def delete_rows(entity: Entity, ids: Sequence[Any]) -> None:
     if ids:
-        # Not `delete()`: it would look for what refers to the rows, which has been judged, one table at a time.
+        # Not `delete()`: it would look for referring rows, which have been checked, one table at a time.
         rows = TABLES[entity.name].objects.filter(pk__in=in_number_array(ids))
         rows._raw_delete(rows.db)

@@ -1,7 +1,7 @@
-"""Step 35.7: take a cancelled change set back by its rollback rows, whole or not at all.
+"""Step 35.7: undo a cancelled change set by its rollback rows, whole or not at all.
 
-A row is taken back only if nothing newer has touched it; otherwise, or if what came since stands in the way (a parent
-that is gone, new children, a circle), the compensation fails: a state with an alert, until a person decides.
+A row is put back only if nothing newer has touched it; otherwise, or if what came since stands in the way (a parent
+that is gone, new children, a circle), the compensation fails: a status with an alert, until a person decides.
 """
 
 from collections.abc import Iterable
@@ -34,28 +34,26 @@ ALERT = "coordination.compensation"
 TOUCHED = gettext_noop("%(entity)s %(id)s has been changed since by event %(event)s")
 GONE = gettext_noop("%(entity)s %(id)s has been deleted since")
 RETRIED = 100
-"""Failed compensations that one look goes over, newest first."""
+"""Failed compensations that are tried again at once, newest first."""
 IN_THE_WAY = gettext_noop("%(entity)s %(id)s cannot be put back: %(rule)s")
 
 
 class Obstacle(Exception):
-    """Why a row cannot be taken back."""
+    """A row cannot be put back; the message is the reason."""
 
     def __init__(self, text: str, **detail: Any) -> None:
         super().__init__(encode_reason(text, **detail))
 
 
 def awaits_operator(subject: str) -> bool:
-    """Say whether the change set of an alert could not be taken back, and nobody has settled that yet."""
+    """Return whether the compensation of the alert's change set has failed, and nobody has settled that yet."""
     events = AppEvent.objects.filter(pk=int(subject.removeprefix(EVENT_PREFIX)))
     return events.filter(app_event_status_id=EventStatus.COMPENSATION_FAILED.value).exists()
 
 
 def cancel_event(event: AppEvent, *, reason: str, at: datetime) -> bool:
-    """End a cancelled event: by its compensation, or in the failure of that. Return whether it was compensated.
-
-    The first reason stays: a compensation that is tried again was not cancelled for what made it possible at last.
-    """
+    """Compensate a cancelled event, or mark the failure of that; return whether it was compensated."""
+    # The first reason stays: whatever a later try was made for, the event was not cancelled for it.
     reason = event.cancel_reason or reason[:500]
     obstacle = _compensate(event) if event.is_undone else ""
     status = EventStatus.COMPENSATION_FAILED if obstacle else EventStatus.CANCELED
@@ -83,7 +81,7 @@ def cancel_event(event: AppEvent, *, reason: str, at: datetime) -> bool:
 
 
 def retry_blocked_compensations(by: AppEvent, *, at: datetime) -> None:
-    """Try the compensations again that may have been waiting for this one: its rows are as they were before it."""
+    """Try failed compensations again that this one may have unblocked: its rows are as they were before it."""
     compensated = [by]
     while compensated:
         keys = _touched(compensated.pop())
@@ -94,7 +92,7 @@ def retry_blocked_compensations(by: AppEvent, *, at: datetime) -> None:
 
 
 def _touched(event: AppEvent) -> set[Key]:
-    """Return the rows that an event touches; what this version cannot read touches none that it knows."""
+    """Return the rows that an event touches; payloads that this version cannot read are passed over."""
     keys: set[Key] = set()
     for content in event.payloads.values_list("content", flat=True):
         with suppress(UnreadablePayload):
@@ -103,17 +101,17 @@ def _touched(event: AppEvent) -> set[Key]:
 
 
 def publish_committed(events: Iterable[AppEvent], *, at: datetime) -> None:
-    """Tell that every reader has these change sets."""
+    """Record the events that say that every reader has these change sets."""
     record_events(_fact(event, "committed", {}, at) for event in events)
 
 
 def _fact(event: AppEvent, verb: str, payload: dict[str, Any], at: datetime) -> NewEvent:
-    told = {"event": event.pk, "type": TYPES[event.app_event_type_id], **payload}
-    return NewEvent(f"coordination.{verb}", subject_of(event.pk), at, told, correlation_id=event.correlation_id)
+    values = {"event": event.pk, "type": TYPES[event.app_event_type_id], **payload}
+    return NewEvent(f"coordination.{verb}", subject_of(event.pk), at, values, correlation_id=event.correlation_id)
 
 
 def _compensate(event: AppEvent) -> str:
-    """Put all rows back; return what stands in the way, and then nothing has changed."""
+    """Put all rows back; return the obstacle if there is one, and then nothing has changed."""
     try:
         with transaction.atomic():
             entities = [BY_NAME[name] for name in TABLES if _rollbacks(BY_NAME[name], event.pk).exists()]
@@ -121,7 +119,7 @@ def _compensate(event: AppEvent) -> str:
                 if entity.parent is not None:  # before any row, as a change does: else both could wait for each other
                     lock_tree(entity)
             for entity in entities:
-                _put_back(entity, event.pk)
+                _put_rows_back(entity, event.pk)
     except Exception as error:
         if classify_error(error) is not FailureKind.FINAL:
             raise
@@ -134,13 +132,13 @@ def _rollbacks(entity: Entity, event: int) -> "QuerySet[Any]":
     return found
 
 
-def _put_back(entity: Entity, event: int) -> None:
+def _put_rows_back(entity: Entity, event: int) -> None:
     rollbacks = list(_rollbacks(entity, event).order_by("entity_id"))
-    held = lock_rows(entity, [row.entity_id for row in rollbacks])
+    rows = lock_rows(entity, [row.entity_id for row in rollbacks])
     commits = {row.entity_id: row for row in COMMITS[entity.name].objects.filter(app_event_id=event)}
     for row in rollbacks:
         left = read_values(entity, commits[row.entity_id])
-        _check_untouched(entity, row.entity_id, held.get(row.entity_id), is_left=left is not None, event=event)
+        _check_untouched(entity, row.entity_id, rows.get(row.entity_id), is_left=left is not None, event=event)
     before = {row.entity_id: read_values(entity, row) for row in rollbacks}
     _check_tree(entity, before)
     previous = {row.entity_id: row.previous_event_id for row in rollbacks}
@@ -149,7 +147,7 @@ def _put_back(entity: Entity, event: int) -> None:
 
 
 def _check_untouched(entity: Entity, id: Any, row: Any, *, is_left: bool, event: int) -> None:
-    """Require that a row is as the event has left it."""
+    """Raise `Obstacle` unless a row is as the event has left it."""
     detail = {"entity": entity.name, "id": id}
     if row is None and is_left:
         raise Obstacle(GONE, **detail)

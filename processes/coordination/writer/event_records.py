@@ -1,4 +1,4 @@
-"""Write what an event of the Writer consists of: the event, its payloads, commit and rollback rows."""
+"""Insert what an event of the Writer consists of: the event, its payloads, commit and rollback rows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,11 +6,11 @@ from datetime import datetime
 from typing import Any
 
 from config.common.correlation import correlation_id
+from config.common.database.bulk_insert import insert_rows
 from processes.coordination.models import AppEvent, AppEventPayload
 from processes.coordination.models.writer import COMMITS, ROLLBACKS
 from processes.coordination.protocol.row_changes import RowChange, encode_change, fold_changes
 from processes.coordination.protocol.steps import REPEAT_AFTER, step_times
-from processes.coordination.schema.bulk_insert import insert_rows
 from processes.coordination.schema.entities import BY_NAME, Entity
 from processes.coordination.schema.tables import attribute_columns
 
@@ -45,12 +45,14 @@ def insert_event(
 
 @dataclass(frozen=True)
 class EventRecord:
+    """The changes of an event, to be inserted as payloads, commit and rollback rows."""
+
     event: AppEvent
     changes: Sequence[RowChange]
     last_events: Mapping[tuple[str, Any], int] = field(default_factory=dict)
-    """Of rows that were there, the event that had touched them last."""
+    """The event that had touched each row last, by the row; new rows have none."""
     sources: Sequence[tuple[int | None, int]] = ()
-    """Of each change the line of the change log that it comes from, and which part of it."""
+    """For each change the line of the change log that it comes from, and which part of it."""
 
     def write(self, *, at: datetime) -> None:
         sources = self.sources or [(None, 0)] * len(self.changes)

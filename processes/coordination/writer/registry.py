@@ -1,6 +1,6 @@
-"""The sensor registry as an entity: its record on the Writer is the change log, and events are made from its lines.
+"""Events of the sensor registry, made from the lines of its change log.
 
-In the transaction of a change only the event is written, which takes its place in the order; its payloads, commit and
+In the transaction of a change only the event is inserted, which takes its place in the order; its payloads, commit and
 rollback rows are made from the lines afterwards, each line once.
 """
 
@@ -26,7 +26,7 @@ KINDS = {"sensor": SENSOR, "client": CLIENT}
 """Kinds of the change log that are coordinated."""
 BATCH = 20
 MOST_LINES = 1000
-"""A turn ends after the event with which it has made so many lines into payloads: no transaction takes long."""
+"""A turn ends after the event with which it has read so many lines: no transaction takes long."""
 
 _collected: ContextVar["Collected | None"] = ContextVar("collected_changes", default=None)
 
@@ -41,7 +41,7 @@ class Collected:
 
 
 def record_registry_changes(changes: Sequence[Change], ids: Sequence[int]) -> None:
-    """Make one event of the lines that one call has written to the change log, in its transaction."""
+    """Insert one event for the lines that one call has written to the change log, in its transaction."""
     of_registry = [(change, pk) for change, pk in zip(changes, ids, strict=True) if change.kind in KINDS]
     collected = _collected.get()
     if collected is not None:
@@ -52,7 +52,7 @@ def record_registry_changes(changes: Sequence[Change], ids: Sequence[int]) -> No
 
 @contextmanager
 def collect_into_one_event() -> Iterator[Collected]:
-    """Let all changes inside the block, which is inside a transaction, be one event."""
+    """Make one event of all changes inside the block; the caller has opened a transaction."""
     collected = Collected()
     token = _collected.set(collected)
     try:
@@ -72,10 +72,10 @@ def _record(changes: list[tuple[Change, int]]) -> int:
 
 
 def fill_payloads_once(*, at: datetime) -> bool:
-    """Make the payloads of some events that the change log has called for; return whether there were any."""
+    """Make the payloads of a batch of events from the change log; return whether there were any."""
     with transaction.atomic():
         waiting = AppEvent.objects.select_for_update(skip_locked=True).filter(changes__isnull=False)
-        events = _few_lines(waiting.order_by("pk")[:BATCH])
+        events = _take_within_lines(waiting.order_by("pk")[:BATCH])
         for event in events:
             changes, sources = read_log_changes(event.changes or [])
             EventRecord(event, changes, sources=sources).write(at=at)
@@ -84,12 +84,12 @@ def fill_payloads_once(*, at: datetime) -> bool:
 
 
 def first_unread_change() -> int | None:
-    """Return the first line of the change log of which the payloads are still to be made."""
+    """Return the first line of the change log whose payloads are still to be made."""
     waiting = AppEvent.objects.filter(changes__isnull=False).values_list("changes", flat=True)
     return min((pk for ids in waiting.iterator() for pk in ids or ()), default=None)
 
 
-def _few_lines(events: Iterable[AppEvent]) -> list[AppEvent]:
+def _take_within_lines(events: Iterable[AppEvent]) -> list[AppEvent]:
     chosen: list[AppEvent] = []
     lines = 0
     for event in events:
@@ -101,7 +101,7 @@ def _few_lines(events: Iterable[AppEvent]) -> list[AppEvent]:
 
 
 def read_log_changes(ids: Sequence[int]) -> tuple[list[RowChange], list[tuple[int | None, int]]]:
-    """Return what lines of the change log mean for the entities, and of each the line and its part."""
+    """Return the row changes of lines of the change log, and for each of them its line and part."""
     lines = ChangeRecord.objects.in_bulk(list(ids))
     changes: list[RowChange] = []
     sources: list[tuple[int | None, int]] = []

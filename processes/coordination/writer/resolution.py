@@ -31,9 +31,9 @@ class Action(StrEnum):
 
 
 def resolve_compensation(event_id: int, *, action: Action, reason: str, actor: str, at: datetime) -> None:
-    """Try the compensation once more, or let the Writer's rows stand as they are."""
+    """Retry a failed compensation, or accept the Writer's rows as they are."""
     with transaction.atomic():
-        event = _hold(event_id)
+        event = _lock_failed(event_id)
         AppEvent.objects.filter(pk=event.pk).update(resolved_by=actor[:160], resolution=on_one_line(reason)[:500])
         if action == Action.ACCEPT:
             _accept(event, at=at)
@@ -42,11 +42,11 @@ def resolve_compensation(event_id: int, *, action: Action, reason: str, actor: s
             raise StillFailing(reason=format_reason(obstacle))
         else:
             retry_blocked_compensations(event, at=at)
-        told = {"event": event.pk, "action": action.value, "by": actor, "reason": reason}
-        record_events([NewEvent("coordination.resolved", subject_of(event.pk), at, told, event.correlation_id)])
+        values = {"event": event.pk, "action": action.value, "by": actor, "reason": reason}
+        record_events([NewEvent("coordination.resolved", subject_of(event.pk), at, values, event.correlation_id)])
 
 
-def _hold(event_id: int) -> AppEvent:
+def _lock_failed(event_id: int) -> AppEvent:
     event = None
     if 0 < event_id < 2**63:
         event = AppEvent.objects.select_for_update().filter(pk=event_id).first()
@@ -58,12 +58,12 @@ def _hold(event_id: int) -> AppEvent:
 
 
 def _accept(event: AppEvent, *, at: datetime) -> None:
-    """Let the rows stand, and tell the readers of those that no newer event carries: as a change set of its own."""
+    """Let the rows stand, and send those that no newer event carries to the readers, as a change set of its own."""
     AppEvent.objects.filter(pk=event.pk).update(
         app_event_status_id=EventStatus.CANCELED.value, ended_at=at, reason=event.cancel_reason or event.reason
     )
     close_alert(ALERT, subject_of(event.pk), gettext_noop("The Writer's values were accepted."))
-    left = [change for name in TABLES for change in _left(BY_NAME[name], event.pk)]
+    left = [change for name in TABLES for change in _find_untouched(BY_NAME[name], event.pk)]
     if not left:
         return
     again = insert_event(event.app_event_type_id, is_undone=True, at=at, payloads=len(left))
@@ -79,14 +79,14 @@ def _accept(event: AppEvent, *, at: datetime) -> None:
     ring(WRITER)
 
 
-def _left(entity: Entity, event: int) -> list[RowChange]:
-    """Return what the event has left in rows that nothing newer has touched, beside what readers have of them."""
+def _find_untouched(entity: Entity, event: int) -> list[RowChange]:
+    """Return the changes from what readers have to what the event has left, of rows that nothing newer has touched."""
     rollbacks = {row.entity_id: row for row in ROLLBACKS[entity.name].objects.filter(app_event_id=event)}
     commits = {row.entity_id: row for row in COMMITS[entity.name].objects.filter(app_event_id=event)}
-    held = lock_rows(entity, rollbacks)
+    locked = lock_rows(entity, rollbacks)
     left: list[RowChange] = []
     for pk, rollback in sorted(rollbacks.items()):
-        row, after = held.get(pk), read_values(entity, commits[pk])
+        row, after = locked.get(pk), read_values(entity, commits[pk])
         is_as_left = after is None if row is None else row.last_event_id == event
         if is_as_left and after != read_values(entity, rollback):
             left.append(RowChange(entity, pk, read_values(entity, rollback), after))

@@ -1,4 +1,4 @@
-"""The Writer as a participant: tells of its events, gives their payloads, hears what became of them."""
+"""The role Writer: announces its events, sends their payloads, and ends them as the Coordinator has decided."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -8,7 +8,6 @@ from django.db.models import QuerySet
 from config.common.database.sql import in_number_array
 from processes.coordination.bus import Bus
 from processes.coordination.models import AppEvent, AppEventPayload, WriterState
-from processes.coordination.protocol.headers import build_header
 from processes.coordination.protocol.messages import (
     COORDINATOR,
     WRITER,
@@ -16,6 +15,7 @@ from processes.coordination.protocol.messages import (
     MessageType,
     OutgoingMessage,
     Payload,
+    build_header,
     split_pages,
 )
 from processes.coordination.protocol.pace import Pace
@@ -37,9 +37,9 @@ from processes.coordination.writer.compensation import (
 from processes.coordination.writer.positions import assign_positions_once
 from processes.coordination.writer.registry import fill_payloads_once
 
-AGAIN_PER_SECOND = 200
-AGAIN_AT_ONCE = 500
-"""Events that are asked about again: of a line of many thousands those that have waited longest."""
+REPEATS_PER_SECOND = 200
+REPEATS_AT_ONCE = 500
+"""Events that are announced again: of a line of many thousands those that have waited longest."""
 
 
 class Writer(Role):
@@ -49,30 +49,30 @@ class Writer(Role):
 
     def __init__(self, bus: Bus) -> None:
         super().__init__(bus)
-        self._pace = Pace(AGAIN_PER_SECOND, burst=AGAIN_AT_ONCE, most=AGAIN_AT_ONCE)
+        self._pace = Pace(REPEATS_PER_SECOND, burst=REPEATS_AT_ONCE, most=REPEATS_AT_ONCE)
 
-    def hold(self) -> None:
+    def lock_state(self) -> None:
         WriterState.objects.select_for_update().get(pk=1)
 
     @property
     def handlers(self) -> Mapping[MessageType, Handler]:
         return {
-            MessageType.SAVING_BEGINS: self._steps_5_and_7,
-            MessageType.PAYLOADS_WANTED: self._steps_5_and_7,
-            MessageType.PAYLOADS_SAVED: self._steps_10_and_13,
-            MessageType.SAVING_ENDED: self._steps_10_and_13,
-            MessageType.EVENT_COMMITTED: self._step_34_7,
-            MessageType.EVENT_CANCELED: self._step_35_7,
+            MessageType.SAVING_BEGINS: self._send_payloads,
+            MessageType.PAYLOADS_WANTED: self._send_payloads,
+            MessageType.PAYLOADS_SAVED: self._record_saved,
+            MessageType.SAVING_ENDED: self._record_saved,
+            MessageType.EVENT_COMMITTED: self._commit_events,
+            MessageType.EVENT_CANCELED: self._cancel_events,
         }
 
     def act(self, at: datetime) -> bool:
         found = fill_payloads_once(at=at)
         found |= assign_positions_once()
-        self.leads_on = found  # each does so many at once
+        self.continues = found  # each takes a limited batch: there may be more
         return found
 
-    def tell(self, at: datetime) -> bool:
-        """Step 2, in the order of the positions; and once more for what has stayed in one status for long."""
+    def publish(self, at: datetime) -> bool:
+        """Step 2 in the order of the positions, and repeats for events that stay in one status."""
         step = PUBLISHING[RoleKind.WRITER][EventStatus.CREATED]
         known = AppEvent.objects.filter(position__isnull=False, changes__isnull=True)
         new = known.filter(is_published=False, app_event_status_id=EventStatus.CREATED.value)
@@ -80,24 +80,27 @@ class Writer(Role):
         late = list(known.filter(again_at__lte=at).order_by("again_at").defer("steps")[: self._pace.allowed()])
         self._pace.spend(len(late))
         if events or late:
-            self.bus.send([(COORDINATOR, _created(event)) for event in (*events, *late)])
+            self.bus.send([(COORDINATOR, _announce(event)) for event in (*events, *late)])
             mark_published(
                 step, AppEvent.objects.all(), [event.pk for event in events], at=at, again_at=at + REPEAT_AFTER
             )
             AppEvent.objects.filter(pk__in=[event.pk for event in late], again_at__isnull=False).update(
                 again_at=at + REPEAT_AFTER
             )
-        self.leads_on |= has_follow_up(RoleKind.WRITER, events)
+        self.continues |= has_follow_up(RoleKind.WRITER, events)
         return bool(events)
 
-    def _steps_5_and_7(self, messages: list[Message], at: datetime) -> list[OutgoingMessage]:
-        """Begin to save, and answer with all payloads of the events that are asked for."""
-        begun, wanted = event_ids(messages, MessageType.SAVING_BEGINS), event_ids(messages, MessageType.PAYLOADS_WANTED)
-        _take_and_note("5", begun, "7", wanted, at=at)
-        return _payload_letters(wanted)
+    def _send_payloads(self, messages: list[Message], at: datetime) -> list[OutgoingMessage]:
+        """Steps 5 and 7: mark events as being saved, and answer with all their payloads."""
+        begun, requested = (
+            event_ids(messages, MessageType.SAVING_BEGINS),
+            event_ids(messages, MessageType.PAYLOADS_WANTED),
+        )
+        _take_and_note("5", begun, "7", requested, at=at)
+        return _build_payload_messages(requested)
 
-    def _steps_10_and_13(self, messages: list[Message], at: datetime) -> list[OutgoingMessage]:
-        """Note which payloads the Coordinator has, and of which events it has all."""
+    def _record_saved(self, messages: list[Message], at: datetime) -> list[OutgoingMessage]:
+        """Steps 10 and 13: record which payloads the Coordinator has, and of which events it has all."""
         saved, ended = event_ids(messages, MessageType.PAYLOADS_SAVED), event_ids(messages, MessageType.SAVING_ENDED)
         _take_and_note("13", ended, "10", saved, at=at)
         _mark_saved_of(ended)
@@ -107,14 +110,15 @@ class Writer(Role):
             _mark_saved(AppEventPayload.objects.filter(pk__in=in_number_array(ids)))
         return []
 
-    def _step_34_7(self, messages: list[Message], at: datetime) -> list[OutgoingMessage]:
+    def _commit_events(self, messages: list[Message], at: datetime) -> list[OutgoingMessage]:
+        """Step 34.7: end events that every reader has committed."""
         done = take_step("34.7", AppEvent.objects.all(), event_ids(messages), at=at, again_at=None, ended_at=at)
         _mark_saved_of(done)
         publish_committed(with_ids(AppEvent.objects.all(), done).defer("steps").order_by("pk"), at=at)
         return []
 
-    def _step_35_7(self, messages: list[Message], at: datetime) -> list[OutgoingMessage]:
-        """Take the newest back first: it may have been built upon those before it."""
+    def _cancel_events(self, messages: list[Message], at: datetime) -> list[OutgoingMessage]:
+        """Step 35.7: undo cancelled events, the newest first: it may build upon those before it."""
         reasons = {message.event: message.reason for message in messages}
         waiting = AppEvent.objects.select_for_update().filter(
             pk__in=list(reasons), app_event_status_id__in=[each.value for each in BY_NUMBER["35.7"].only_from]
@@ -127,31 +131,31 @@ class Writer(Role):
 
 
 def _take_and_note(step: str, taking: list[int], other: str, noting: list[int], *, at: datetime) -> None:
-    """Take a step with some events and note another one on some: in one statement where they are the same."""
+    """Take a step with some events and note another one on some, in one update where they are the same."""
     rows, both = AppEvent.objects.all(), set(taking) & set(noting)
     take_step(step, rows, sorted(both), at=at, noting=[other], again_at=at + REPEAT_AFTER)
     take_step(step, rows, sorted(set(taking) - both), at=at, again_at=at + REPEAT_AFTER)
     note_step(other, rows, sorted(set(noting) - both), at=at)
 
 
-def _payload_letters(events: list[int]) -> list[OutgoingMessage]:
-    """Return the payloads of the events page by page; the last page says that it is the last."""
+def _build_payload_messages(events: list[int]) -> list[OutgoingMessage]:
+    """Return the payloads of events in pages; a last empty page says that there are no more."""
     if not events:
         return []
     rows = AppEventPayload.objects.filter(app_event_id__in=in_number_array(events)).order_by("pk")
     found: dict[int, list[Payload]] = {event: [] for event in events}
     for pk, event, content in rows.values_list("pk", "app_event_id", "content"):
         found[event].append(Payload(pk, content))
-    letters: list[OutgoingMessage] = []
+    messages: list[OutgoingMessage] = []
     for event, payloads in found.items():
         for page in split_pages(payloads):
-            letters.append((COORDINATOR, Message(MessageType.PAYLOADS, event=event, payloads=page)))
-        letters.append((COORDINATOR, Message(MessageType.PAYLOADS, event=event, is_last=True)))
-    return letters
+            messages.append((COORDINATOR, Message(MessageType.PAYLOADS, event=event, payloads=page)))
+        messages.append((COORDINATOR, Message(MessageType.PAYLOADS, event=event, is_last=True)))
+    return messages
 
 
 def _mark_saved_of(events: list[int]) -> None:
-    """Whatever was lost of step 10: the Coordinator has all payloads of an event that has come so far."""
+    """Mark all payloads of events as saved, whatever was lost of step 10: the Coordinator has them by now."""
     if events:
         _mark_saved(AppEventPayload.objects.filter(app_event_id__in=in_number_array(events)))
 
@@ -162,6 +166,6 @@ def _mark_saved(payloads: "QuerySet[AppEventPayload]") -> None:
     )
 
 
-def _created(event: AppEvent) -> Message:
+def _announce(event: AppEvent) -> Message:
     header = build_header(event, is_saved=event.status == EventStatus.SAVED)
     return Message(MessageType.EVENT_CREATED, event=event.pk, header=header)

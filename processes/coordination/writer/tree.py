@@ -1,4 +1,4 @@
-"""The Writer's check of references and trees, over the rows as they are and as the change set has left them so far."""
+"""Checks of an entity whose rows are a tree: over the rows as they are and as the change set has left them so far."""
 
 from collections.abc import Collection
 from typing import Any
@@ -28,7 +28,7 @@ class Tree:
         self._parents_of_new: set[int | None] = set()
 
     def fault(self, id: int | None, before: Values | None, after: Values | None) -> str:
-        """Say why a change would break the tree, to be translated; nothing if it would not. A new row has no `id`."""
+        """Return why a change would break the tree, as a source text, or an empty text. A new row has no `id`."""
         if after is None:
             has_child = id is not None and self._has_child(id)
             return gettext_noop("Has children: delete or move them first.") if has_child else ""

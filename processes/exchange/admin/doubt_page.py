@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 from config.access.scopes import Scope, permission
 from config.admin_base.theme import ModelAdmin
 from config.records.models import LogEntry
-from processes.exchange.admin.process_page import Cargo, cargo_of, logs_of
+from processes.exchange.admin.process_page import Cargo, collect_cargo, collect_logs
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.selectors import in_doubt
 
@@ -29,8 +29,8 @@ def doubt_view(model_admin: ModelAdmin[ExchangeProcess], request: HttpRequest) -
         raise PermissionDenied
     found = list(in_doubt().select_related("database").order_by("started_at", "id")[: SHOWN + 1])
     shown = found[:SHOWN]
-    cargo = cargo_of(shown)
-    logs = logs_of(shown) if request.user.has_perm("records.view_logentry") else {}
+    cargo = collect_cargo(shown)
+    logs = collect_logs(shown) if request.user.has_perm("records.view_logentry") else {}
     context = {
         **model_admin.admin_site.each_context(request),
         "title": gettext("In doubt"),

@@ -33,7 +33,7 @@ class LostFilesForm(ReasonForm):
     shown = ShownField()
 
 
-def ask_about(lost: Sequence[Message]) -> Question:
+def build_question(lost: Sequence[Message]) -> Question:
     return Question(
         title=ngettext("Go on without this file?", "Go on without these %(count)d files?", len(lost))
         % {"count": len(lost)},

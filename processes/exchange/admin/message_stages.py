@@ -4,7 +4,7 @@ from django.urls import reverse
 
 from messaging.models import Message
 from messaging.stages import Stage, register_stages
-from processes.exchange.admin.words import result_badge, status_badge
+from processes.exchange.admin.presentation import result_badge, status_badge
 from processes.exchange.models import ExchangeProcess, ProcessMessage
 
 

@@ -13,7 +13,7 @@ from messaging.admin.presentation import folder_text
 from messaging.admin.presentation import status_badge as message_badge
 from messaging.models import Message
 from notifications.models import Alert
-from processes.exchange.admin.words import Stop, result_badge, stops_of
+from processes.exchange.admin.presentation import Stop, progress_stops, result_badge
 from processes.exchange.models import ExchangeProcess, ProcessMessage
 from processes.exchange.services.processes import CONTRADICTION, FAILED, IN_DOUBT
 from processes.exchange.subjects import subject_of
@@ -69,14 +69,14 @@ def build_process_page(request: HttpRequest, process: ExchangeProcess) -> Proces
         return read() if request.user.has_perm(permission) else None
 
     return ProcessPage(
-        way=stops_of(process),
-        cargo=cargo_of([process])[process.pk],
-        log=seen("records.view_logentry", lambda: logs_of([process])[process.pk]),
+        way=progress_stops(process),
+        cargo=collect_cargo([process])[process.pk],
+        log=seen("records.view_logentry", lambda: collect_logs([process])[process.pk]),
         alerts=seen("notifications.view_alert", lambda: _alerts(process)),
     )
 
 
-def cargo_of(processes: Sequence[ExchangeProcess]) -> dict[UUID, Cargo]:
+def collect_cargo(processes: Sequence[ExchangeProcess]) -> dict[UUID, Cargo]:
     """Collect messages and replies, in two queries for any number of processes."""
     keys = [process.pk for process in processes]
     entries = ProcessMessage.objects.filter(process__in=keys).select_related("message__device", "message__database")
@@ -93,7 +93,7 @@ def cargo_of(processes: Sequence[ExchangeProcess]) -> dict[UUID, Cargo]:
     }
 
 
-def logs_of(processes: Sequence[ExchangeProcess]) -> dict[UUID, list[LogEntry]]:
+def collect_logs(processes: Sequence[ExchangeProcess]) -> dict[UUID, list[LogEntry]]:
     subjects = {subject_of(process): process.pk for process in processes}
     found: dict[UUID, list[LogEntry]] = {process.pk: [] for process in processes}
     for entry in LogEntry.objects.filter(subject__in=subjects).order_by("id")[: ROWS * len(subjects)]:

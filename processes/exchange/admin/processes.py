@@ -25,10 +25,10 @@ from config.admin_base.theme import DropdownFilter, action, display
 from messaging.admin.presentation import nowrap
 from messaging.admin.reason_form import ReasonForm
 from processes.exchange.admin.doubt_page import doubt_view
-from processes.exchange.admin.lost_files import LostFilesForm, ask_about
+from processes.exchange.admin.lost_files import LostFilesForm, build_question
+from processes.exchange.admin.presentation import draw_progress, format_process_duration, status_badge
 from processes.exchange.admin.process_page import build_process_page
 from processes.exchange.admin.statistics_page import statistics_view
-from processes.exchange.admin.words import duration_of, progress_of, status_badge
 from processes.exchange.models import ExchangeProcess, ProcessMessage
 from processes.exchange.services.operations import (
     end_by_operator,
@@ -74,7 +74,7 @@ class ExchangeProcessAdmin(BigTableAdmin[ExchangeProcess]):
 
     @display(description=_("status"))
     def state(self, process: ExchangeProcess) -> SafeString:
-        return format_html('<span class="pst-nowrap">{}{}</span>', status_badge(process), progress_of(process))
+        return format_html('<span class="pst-nowrap">{}{}</span>', status_badge(process), draw_progress(process))
 
     @display(description=_("messages"))
     def message_count(self, process: ExchangeProcess) -> int:
@@ -86,7 +86,7 @@ class ExchangeProcessAdmin(BigTableAdmin[ExchangeProcess]):
 
     @display(description=_("duration"))
     def duration(self, process: ExchangeProcess) -> SafeString:
-        return nowrap(duration_of(process))
+        return nowrap(format_process_duration(process))
 
     @display(description=_("subsystems"))
     def subsystems(self, process: ExchangeProcess) -> str:
@@ -178,7 +178,7 @@ class ExchangeProcessAdmin(BigTableAdmin[ExchangeProcess]):
 
         shown = [message.pk for message in lost]
         form = LostFilesForm(request.POST if request.method == "POST" else None, initial={"shown": shown})
-        return ask_then_act(self, request, process, question=ask_about(lost), act=act, form=form)
+        return ask_then_act(self, request, process, question=build_question(lost), act=act, form=form)
 
     @action(description=_("End"), permissions=["end"], url_path="end", icon="stop_circle", dangerous=True)
     def end(self, request: HttpRequest, object_id: str) -> HttpResponse:

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from config.access.authentication import actor_of
 from config.access.scopes import Scope
 from config.api.base_view import ApiView
-from messaging.api.operations import ReasonSerializer
+from messaging.api.shapes import ReasonSerializer
 from processes.exchange.api import shapes
 from processes.exchange.selectors import get_process, present_processes
 from processes.exchange.services.operations import end_by_operator

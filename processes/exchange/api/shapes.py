@@ -7,7 +7,7 @@ from drf_spectacular.utils import OpenApiExample
 from rest_framework import serializers
 
 from config.common.web.serializers import TimestampField
-from messaging.api.messages import MessageSerializer
+from messaging.api.shapes import MessageSerializer
 from processes.exchange.models import ExchangeProcess, ProcessMessage
 
 START_EXAMPLE = OpenApiExample(

@@ -1,4 +1,4 @@
-"""An earlier state as the beginning of a new branch: everything that waits is there again, as something new."""
+"""An earlier state as the start of a new branch: everything that waits is opened again under a new id."""
 
 from datetime import datetime
 from typing import Any
@@ -7,24 +7,24 @@ from processes.workflows.engine.execution.records import (
     SECTIONS,
     CompensationEntry,
     InstanceState,
-    ItemRecord,
     Library,
     TimerRecord,
     sequence_number,
 )
 
+# The fields of records that hold an id of another record.
 _REFERENCES = ("scope", "token", "parent", "loop", "undo", "within")
 
 
 def branch_state(
     library: Library, state: InstanceState, *, epoch: int, taken_at: datetime, at: datetime
 ) -> InstanceState:
-    """Give every part of a state a new id, in the new epoch, and let its timers run again.
+    """Copy a state for a new branch: new ids in the new epoch, timers moved to the new time.
 
-    What runs by duration or in cycles is given the time it had left when the state was taken; a date stays the date it
-    is. The order of creation stays, so that the same commands lead to the same states.
+    Durations and cycles keep the time they had left when the state was taken; a date stays the same date. The order of
+    ids is kept, so that the same commands lead to the same states.
     """
-    names = _new_names(state, epoch)
+    names = _assign_new_ids(state, epoch)
     renewed: InstanceState = {**state, "epoch": epoch, "next": len(names) + 1}
     for section in SECTIONS:
         records: dict[str, Any] = state.get(section) or {}  # type: ignore[assignment]
@@ -36,13 +36,15 @@ def branch_state(
             key: _restart_timer(timer, taken_at=taken_at, at=at) for key, timer in renewed["timers"].items()
         }
     if "items" in renewed:
-        renewed["items"] = {key: _with_timers(item, taken_at=taken_at, at=at) for key, item in renewed["items"].items()}
+        for item in renewed["items"].values():
+            if "paused" in item:
+                item["paused"] = [_restart_timer(timer, taken_at=taken_at, at=at) for timer in item["paused"]]
     if "compensations" in state:
         renewed["compensations"] = _rename_entries(state["compensations"], names)
     return renewed
 
 
-def _new_names(state: InstanceState, epoch: int) -> dict[str, str]:
+def _assign_new_ids(state: InstanceState, epoch: int) -> dict[str, str]:
     keys = [key for section in SECTIONS for key in state.get(section) or {}]  # type: ignore[attr-defined]
     return {key: f"{epoch}.{count}" for count, key in enumerate(sorted(keys, key=sequence_number), start=1)}
 
@@ -61,12 +63,6 @@ def _rename_references(record: dict[str, Any], names: dict[str, str]) -> dict[st
 
 def _rename_entries(entries: list[CompensationEntry], names: dict[str, str]) -> list[CompensationEntry]:
     return [{**entry, "scope": names[entry["scope"]]} for entry in entries]
-
-
-def _with_timers(item: ItemRecord, *, taken_at: datetime, at: datetime) -> ItemRecord:
-    if "paused" not in item:
-        return item
-    return {**item, "paused": [_restart_timer(timer, taken_at=taken_at, at=at) for timer in item["paused"]]}
 
 
 def _restart_timer(timer: TimerRecord, *, taken_at: datetime, at: datetime) -> TimerRecord:

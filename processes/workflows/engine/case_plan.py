@@ -1,6 +1,6 @@
-"""The plan of a case: what each of its items waits for and by which rules it goes on.
+"""The plan of a case: the criteria and rules of its plan items.
 
-Items and stages are found by the id of their plan item; the case plan model by its own id.
+Items and stages are keyed by the id of their plan item; the case plan model by its own id.
 """
 
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from processes.workflows.engine.expressions import Expression
 
 
 class CriterionRole(StrEnum):
-    """What a criterion that is met does for its item."""
+    """What happens to an item when a criterion of it is met."""
 
     ENTRY = "entry"
     EXIT = "exit"
@@ -20,7 +20,7 @@ class CriterionRole(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OnPart:
-    """A transition of a plan item, or of a case file item, that is waited for."""
+    """A transition of a plan item or a case file item that a sentry waits for."""
 
     source: str
     """The plan item, or the case file item as `Plan.files` has it."""
@@ -59,7 +59,7 @@ class ItemRule:
 
 @dataclass(frozen=True, slots=True)
 class PlanItem:
-    """What a plan item has beside its node."""
+    """The criteria and rules of a plan item; the rest of it is its node."""
 
     criteria: tuple[Criterion, ...] = ()
     """Those of entry, in the order of the file, then those of exit; of a timer listener, what starts its timer."""
@@ -79,7 +79,7 @@ class PlanItem:
 
 @dataclass(frozen=True, slots=True)
 class OnPartReference:
-    """An on-part, from the side of what it listens to."""
+    """Where an on-part stands, for the index by what it waits for."""
 
     item: str
     """The plan item whose criterion it is."""
@@ -87,7 +87,7 @@ class OnPartReference:
     """The place of the criterion among those of the item; `part` is that of the on-part in its sentry."""
     part: int
     common: str
-    """The innermost stage in which both the item and the source lie: only what happens in the same one is heard."""
+    """The innermost stage around both the item and the source: events of another run of it do not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class CasePlan:
     items: dict[str, PlanItem]
     files: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Case file items by id: the name of the variable, then the names of the parts that lead to the item."""
-    listening: dict[tuple[str, str], tuple[OnPartReference, ...]] = field(default_factory=dict)
+    on_parts: dict[tuple[str, str], tuple[OnPartReference, ...]] = field(default_factory=dict)
     """By source and event, in the order of the file."""
-    conditioned: frozenset[str] = frozenset()
+    items_with_conditions: frozenset[str] = frozenset()
     """The plan items that have a criterion with a condition."""

@@ -1,7 +1,7 @@
-"""A definition, as the engine reads it: made once from a file, never changed, shared by every instance of a revision.
+"""A definition as the engine runs it: parsed once, immutable, shared by all instances of a revision.
 
-Nodes and flows are found by the id they have in the file. A scope is what has variables and tokens of its own: the
-process itself, a sub-process, an event sub-process.
+Nodes and flows are keyed by their id in the file. A scope has variables and tokens of its own: the process itself, a
+sub-process, an event sub-process.
 """
 
 from dataclasses import dataclass, field
@@ -87,7 +87,7 @@ class BpmnEvent:
     correlation: Expression | None = None
     """`postern:correlation`: which instance a message is for."""
     filter: Expression | None = None
-    """`postern:condition`: which messages are wanted at all."""
+    """`postern:condition`: which messages of this name count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ class Node:
     """Of service and send tasks: `event`, `webhook`, `alert`, `message`, `external`, or a name registered in Python."""
     topic: str = ""
     inputs: tuple[Assignment, ...] = ()
-    """What the handler is given; nothing: every variable."""
+    """Inputs of the handler; empty: all visible variables."""
     assigns: tuple[Assignment, ...] = ()
     form: tuple[FormField, ...] = ()
     called: str = ""
@@ -168,6 +168,11 @@ class Node:
     is_for_compensation: bool = False
     compensated_by: str | None = None
     """The activity that undoes this one: by its compensation boundary event and the association."""
+
+    @property
+    def trigger(self) -> Trigger:
+        """The trigger of its event; NONE for elements without one."""
+        return self.event.trigger if self.event is not None else Trigger.NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,4 +206,4 @@ class Definition:
     upstream: dict[tuple[str, frozenset[str]], tuple[frozenset[str], frozenset[str]]] = field(
         default_factory=dict, compare=False, repr=False
     )
-    """What lies upstream of a join, by the flows at which tokens wait: found when it is asked for, and gone with it."""
+    """Cache of what lies upstream of a join, by the join and the flows at which tokens wait."""

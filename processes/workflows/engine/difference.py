@@ -1,4 +1,4 @@
-"""What is different between two states."""
+"""The difference between two states."""
 
 import json
 from collections import Counter
@@ -26,12 +26,16 @@ class StateDifference(TypedDict):
 
 
 def compare_states(before: InstanceState, after: InstanceState) -> StateDifference:
-    """Tell which variables and which active elements differ.
+    """Compare the variables and the active elements of two states.
 
-    The variables of the process stand under their own names; those of scopes inside it under the way to them, as in
-    `Review[2].verdict` for the second round of Review.
+    Variables of the root scope are keyed by name; those of inner scopes by their path, as in `Review[2].verdict` for
+    the second round of Review.
     """
-    return {"variables": _compare_variables(before, after), "active": _compare_active(before, after)}
+    old, new = _count_active(before), _count_active(after)
+    return {
+        "variables": _compare_variables(before, after),
+        "active": {"added": sorted((new - old).elements()), "removed": sorted((old - new).elements())},
+    }
 
 
 def _compare_variables(before: InstanceState, after: InstanceState) -> VariablesDifference:
@@ -50,11 +54,6 @@ def _compare_variables(before: InstanceState, after: InstanceState) -> Variables
 def _is_different(one: Any, other: Any) -> bool:
     """Compare as JSON does: true is not 1, and maps have no order."""
     return json.dumps(one, sort_keys=True) != json.dumps(other, sort_keys=True)
-
-
-def _compare_active(before: InstanceState, after: InstanceState) -> ActiveDifference:
-    old, new = _count_active(before), _count_active(after)
-    return {"added": sorted((new - old).elements()), "removed": sorted((old - new).elements())}
 
 
 def _count_active(state: InstanceState) -> Counter[str]:
@@ -77,7 +76,7 @@ def _collect_variables(state: InstanceState) -> dict[str, Any]:
 
 
 def _find_scope_path(state: InstanceState, scope: ScopeRecord) -> str:
-    """Name a scope by the activities that lead to it, with the round where there are several."""
+    """Return the path of a scope: the activities around it, with the round where there are several."""
     if scope["token"] is None or scope["parent"] is None:
         return ""
     around = state["scopes"][scope["parent"]]

@@ -1,4 +1,4 @@
-"""Durations, moments and cycles as ISO 8601 writes them: what timers are made of."""
+"""Durations, times and repeating intervals of ISO 8601, of which timers are made."""
 
 import calendar
 import re
@@ -7,20 +7,20 @@ from datetime import UTC, datetime, timedelta
 
 
 class NotIso(ValueError):
-    """The text is not what ISO 8601 calls a duration, a moment or a repeating interval."""
+    """The text is not what ISO 8601 calls a duration, a time or a repeating interval."""
 
 
 @dataclass(frozen=True, slots=True)
 class Duration:
-    """A length of time; months are counted by the calendar, days have 24 hours (every moment is in UTC)."""
+    """A length of time; months are counted by the calendar, days have 24 hours, because all times are in UTC."""
 
     months: int = 0
     rest: timedelta = timedelta(0)
 
-    def after(self, moment: datetime) -> datetime:
-        """Give the moment that lies this much later; the 31st becomes the last day of a shorter month."""
+    def after(self, time: datetime) -> datetime:
+        """Return the time this much later; the 31st becomes the last day of a shorter month."""
         try:
-            return _add_months(moment, self.months) + self.rest
+            return _add_months(time, self.months) + self.rest
         except (OverflowError, ValueError) as error:
             raise NotIso(_TOO_LONG) from error
 
@@ -46,7 +46,7 @@ class Cycle:
 
 
 def parse_duration(text: str) -> Duration:
-    """Read `P1Y2M3DT4H5M6.5S`, or weeks (`P2W`); only days and what is smaller may have a fraction."""
+    """Parse `P1Y2M3DT4H5M6.5S`, or weeks (`P2W`); only days and what is smaller may have a fraction."""
     match = _DURATION.fullmatch(text.strip())
     if match is None or not any(match.groups()):
         raise NotIso("A duration is written like PT30M, P1DT12H or P1M.")
@@ -60,18 +60,18 @@ def parse_duration(text: str) -> Duration:
 
 
 def parse_datetime(text: str) -> datetime:
-    """Read a date with or without a time, in UTC when it names no zone."""
-    if _MOMENT.fullmatch(text.strip()) is None:
-        raise NotIso(_MOMENT_EXPECTED)
+    """Parse a date with or without a time; without a zone it is UTC."""
+    if _DATETIME.fullmatch(text.strip()) is None:
+        raise NotIso(_TIME_EXPECTED)
     try:
-        moment = datetime.fromisoformat(text.strip().replace(",", "."))
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        time = datetime.fromisoformat(text.strip().replace(",", "."))
+        return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
     except (ValueError, OverflowError) as error:
-        raise NotIso(_MOMENT_EXPECTED) from error
+        raise NotIso(_TIME_EXPECTED) from error
 
 
 def parse_cycle(text: str) -> Cycle:
-    """Read `R3/PT10M`, `R/PT1H` or, with its first moment, `R5/2030-01-01T08:00:00Z/P1D`."""
+    """Parse `R3/PT10M`, `R/PT1H` or, with its first time, `R5/2030-01-01T08:00:00Z/P1D`."""
     match = _CYCLE.fullmatch(text.strip())
     if match is None:
         raise NotIso("A cycle is written like R3/PT10M (three times) or R/PT1H (without an end).")
@@ -93,17 +93,17 @@ _DURATION = re.compile(
     re.ASCII,
 )
 _CLOCK = r"\d\d(?::?\d\d(?::?\d\d(?:[.,]\d{1,9})?)?)?"
-_MOMENT = re.compile(rf"\d{{4}}-?\d\d-?\d\d(?:[T ]{_CLOCK}(?:Z|[+-]\d\d(?::?\d\d)?)?)?", re.ASCII)
+_DATETIME = re.compile(rf"\d{{4}}-?\d\d-?\d\d(?:[T ]{_CLOCK}(?:Z|[+-]\d\d(?::?\d\d)?)?)?", re.ASCII)
 _CYCLE = re.compile(r"R(\d{1,9})?/(?:([^/]+)/)?(P[^/]*)", re.ASCII)
 _TOO_LONG = "The duration leads beyond the year 9999."
-_MOMENT_EXPECTED = "A moment is written like 2030-01-31T08:00:00Z."
+_TIME_EXPECTED = "A time is written like 2030-01-31T08:00:00Z."
 
 
-def _add_months(moment: datetime, months: int) -> datetime:
+def _add_months(time: datetime, months: int) -> datetime:
     if months == 0:
-        return moment
-    year, month = divmod(moment.year * 12 + moment.month - 1 + months, 12)
+        return time
+    year, month = divmod(time.year * 12 + time.month - 1 + months, 12)
     if year > 9999:
         raise OverflowError
     last = calendar.monthrange(year, month + 1)[1]
-    return moment.replace(year=year, month=month + 1, day=min(moment.day, last))
+    return time.replace(year=year, month=month + 1, day=min(time.day, last))

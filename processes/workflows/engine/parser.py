@@ -1,4 +1,4 @@
-"""Reads a file of whichever notation."""
+"""Parse a definition of either notation, BPMN or CMMN."""
 
 from processes.workflows.engine.bpmn.file import BPMN
 from processes.workflows.engine.bpmn.parser import parse_bpmn_root
@@ -10,7 +10,7 @@ from processes.workflows.engine.problems import InvalidDefinition, Problem
 
 
 def parse_definition(source: bytes) -> Definition:
-    """Read a definition by the namespace of its root; NotExecutable names everything that keeps it from running."""
+    """Parse a BPMN or CMMN file by the namespace of its root; InvalidDefinition lists everything that is wrong."""
     root = parse_xml(source)
     if root.space == BPMN:
         return parse_bpmn_root(root)

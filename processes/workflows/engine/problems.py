@@ -1,10 +1,10 @@
-"""What keeps a file from being run."""
+"""Problems of a file: everything that keeps it from running, by element and line."""
 
 from dataclasses import dataclass, field
 from typing import NoReturn
 
 MOST_PROBLEMS = 100
-"""More tell nobody anything."""
+"""Enough for an author to work on; the parsing ends there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,29 +26,29 @@ class InvalidDefinition(Exception):
 
 @dataclass(slots=True)
 class Problems:
-    """Gathers what is wrong with a file."""
+    """Collects the problems of a file while it is parsed."""
 
     found: list[Problem] = field(default_factory=list)
 
     def add(self, element: str, line: int, message: str) -> None:
-        """Keep one more; the last one that is told ends the reading."""
+        """Add a problem; the last one that is kept ends the parsing."""
         problem = Problem(element[:200], line, message)
-        if problem not in self.found:
+        if problem not in self.found:  # several elements may refer to the one that is wrong
             self.found.append(problem)
         if len(self.found) >= MOST_PROBLEMS:
             self.raise_if_any()
 
-    def stop(self, element: str, line: int, message: str) -> NoReturn:
-        """End the reading here: whatever follows would take too long."""
+    def abort(self, element: str, line: int, message: str) -> NoReturn:
+        """End the parsing here, because whatever follows would take too long."""
         self.found = [*self.found[: MOST_PROBLEMS - 1], Problem(element[:200], line, message)]
         raise InvalidDefinition(self.in_order())
 
-    def tells_of(self, element: str) -> bool:
-        """Tell whether something is known to be wrong with an element already."""
+    def has_problem_with(self, element: str) -> bool:
+        """Return whether an element has a problem already."""
         return any(problem.element == element for problem in self.found)
 
     def raise_if_any(self) -> None:
-        """Raise what was found, in the order of the file."""
+        """Raise InvalidDefinition with the problems found, if there are any."""
         if self.found:
             raise InvalidDefinition(self.in_order())
 

@@ -1,4 +1,4 @@
-"""The engine: a state and a command give the next state and what is to be done outside. It knows no clock."""
+"""Run a command: from a state and a command to the next state and its effects. Time is a parameter."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,15 +25,15 @@ __all__ = [
 class CommandOutcome:
     state: InstanceState
     effects: tuple[Effect, ...]
-    """What is to be done outside, in order; the ids are the same however often the command is run."""
+    """Published after the commit, in order; running the command again gives the same ids."""
     trace: tuple[tuple[str, str], ...] = ()
     """`enter`, `leave` or `cancel`, and the element, in the order in which it happened."""
 
 
 def run_command(library: Library, state: InstanceState | None, command: Command, at: datetime) -> CommandOutcome:
-    """Carry out a command; the state that is given stays as it is.
+    """Run a command against a state, which is not modified; `state` is None for the command that starts an instance.
 
-    Raises NotPossible when the command does not fit the state, Failed when it was tried and could not go through.
+    Raises CommandRejected if the command does not fit the state, CommandFailed if it fails at an element.
     """
     if state is None and command["command"] != "start":
         raise CommandRejected("The instance has not been started.")
@@ -46,4 +46,4 @@ def run_command(library: Library, state: InstanceState | None, command: Command,
         apply_command(work, command)
     if work.status == "active":
         run_queue(work)
-    return CommandOutcome(work.result(), tuple(work.effects), tuple(work.trace))
+    return CommandOutcome(work.build_state(), tuple(work.effects), tuple(work.trace))

@@ -1,4 +1,4 @@
-"""A state, as people and programs are shown it."""
+"""Read-only questions about a state, for the API and the pages."""
 
 from typing import Any, TypedDict
 
@@ -38,7 +38,7 @@ class TimerSummary(TypedDict):
 
 
 def list_active_elements(state: InstanceState, library: Library) -> list[ActiveElement]:
-    """Give the elements on which tokens are and the items that are active, in the order in which they came to be."""
+    """List the elements that have a token and the active plan items, in the order of their creation."""
     found: dict[str, TokenRecord | ItemRecord] = {
         # Of a token with a loop the rounds have tokens of their own.
         **{key: token for key, token in state.get("tokens", {}).items() if "loop" not in token},
@@ -55,7 +55,7 @@ def list_active_elements(state: InstanceState, library: Library) -> list[ActiveE
 
 
 def is_active_item(item: ItemRecord) -> bool:
-    """Tell whether an item is active; the plan of a case, which has no stage around it, is the case itself."""
+    """Return whether a plan item is active; the case plan model is an item too and stands for the case itself."""
     return item["state"] == "active"
 
 
@@ -66,7 +66,7 @@ class ItemSummary(TypedDict):
 
 
 def list_items(state: InstanceState) -> list[ItemSummary]:
-    """Give the items of a case and of the cases in it, in the order in which they came to be."""
+    """List the plan items of a case and of the cases called by it, in the order of their creation."""
     found = state.get("items", {})
     return [
         {"id": key, "element": found[key]["element"], "state": found[key]["state"]}
@@ -85,12 +85,12 @@ def list_timers(state: InstanceState) -> list[TimerSummary]:
 
 
 def get_variables(state: InstanceState) -> Variables:
-    """Give the variables of the process itself."""
+    """Return the variables of the instance's root scope."""
     return next((scope["variables"] for scope in state.get("scopes", {}).values() if scope["token"] is None), {})
 
 
 def get_visible_variables(state: InstanceState, scope: str | None) -> Variables:
-    """Give what can be seen from a scope; of a task without inputs, what its work is given."""
+    """Return the variables visible from a scope, inner ones first: the inputs of a task that declares none."""
     found: dict[str, Any] = {}
     while scope is not None:
         record = state["scopes"][scope]
@@ -101,7 +101,7 @@ def get_visible_variables(state: InstanceState, scope: str | None) -> Variables:
 
 
 def get_node(state: InstanceState, library: Library, scope: str, element: str) -> Node:
-    """Find the node that something in the state is about."""
+    """Return the node of the definition that an element id of a scope refers to."""
     return get_definition(state, library, scope).nodes[element]
 
 
@@ -134,6 +134,6 @@ def _summarize_timer(key: str, timer: TimerRecord) -> TimerSummary:
 
 
 def get_owner(state: InstanceState, key: str) -> TokenRecord | ItemRecord:
-    """Give the token or the item that something belongs to."""
+    """Return the record of an owner, which is a token or a plan item."""
     items = state.get("items", {})
     return items[key] if key in items else state["tokens"][key]

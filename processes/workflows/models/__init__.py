@@ -4,11 +4,11 @@ from processes.workflows.models.definition import (
     WorkflowRevision,
     WorkflowStartTimer,
 )
-from processes.workflows.models.effect import ReceivedEvent, WorkflowEffect
+from processes.workflows.models.effect import WorkflowEffect
+from processes.workflows.models.event import PostponedEvent, ReceivedEvent
 from processes.workflows.models.incident import WorkflowIncident
 from processes.workflows.models.instance import WorkflowBody, WorkflowInstance, WorkflowVersion
 from processes.workflows.models.open_work import (
-    PostponedEvent,
     WorkflowSubscription,
     WorkflowTimer,
     WorkItem,

@@ -1,8 +1,5 @@
-"""What instances do to the world outside, and what comes from there."""
-
 from django.db import models
 from django.db.models import Q
-from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
@@ -10,7 +7,7 @@ from processes.workflows.models.instance import WorkflowInstance
 
 
 class WorkflowEffect(models.Model):
-    """Something that a version does outside. It leaves after the commit, and not at all once it is cancelled."""
+    """Something that a version does outside its instance: dispatched after the commit, unless a return cancels it."""
 
     class Kind(models.TextChoices):
         EVENT = "event", pgettext_lazy("effect", "event")
@@ -58,9 +55,9 @@ class WorkflowEffect(models.Model):
             ),
         ]
         indexes = [
-            # Effects leave when due.
+            # `dispatch_due_effects` claims them when due.
             models.Index(name="effect_due", fields=["due_at"], condition=Q(due_at__isnull=False)),
-            # A return looks at what the abandoned versions did.
+            # A return looks up the effects of the versions that it abandons.
             models.Index(name="effect_version", fields=["instance", "version"]),
             # The trace collects what one call caused.
             models.Index(name="effect_correlation", fields=["correlation_id"], condition=~Q(correlation_id="")),
@@ -68,20 +65,3 @@ class WorkflowEffect(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.name or self.element}"
-
-
-class ReceivedEvent(models.Model):
-    """An event that came from outside: under the id that its source gave it, it counts once."""
-
-    source = models.CharField(_("source"), max_length=160)
-    event_id = models.CharField(_("id"), max_length=200)
-    received_at = models.DateTimeField(_("received"), db_default=Now(), editable=False)
-
-    class Meta:
-        db_table = "workflows_received_event"
-        constraints = [models.UniqueConstraint(name="received_event_once", fields=["source", "event_id"])]
-        # Upkeep forgets the old ones.
-        indexes = [models.Index(name="received_event_age", fields=["received_at"])]
-
-    def __str__(self) -> str:
-        return f"{self.source}: {self.event_id}"

@@ -1,4 +1,4 @@
-"""What instances wait for, mirrored from their states so that it can be found: the state is the truth."""
+"""Open work: tasks, timers and subscriptions of instances, as rows that can be found; the state is the truth."""
 
 from django.db import models
 from django.db.models import Q
@@ -12,8 +12,8 @@ from processes.workflows.models.instance import WorkflowInstance
 class WorkItem(models.Model):
     """A task of an instance, open or past.
 
-    `due_at` is when an external task or a job may be taken: now, at the end of someone's lock, or after a delay. Nobody
-    may take one without it: it needs a person, it is held by an incident, or its instance is suspended.
+    `due_at` is when an external task or a job may be claimed: now, at the end of a lock, or after a delay. Without it
+    nobody may claim it: it needs a person, has an open incident, or its instance is suspended.
     """
 
     class Kind(models.TextChoices):
@@ -28,6 +28,9 @@ class WorkItem(models.Model):
         DONE = "done", pgettext_lazy("work item", "done")
         CANCELLED = "cancelled", pgettext_lazy("work item", "cancelled")
         ABANDONED = "abandoned", pgettext_lazy("work item", "abandoned")
+
+    CLAIMABLE = (Kind.EXTERNAL, Kind.JOB)
+    """Kinds that workers claim; the others wait for a person or an event."""
 
     instance = models.ForeignKey(
         WorkflowInstance,
@@ -74,7 +77,7 @@ class WorkItem(models.Model):
             # The inbox of staff, and the list of open tasks.
             models.Index(name="work_item_open", fields=["kind", "id"], condition=Q(status="open")),
             models.Index(name="work_item_all_open", fields=["id"], condition=Q(status="open")),
-            # Workers take the external tasks of a topic; ours take the jobs.
+            # Workers claim the external tasks of a topic, and the product's own workers the jobs.
             models.Index(
                 name="work_item_external",
                 fields=["topic", "due_at", "id"],
@@ -92,7 +95,7 @@ class WorkItem(models.Model):
 
 
 class WorkflowTimer(models.Model):
-    """A timer that runs. One without `due_at` is held: by an incident, or because its instance is suspended."""
+    """A timer of an instance. Without `due_at` it waits: for a retry of its incident, or for a resume."""
 
     instance = models.ForeignKey(
         WorkflowInstance, verbose_name=_("instance"), on_delete=models.CASCADE, related_name="timers", db_index=False
@@ -153,29 +156,3 @@ class WorkflowSubscription(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name}: {self.element}"
-
-
-class PostponedEvent(models.Model):
-    """An event that came for an instance while it was suspended: it is taken when the instance goes on."""
-
-    instance = models.ForeignKey(
-        WorkflowInstance, verbose_name=_("instance"), on_delete=models.CASCADE, related_name="+", db_index=False
-    )
-    taken_key = models.CharField(max_length=300)
-    command = models.JSONField(_("command"))
-    cause = models.CharField(_("cause"), max_length=200)
-    position = models.BigIntegerField()
-    due_at = models.DateTimeField(_("due"), null=True)
-    fence = models.BigIntegerField(default=0)
-    correlation_id = models.CharField(_("correlation id"), max_length=64, blank=True)
-
-    class Meta:
-        db_table = "workflows_postponed_event"
-        verbose_name = _("postponed event")
-        verbose_name_plural = _("postponed events")
-        constraints = [models.UniqueConstraint(name="postponed_event_once", fields=["instance", "taken_key"])]
-        # They are claimed when their instance goes on.
-        indexes = [models.Index(name="postponed_event_due", fields=["due_at"], condition=Q(due_at__isnull=False))]
-
-    def __str__(self) -> str:
-        return self.cause

@@ -1,4 +1,4 @@
-"""What could not go through: kept with its command, told to staff, closed when it is overtaken or has been retried."""
+"""Incidents: a command, timer, task or effect that failed, kept for a retry, with one alert for staff per instance."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,45 +14,60 @@ from config.common.correlation import correlation_id
 from config.common.text import clean_text
 from notifications.services.alerts import close_alert, raise_alert
 from processes.workflows.heads import Head
-from processes.workflows.ids import subject_of
 from processes.workflows.models import WorkflowIncident, WorkflowInstance, WorkflowTimer, WorkflowVersion, WorkItem
 from processes.workflows.models.instance import ENDED, Status
-from processes.workflows.services.planning import CommandRequest
-from processes.workflows.services.steps import Step
+from processes.workflows.services.steps import CommandRequest, Step
+from processes.workflows.subjects import subject_of
 
 ALERT = "workflow.incident"
 TITLE = gettext_noop("Workflow %(definition)s of %(record)s cannot go on at %(element)s: %(cause)s")
 EFFECT = "effect:"
+# Incidents of work and of effects have these in the place of an engine command: they say what a retry must do.
+RETRY_TASK = "retry_task"
+DISPATCH_EFFECT = "leave"
 
 
-def derive_about(order: CommandRequest) -> str:
-    """Name what of the instance a command is about: it has one open incident at most."""
-    command = order.command
-    if order.taken_key is not None:
-        return f"event:{order.taken_key}"
+def derive_about(request: CommandRequest) -> str:
+    """Return the key of what a command is about: an instance has at most one open incident under each."""
+    command = request.command
+    if request.taken_key is not None:
+        return f"event:{request.taken_key}"
     for key in ("task", "timer"):
         if key in command:
             return f"{key}:{command[key]}"[:300]
     return f"{command['command']}:{command['name']}"[:300] if "name" in command else str(command["command"])
 
 
-def open_incident(head: Head, order: CommandRequest, *, element: str, reason: str) -> Head | None:
-    """Keep a command that failed; return the instance, or None if it has moved meanwhile and is to be tried again."""
+def open_incident(head: Head, request: CommandRequest, *, element: str, reason: str) -> Head | None:
+    """Record a failed command; return the instance, or None if it has moved meanwhile and the command may fit now."""
     with transaction.atomic():
         instance = WorkflowInstance.objects.select_for_update(no_key=True).get(pk=head.id)
         if instance.head != head.number:
             return None
-        about = derive_about(order)
-        command = {**order.command, "taken_key": order.taken_key, "position": order.position}
-        record_incident(instance, about, command, element=element, reason=reason, at=order.at)
-        _hold(head.id, about)
+        about = derive_about(request)
+        command = {**request.command, "taken_key": request.taken_key, "position": request.position}
+        record_incident(instance, about, command, element=element, reason=reason, at=request.at)
+        _withhold(head.id, about)
     return replace(head, status=instance.status, open_incidents=instance.open_incidents)
+
+
+def _withhold(instance_id: UUID, about: str) -> None:
+    """Take the due time from a failed timer or job, so that only a retry of its incident repeats it."""
+    what, _, local = about.partition(":")
+    rows: QuerySet[Any]
+    if what == "timer":
+        rows = WorkflowTimer.objects.filter(instance=instance_id, local=local)
+    elif what == "task":
+        rows = WorkItem.objects.filter(instance=instance_id, local=local, status=WorkItem.Status.OPEN)
+    else:
+        return
+    rows.update(due_at=None, fence=F("fence") + 1)
 
 
 def record_incident(
     instance: WorkflowInstance, about: str, command: Mapping[str, Any], *, element: str, reason: str, at: datetime
 ) -> None:
-    """Write the incident of an instance that is locked, or count it again; and tell staff."""
+    """Write an incident of a locked instance, or count an open one about the same again; raise its alert."""
     element, reason = clean_text(element, 200), clean_text(reason, 2000)
     again = WorkflowIncident.objects.filter(instance=instance, about=about, status=WorkflowIncident.Status.OPEN)
     if not again.update(command=command, element=element, reason=reason, times=F("times") + 1):
@@ -69,30 +84,38 @@ def record_incident(
         if instance.status in (Status.ACTIVE, Status.COMPLETED):
             instance.status = Status.INCIDENT
         instance.save(update_fields=["open_incidents", "status"])
-    named = {"definition": instance.definition_id, "record": instance.record or str(instance.pk)}
-    told = {**named, "element": element, "cause": reason[:200]}
-    raise_alert(ALERT, subject_of(instance.pk), TITLE, {**told, "instance": str(instance.pk)})
+    data = {
+        "definition": instance.definition_id,
+        "record": instance.record or str(instance.pk),
+        "element": element,
+        "cause": reason[:200],
+        "instance": str(instance.pk),
+    }
+    raise_alert(ALERT, subject_of(instance.pk), TITLE, data)
 
 
 def awaits_operator(subject: str) -> bool:
-    """Say whether the instance of an alert has an incident that nobody has settled."""
+    """Tell whether the instance of an alert still has an open incident."""
     instance = UUID(subject.removeprefix(subject_of("")))
     return WorkflowIncident.objects.filter(instance=instance, status=WorkflowIncident.Status.OPEN).exists()
 
 
 def close_overtaken_incidents(head: Head, step: Step, *, about: str) -> str:
-    """Close what a step has overtaken: what it was about, what is waited for no more, everything at the end.
+    """Close the incidents that a step has made moot; return the status of the instance, which the step has locked.
 
-    Effects that were refused are another matter. Return the status of the instance, which the step has locked.
+    Those are what the command was about, tasks and timers that are gone, and at the end of the instance all others.
     """
-    overtaken = Q(about__in=[about, *_gone(step)])
+    tasks_gone = [f"task:{item['local']}" for item in step.open_work.items_closed]
+    timers_gone = [f"timer:{local}" for local in step.open_work.timers_gone]
+    overtaken = Q(about__in=[about, *tasks_gone, *timers_gone])
     if step.status in ENDED:
+        # A refused effect is still to be dispatched, however its instance has gone on.
         overtaken |= ~Q(about__startswith=EFFECT)
     return resolve_incidents(head.id, overtaken, note="", actor=step.actor, at=step.at)
 
 
 def resolve_incidents(instance_id: UUID, those: Q, *, note: str, actor: str, at: datetime) -> str:
-    """Close incidents of an instance that is locked; return its status."""
+    """Close open incidents of a locked instance; return its status, which is the head's again after the last."""
     rows: QuerySet[WorkflowIncident] = WorkflowIncident.objects.filter(those, instance=instance_id)
     rows = rows.filter(status=WorkflowIncident.Status.OPEN)
     closed = rows.update(status=WorkflowIncident.Status.RESOLVED, resolved_at=at, note=note, actor=actor[:160])
@@ -105,21 +128,3 @@ def resolve_incidents(instance_id: UUID, those: Q, *, note: str, actor: str, at:
             close_alert(ALERT, subject_of(instance_id), note or gettext_noop("the workflow goes on"))
         instance.save(update_fields=["open_incidents", "status"])
     return instance.status
-
-
-def _gone(step: Step) -> list[str]:
-    tasks = [f"task:{item['local']}" for item in step.mirror.items_closed]
-    return [*tasks, *(f"timer:{local}" for local in step.mirror.timers_gone)]
-
-
-def _hold(instance_id: UUID, about: str) -> None:
-    """Let a timer or a job that failed wait for its incident to be retried."""
-    what, _, local = about.partition(":")
-    rows: QuerySet[Any]
-    if what == "timer":
-        rows = WorkflowTimer.objects.filter(instance=instance_id, local=local)
-    elif what == "task":
-        rows = WorkItem.objects.filter(instance=instance_id, local=local, status=WorkItem.Status.OPEN)
-    else:
-        return
-    rows.update(due_at=None, fence=F("fence") + 1)

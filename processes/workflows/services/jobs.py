@@ -1,4 +1,4 @@
-"""Handlers in Python: registered by name in an app's `ready`, run under a lease, their result completes the task."""
+"""Jobs: tasks whose handler is a Python function, registered by name and run under a lease."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,10 +16,9 @@ from processes.workflows.errors import Abandoned, InstanceNotFound, NotPossible
 from processes.workflows.heads import find_head
 from processes.workflows.models import WorkItem
 from processes.workflows.services.execution import execute_command
-from processes.workflows.services.failing import fail_work_item
-from processes.workflows.services.given import get_task_inputs
-from processes.workflows.services.open_work import section
-from processes.workflows.services.planning import CommandRequest
+from processes.workflows.services.steps import CommandRequest
+from processes.workflows.services.work_items import fail_work_item, get_task_inputs
+from processes.workflows.state_storage import section
 
 LEASE = timedelta(minutes=5)
 TRIES = 3
@@ -33,14 +32,14 @@ class Job:
     """A task as its handler sees it."""
 
     id: str
-    """Constant over repeats: whoever takes effects from a handler may recognise them by it."""
+    """The same when the job is repeated: a handler can use it as an idempotency key."""
     instance: UUID
     element: str
     inputs: dict[str, Any]
 
 
 class BpmnError(Exception):
-    """Raised by a handler to raise an error of the process at its task, by its code."""
+    """Raised by a handler to throw a BPMN error with this code at its task."""
 
     def __init__(self, code: str, message: str = "") -> None:
         super().__init__(message or code)
@@ -53,7 +52,7 @@ _handlers: dict[str, Handler] = {}
 
 
 def register_handler(name: str, function: Handler) -> None:
-    """Let service and send tasks name this function as their handler; what it returns becomes variables.
+    """Register a function as a handler that service and send tasks can name; what it returns becomes variables.
 
     It may be run again when its process dies: what it does must be safe to do twice.
     """
@@ -71,10 +70,8 @@ def registered_handlers() -> list[str]:
 
 
 def run_due_jobs() -> bool:
-    """Run the handler of a task that waits for it; return whether there was one.
-
-    One at a time: a handler may take its time, and nothing else must wait for it under a lease.
-    """
+    """Run the handler of one due job; return whether there was one."""
+    # One at a time: a handler may be slow, and no other job should wait behind it under a running lease.
     claimed = claim(WorkItem.objects.filter(kind=WorkItem.Kind.JOB), limit=1, lease=LEASE)
     for item in claimed:
         with correlated(item.correlation_id):
@@ -84,21 +81,21 @@ def run_due_jobs() -> bool:
 
 def _run(item: WorkItem) -> None:
     try:
-        command = _ask(item)
+        command = _run_handler(item)
     except Exception as error:  # noqa: BLE001  whatever a handler raises is its failure, and stops no other job
         _fail(item, error)
         return
     try:
         execute_command(item.instance_id, CommandRequest(command, actor=f"handler:{item.topic}", at=timezone.now()))
     except NotPossible as refusal:
-        if _is_waited_for(item):
+        if _is_active_task(item):
             _fail(item, ValueError(refusal.data.get("reason")))
     except (Abandoned, InstanceNotFound) as late:
         log.info("workflows.job_overtaken", task=item.public_id, reason=str(late))
 
 
-def _ask(item: WorkItem) -> dict[str, Any]:
-    """Run the handler; return the command that follows."""
+def _run_handler(item: WorkItem) -> dict[str, Any]:
+    """Run the handler of a job; return the command that completes or fails its task."""
     handler = _handlers.get(item.topic)
     if handler is None:
         raise LookupError(f"No handler is registered as {item.topic}.")
@@ -110,10 +107,12 @@ def _ask(item: WorkItem) -> dict[str, Any]:
     return {"command": "complete_job", "task": item.local, "variables": variables}
 
 
-def _is_waited_for(item: WorkItem) -> bool:
-    """Tell whether the result itself was refused: the task is still there, and its instance runs."""
+def _is_active_task(item: WorkItem) -> bool:
+    """Tell whether the task still waits in a running instance, so that the refusal was of the handler's result."""
     head = find_head(item.instance_id)
-    return head is not None and head.state_status == "active" and item.local in section(head.state or {}, "tasks")
+    if head is None or head.state_status != "active":
+        return False
+    return item.local in section(head.state or {}, "tasks")
 
 
 def _fail(item: WorkItem, error: Exception) -> None:

@@ -1,4 +1,4 @@
-"""Forget what is over: instances that ended long ago, where that is wanted, and the ids of old events."""
+"""Retention: delete instances that ended long ago, where a number of days is set, and the ids of old events."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -23,7 +23,7 @@ from processes.workflows.models import (
 )
 
 STEP = 100
-_PARTS = (
+_RELATED = (
     WorkItem,
     WorkflowEffect,
     WorkflowIncident,
@@ -35,25 +35,25 @@ _PARTS = (
 
 
 def expire_workflows() -> None:
-    """Forget in small steps, so that nobody waits."""
+    """Delete what is past its days, in small steps, so that no command waits for long."""
     now = timezone.now()
     ReceivedEvent.objects.filter(received_at__lt=now - timedelta(days=settings.EVENT_DAYS)).delete()
     if not settings.FINISHED_INSTANCE_DAYS:
         return
-    over = WorkflowInstance.objects.filter(
+    ended = WorkflowInstance.objects.filter(
         ended_at__lt=now - timedelta(days=settings.FINISHED_INSTANCE_DAYS), open_incidents=0
     )
-    while chosen := list(over.order_by("ended_at").values_list("pk", flat=True)[:STEP]):
-        _forget(chosen)
+    while chosen := list(ended.order_by("ended_at").values_list("pk", flat=True)[:STEP]):
+        _delete(chosen)
     with connection.cursor() as cursor:
-        cursor.execute(load_engine_sql(PACKAGE, "forget_bodies"))
+        cursor.execute(load_engine_sql(PACKAGE, "delete_unused_bodies"))
 
 
-def _forget(chosen: Sequence[UUID]) -> None:
-    """Forget finished instances; one that is returned from its end at this moment is waited for, and stays."""
+def _delete(chosen: Sequence[UUID]) -> None:
     with transaction.atomic():
+        # The lock waits for a return that is under way; after it the instance has not ended any more, and stays.
         rows = WorkflowInstance.objects.select_for_update().filter(pk__in=chosen, ended_at__isnull=False)
-        held = list(rows.order_by("pk").values_list("pk", flat=True))
-        for part in _PARTS:
-            part._default_manager.filter(instance__in=held).delete()
-        WorkflowInstance.objects.filter(pk__in=held).delete()
+        locked = list(rows.order_by("pk").values_list("pk", flat=True))
+        for model in _RELATED:
+            model._default_manager.filter(instance__in=locked).delete()
+        WorkflowInstance.objects.filter(pk__in=locked).delete()

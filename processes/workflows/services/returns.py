@@ -1,10 +1,9 @@
-"""Return an instance to an earlier version: that one becomes the parent of a new head, and what came after it stays.
+"""Return an instance to an earlier version, which becomes the parent of a new head; later versions stay as a branch.
 
-What waits is there again under new ids; what has not left yet of the abandoned versions is cancelled, and what was
-cancelled on the way to the version that is returned to may leave after all.
+Open work is opened again under new ids. Effects of the abandoned versions that were not dispatched are cancelled, and
+effects that an earlier return had cancelled on the way to this version are due again.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -22,32 +21,23 @@ from config.common.times import format_time
 from processes.workflows.engine.branch import branch_state
 from processes.workflows.engine.execution.errors import CommandRejected
 from processes.workflows.engine.runner import InstanceState
-from processes.workflows.errors import NotPossible as Refused
+from processes.workflows.errors import NotPossible, VersionConflict
 from processes.workflows.heads import Head, get_head
 from processes.workflows.ids import public_id, public_task_id
 from processes.workflows.models import WorkflowEffect, WorkItem
 from processes.workflows.selectors import LoadedVersion, find_ancestors, get_version
 from processes.workflows.services.execution import head_after
-from processes.workflows.services.holding import release_postponed_events
 from processes.workflows.services.incidents import resolve_incidents
 from processes.workflows.services.library import library_for
-from processes.workflows.services.open_work import compare_open_work, section
-from processes.workflows.services.planning import CommandRequest, make_step
+from processes.workflows.services.open_work import compare_open_work
+from processes.workflows.services.steps import CommandRequest, build_step
+from processes.workflows.services.suspension import release_postponed_events
 from processes.workflows.services.work_names import EFFECTS, TIMERS
 from processes.workflows.services.write_step import write_step
+from processes.workflows.state_storage import section
 
 Effect = WorkflowEffect.Status
 ABANDONED = gettext_noop("abandoned by a return")
-
-
-@dataclass(frozen=True)
-class _Way:
-    """From the head to the version that is returned to."""
-
-    past: LoadedVersion
-    abandoned: set[int]
-    taken_up: set[int]
-    """Versions of another branch that count again."""
 
 
 def return_instance(instance_id: UUID, *, version: int, reason: str, actor: str, at: datetime) -> Head:
@@ -56,70 +46,92 @@ def return_instance(instance_id: UUID, *, version: int, reason: str, actor: str,
         raise Invalid({"reason": [gettext("Is required.")]})
     with transaction.atomic():
         head = get_head(instance_id, lock=True)
-        way = _find_way(head, version)
-        state = _renewed(head, way.past, at=at)
-        order = CommandRequest({"command": "return"}, actor=actor, at=at, cause=f"return to {version}: {reason}")
-        # It ended when the version did: an end that is returned to is an end of now.
-        step = make_step(
+        path = _find_path(head, version)
+        state = _branch(head, path.target, at=at)
+        request = CommandRequest({"command": "return"}, actor=actor, at=at, cause=f"return to {version}: {reason}")
+        # Without the old end, an end that is returned to counts from now.
+        step = build_step(
             replace(head, ended_at=None),
-            order,
+            request,
             state,
-            mirrored=compare_open_work(head.state, state, is_return=True),
+            open_work=compare_open_work(head.state, state, is_return=True),
             parent=version,
-            revision_id=way.past.version.revision_id,
+            revision_id=path.target.version.revision_id,
         )
         status = write_step(step)
         assert status is not None, "the head has moved while its instance was locked"
-        _settle_effects(instance_id, way)
+        _switch_effects(instance_id, path)
         if head.open_incidents:
             status = resolve_incidents(instance_id, Q(), note=ABANDONED, actor=actor, at=at)
         release_postponed_events(instance_id)
         for work in (TIMERS, EFFECTS):
             ring(work)
-    revision = way.past.version.revision.number
+    revision = path.target.version.revision.number
     return head_after(replace(head, revision=revision, open_incidents=0), step, state, status)
 
 
+def return_if_unchanged(
+    instance_id: UUID, *, version: int, expected_version: int, reason: str, actor: str, at: datetime
+) -> Head:
+    """Return to a version, unless the instance has moved on since the preview that the person has seen."""
+    with transaction.atomic():
+        head = get_head(instance_id, lock=True)
+        if head.number != expected_version:
+            raise VersionConflict(version=head.number)
+        return return_instance(instance_id, version=version, reason=reason, actor=actor, at=at)
+
+
 def preview_return(instance_id: UUID, *, version: int, at: datetime) -> dict[str, list[dict[str, Any]]]:
-    """Say what a return would cancel, what would begin again, and what cannot be taken back; change nothing."""
+    """Return what a return would cancel, what it would restart and what cannot be undone; change nothing."""
     head = get_head(instance_id)
-    way = _find_way(head, version)
+    path = _find_path(head, version)
     effects = WorkflowEffect.objects.filter(instance=instance_id).order_by("pk")
-    waiting = effects.filter(_in(way.abandoned), status__in=[Effect.WAITING, Effect.REFUSED])
-    again = effects.filter(_in(way.taken_up), status=Effect.CANCELLED)
-    left = effects.filter(_in(way.abandoned), status=Effect.LEFT)
+    waiting = effects.filter(_in(path.abandoned), status__in=[Effect.WAITING, Effect.REFUSED])
+    again = effects.filter(_in(path.restored), status=Effect.CANCELLED)
+    left = effects.filter(_in(path.abandoned), status=Effect.LEFT)
     return {
-        "cancelled": [*_waiting(head.id, head.state), *map(_effect, waiting)],
-        "restarted": [*_waiting(head.id, _renewed(head, way.past, at=at)), *map(_effect, again)],
-        "irrevocable": [*map(_effect, left), *_work_done(instance_id, way)],
+        "cancelled": [*_list_open_work(head.id, head.state), *map(_describe_effect, waiting)],
+        "restarted": [*_list_open_work(head.id, _branch(head, path.target, at=at)), *map(_describe_effect, again)],
+        "irrevocable": [*map(_describe_effect, left), *_list_work_done(instance_id, path)],
     }
 
 
-def _find_way(head: Head, version: int) -> _Way:
-    past = get_version(head.id, version)
+@dataclass(frozen=True)
+class _ReturnPath:
+    """The versions that a return leaves and those that it leads back to."""
+
+    target: LoadedVersion
+    abandoned: set[int]
+    restored: set[int]
+    """Versions of another branch that count again."""
+
+
+def _find_path(head: Head, version: int) -> _ReturnPath:
+    target = get_version(head.id, version)
     if version == head.number:
-        raise Refused(reason="It is the newest version: there is nothing to return from.")
+        raise NotPossible(reason="It is the newest version: there is nothing to return from.")
     ours, theirs = find_ancestors(head.id, head.number), find_ancestors(head.id, version)
-    return _Way(past, abandoned=ours - theirs, taken_up=theirs - ours)
+    return _ReturnPath(target, abandoned=ours - theirs, restored=theirs - ours)
 
 
-def _renewed(head: Head, past: LoadedVersion, *, at: datetime) -> InstanceState:
-    if past.state is None:
-        raise Refused(reason="The instance had not started in that version.")
+def _branch(head: Head, target: LoadedVersion, *, at: datetime) -> InstanceState:
+    if target.state is None:
+        raise NotPossible(reason="The instance had not started in that version.")
     try:
         return branch_state(
-            library_for(head.enterprise), past.state, epoch=head.epoch + 1, taken_at=past.version.at, at=at
+            library_for(head.enterprise), target.state, epoch=head.epoch + 1, taken_at=target.version.at, at=at
         )
     except CommandRejected as refusal:
-        raise Refused(reason=refusal.reason) from refusal
+        raise NotPossible(reason=refusal.reason) from refusal
 
 
-def _settle_effects(instance_id: UUID, way: _Way) -> None:
-    """Cancel what has not left; whoever is letting one leave at this moment is overtaken by the fence, or was first."""
+def _switch_effects(instance_id: UUID, path: _ReturnPath) -> None:
+    """Cancel the effects that the return abandons; make those due again that it restores."""
+    # Whoever dispatches one at this moment is overtaken by the fence, or was first.
     effects = WorkflowEffect.objects.filter(instance=instance_id)
-    waiting = effects.filter(_in(way.abandoned), status__in=[Effect.WAITING, Effect.REFUSED])
+    waiting = effects.filter(_in(path.abandoned), status__in=[Effect.WAITING, Effect.REFUSED])
     waiting.update(status=Effect.CANCELLED, due_at=None, fence=F("fence") + 1)
-    again = effects.filter(_in(way.taken_up), status=Effect.CANCELLED)
+    again = effects.filter(_in(path.restored), status=Effect.CANCELLED)
     again.update(status=Effect.WAITING, due_at=Now(), fence=F("fence") + 1)
 
 
@@ -127,13 +139,14 @@ def _in(versions: set[int]) -> Q:
     return Q(version__in=in_number_array(versions))
 
 
-def _waiting(instance_id: UUID, state: InstanceState | None) -> list[dict[str, Any]]:
-    """List what waits in a state."""
+def _list_open_work(instance_id: UUID, state: InstanceState | None) -> list[dict[str, Any]]:
     kinds = (("task", "tasks"), ("timer", "timers"), ("subscription", "subscriptions"), ("item", "items"))
     return [
         {
             "what": what,
-            "id": _id(instance_id, what, local, each),
+            "id": public_task_id(instance_id, local, datetime.fromisoformat(each["since"]))
+            if what == "task"
+            else public_id(instance_id, local),
             "element": each["element"],
             "kind": each["kind"] if "kind" in each else each["state"],
         }
@@ -143,13 +156,7 @@ def _waiting(instance_id: UUID, state: InstanceState | None) -> list[dict[str, A
     ]
 
 
-def _id(instance_id: UUID, what: str, local: str, each: Mapping[str, Any]) -> str:
-    if what != "task":
-        return public_id(instance_id, local)
-    return public_task_id(instance_id, local, datetime.fromisoformat(each["since"]))
-
-
-def _effect(effect: WorkflowEffect) -> dict[str, Any]:
+def _describe_effect(effect: WorkflowEffect) -> dict[str, Any]:
     return {
         "what": "effect",
         "id": public_id(effect.instance_id, effect.local),
@@ -161,10 +168,10 @@ def _effect(effect: WorkflowEffect) -> dict[str, Any]:
     }
 
 
-def _work_done(instance_id: UUID, way: _Way) -> list[dict[str, Any]]:
-    """List what workers and handlers have done: that is out in the world too."""
+def _list_work_done(instance_id: UUID, path: _ReturnPath) -> list[dict[str, Any]]:
+    """List the work that workers and handlers have completed: its effect on the world cannot be undone either."""
     rows = WorkItem.objects.filter(instance=instance_id, status=WorkItem.Status.DONE)
-    done = rows.filter(kind__in=["external", "job"], closed_by__in=in_number_array(way.abandoned)).order_by("pk")
+    done = rows.filter(kind__in=WorkItem.CLAIMABLE, closed_by__in=in_number_array(path.abandoned)).order_by("pk")
     return [
         {
             "what": "task",

@@ -1,89 +1,114 @@
-"""Begin an instance: its row, its first version and all that follows from it, at once."""
+"""Start an instance: its row, its first version and the rows that follow from it, in one statement."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 from django.utils.translation import gettext
 
 from config.common.correlation import correlation_id
 from config.common.database.sql import fetch_row
-from config.common.errors import Invalid
+from config.common.errors import Conflict, Invalid
+from config.records.form_claims import SentTwice, claim_form
 from processes.workflows import errors
 from processes.workflows.engine.execution.errors import CommandFailed, CommandRejected
-from processes.workflows.heads import PACKAGE, Head, get_head
+from processes.workflows.heads import PACKAGE, Head, cache_head, get_head
 from processes.workflows.ids import new_instance_id
-from processes.workflows.models import WorkflowDefinition
+from processes.workflows.models import WorkflowDefinition, WorkflowInstance
 from processes.workflows.models.instance import Status
-from processes.workflows.services.execution import head_after, run_command
+from processes.workflows.services.execution import head_after, run_engine
 from processes.workflows.services.incidents import open_incident
-from processes.workflows.services.planning import CommandRequest, plan_step
-from processes.workflows.services.recent import cache_head
-from processes.workflows.services.steps import NewInstance, Step
+from processes.workflows.services.steps import CommandRequest, NewInstance, Step, plan_step
 from processes.workflows.services.write_step import write_step
 
 LONGEST_RECORD = 200
 
 
+class StartedBefore(Conflict):
+    """This form has been sent before: its instance was started then, and is kept no longer."""
+
+
 @dataclass(frozen=True)
 class StartRequest:
-    """What an instance begins with."""
-
     definition: str
     revision: int | None = None
-    """The newest, unless one is named."""
+    """None: the newest."""
     record: str = ""
     variables: Mapping[str, Any] | None = None
     start: str | None = None
-    """The start event, where it is not the plain one."""
+    """The start event; None: the plain one."""
     start_key: str | None = None
-    """What begins it, where that must begin one instance only: a second time is an `IntegrityError`."""
+    """Names the event, timer or form that may start one instance only: a second one is an `IntegrityError`."""
     cause: str = "start"
     position: int = 0
-    """Of the event that begins it."""
+    """The outbox position of the event that starts it."""
     hops: int = 0
-    """How long the chain is that has led to that event."""
+    """The length of the chain of automatic steps that has led to that event."""
     refusal: str = ""
-    """Why it is not to run: it stays as created, with an incident."""
+    """Why it may not run: it is created with an incident and without a state."""
 
 
-def start_instance(wanted: StartRequest, *, actor: str, at: datetime) -> Head:
-    """Begin an instance; one whose start fails stays as created, with an incident to be retried."""
-    if len(wanted.record) > LONGEST_RECORD:
+def start_instance(start: StartRequest, *, actor: str, at: datetime) -> Head:
+    """Start an instance and return it; one whose start fails is created with an incident that can be retried."""
+    if len(start.record) > LONGEST_RECORD:
         rule = gettext("Must have at most %(count)s characters.") % {"count": LONGEST_RECORD}
         raise Invalid({"record": [rule]})
-    head = _created(wanted, at=at)
-    order = CommandRequest(_command(head, wanted), actor=actor, at=at, cause=wanted.cause, position=wanted.position)
-    if wanted.refusal:
-        return _keep_failed(head, order, wanted, CommandFailed(wanted.start or "", wanted.refusal))
+    head = _new_head(start, at=at)
+    request = CommandRequest(_command(head, start), actor=actor, at=at, cause=start.cause, position=start.position)
+    new_instance: NewInstance = {"definition": start.definition, "start_key": start.start_key}
+    if start.refusal:
+        return _create_failed(head, request, new_instance, CommandFailed(start.start or "", start.refusal))
     try:
-        outcome = run_command(head, order)
-        step = plan_step(head, order, outcome.state, outcome.effects)
+        outcome = run_engine(head, request)
+        step = plan_step(head, request, outcome.state, outcome.effects)
     except CommandRejected as refusal:
         raise errors.NotPossible(reason=refusal.reason) from refusal
     except CommandFailed as failure:
-        return _keep_failed(head, order, wanted, failure)
-    status = write_step(replace(step, beginning=_beginning(wanted)))
+        return _create_failed(head, request, new_instance, failure)
+    status = write_step(replace(step, new_instance=new_instance))
     assert status is not None
-    begun = head_after(head, step, outcome.state, status)
-    cache_head(begun)
-    return begun
+    started = head_after(head, step, outcome.state, status)
+    cache_head(started)
+    return started
 
 
-def _created(wanted: StartRequest, *, at: datetime) -> Head:
-    found = fetch_row(PACKAGE, "find_revision", [wanted.definition, wanted.revision])
+def start_from_form(start: StartRequest, *, form_id: UUID, actor: str, at: datetime) -> UUID:
+    """Start one instance for a form, however often it is sent; return the id of that instance each time."""
+    key = f"form:{form_id.hex}"
+    known = _find_started(key)
+    if known is not None:
+        return known
+    try:
+        with transaction.atomic():
+            claim_form(form_id, purpose="workflow-start")
+            return start_instance(replace(start, start_key=key), actor=actor, at=at).id
+    except SentTwice as error:
+        # The other request may have committed since the look above; retention may have deleted its instance.
+        known = _find_started(key)
+        if known is None:
+            raise StartedBefore from error
+        return known
+
+
+def _find_started(key: str) -> UUID | None:
+    return WorkflowInstance.objects.filter(start_key=key).values_list("pk", flat=True).first()
+
+
+def _new_head(start: StartRequest, *, at: datetime) -> Head:
+    found = fetch_row(PACKAGE, "find_revision", [start.definition, start.revision])
     if found is None:
-        known = WorkflowDefinition.objects.filter(pk=wanted.definition).exists()
+        known = WorkflowDefinition.objects.filter(pk=start.definition).exists()
         raise errors.RevisionNotFound if known else errors.DefinitionNotFound
     revision_id, revision, enterprise = found
     return Head(
         id=new_instance_id(),
-        definition=wanted.definition,
+        definition=start.definition,
         revision_id=revision_id,
         revision=revision,
-        record=wanted.record,
+        record=start.record,
         status=Status.ACTIVE,
         number=0,
         epoch=0,
@@ -97,23 +122,20 @@ def _created(wanted: StartRequest, *, at: datetime) -> Head:
     )
 
 
-def _command(head: Head, wanted: StartRequest) -> dict[str, Any]:
+def _command(head: Head, start: StartRequest) -> dict[str, Any]:
     command: dict[str, Any] = {
         "command": "start",
         "definition": [head.definition, head.revision],
-        "record": wanted.record,
-        "variables": dict(wanted.variables or {}),
+        "record": start.record,
+        "variables": dict(start.variables or {}),
     }
-    if wanted.hops:
-        command["hops"] = wanted.hops
-    return command if wanted.start is None else {**command, "start": wanted.start}
+    if start.hops:
+        command["hops"] = start.hops
+    return command if start.start is None else {**command, "start": start.start}
 
 
-def _beginning(wanted: StartRequest) -> NewInstance:
-    return {"definition": wanted.definition, "start_key": wanted.start_key}
-
-
-def _keep_failed(head: Head, order: CommandRequest, wanted: StartRequest, failure: CommandFailed) -> Head:
+def _create_failed(head: Head, request: CommandRequest, new_instance: NewInstance, failure: CommandFailed) -> Head:
+    """Create an instance whose start has failed: a first version without a state, and the incident."""
     created = Step(
         instance_id=head.id,
         head=0,
@@ -125,14 +147,14 @@ def _keep_failed(head: Head, order: CommandRequest, wanted: StartRequest, failur
         status=Status.ACTIVE,
         ended_at=None,
         cause="created",
-        actor=order.actor[:160],
-        at=order.at,
+        actor=request.actor[:160],
+        at=request.at,
         correlation_id=correlation_id(),
         skeleton="",
-        beginning=_beginning(wanted),
+        new_instance=new_instance,
     )
     with transaction.atomic():
         write_step(created)
-        opened = open_incident(get_head(head.id), order, element=failure.element, reason=failure.reason)
+        opened = open_incident(get_head(head.id), request, element=failure.element, reason=failure.reason)
     assert opened is not None
     return opened

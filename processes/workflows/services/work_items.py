@@ -1,26 +1,32 @@
-"""External tasks: workers outside take them by topic, under a lock with an end, and say what became of them."""
+"""Work items that workers claim: their inputs and failures, and external tasks, locked by topic over REST."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import msgspec
+from django.db import transaction
+from django.db.models.functions import Now
 
 from config.common.database.leases import LeaseLost, claim, finish
 from config.common.database.sql import as_utc
+from config.common.text import clean_text
 from config.common.web.pagination import PAGE_BYTES
+from processes.workflows.engine.state_queries import get_visible_variables
 from processes.workflows.errors import Abandoned, NotLocked, NotPossible, TaskNotFound
 from processes.workflows.heads import Head
 from processes.workflows.ids import find_instance_id, local_id, matches_opened_at, parse_epoch
 from processes.workflows.models import WorkflowInstance, WorkItem
+from processes.workflows.selectors import load_heads
 from processes.workflows.services.execution import execute_command
-from processes.workflows.services.failing import fail_work_item
-from processes.workflows.services.given import get_task_inputs
-from processes.workflows.services.planning import CommandRequest
+from processes.workflows.services.incidents import RETRY_TASK, record_incident
+from processes.workflows.services.steps import CommandRequest
+from processes.workflows.state_storage import section
 
-STEP = 10
-"""How many tasks are locked and read at a time: what they are given may be large."""
+FETCH_STEP = 10
+"""How many tasks are locked and read at a time: their inputs may be large."""
 
 
 @dataclass(frozen=True)
@@ -36,20 +42,20 @@ class FetchedTask:
 def fetch_external_tasks(
     *, topic: str, worker: str, limit: int, lock: timedelta, most_bytes: int = PAGE_BYTES
 ) -> list[FetchedTask]:
-    """Lock up to `limit` tasks of a topic for a worker; nobody else is given them until the lock ends.
+    """Lock up to `limit` tasks of a topic for a worker and return them with their inputs.
 
-    There are fewer where they are given more than `most_bytes` in all, but at least one: whoever wants more asks again.
+    Where the inputs take more than `most_bytes` in all there are fewer, but at least one; the worker may ask again.
     """
     due = WorkItem.objects.filter(kind=WorkItem.Kind.EXTERNAL, topic=topic)
     found: list[FetchedTask] = []
     used = 0
     while len(found) < limit:
-        step = min(STEP, limit - len(found))
+        step = min(FETCH_STEP, limit - len(found))
         items = claim(due, limit=step, lease=lock, also={"worker": worker})
-        for place, fetched in enumerate(_with_inputs(items)):
+        for place, fetched in enumerate(_load_tasks(items)):
             used += len(msgspec.json.encode(fetched.inputs))
             if found and used > most_bytes:
-                _give_back(items[place:])
+                _unlock(items[place:])
                 return found
             found.append(fetched)
         if len(items) < step:
@@ -57,41 +63,41 @@ def fetch_external_tasks(
     return found
 
 
-def _with_inputs(items: Sequence[WorkItem]) -> Iterator[FetchedTask]:
+def _load_tasks(items: Sequence[WorkItem]) -> Iterator[FetchedTask]:
     instances = WorkflowInstance.objects.in_bulk({item.instance_id for item in items})
-    given = get_task_inputs(items)
+    inputs = get_task_inputs(items)
     for item in items:
         instance = instances[item.instance_id]
-        yield FetchedTask(item, instance.definition_id, instance.record, given[item.pk])
+        yield FetchedTask(item, instance.definition_id, instance.record, inputs[item.pk])
 
 
-def _give_back(items: Sequence[WorkItem]) -> None:
-    """Let tasks be taken that were locked in vain, in the order that they had."""
+def _unlock(items: Sequence[WorkItem]) -> None:
+    """Release tasks that were locked but do not fit the answer, at their old places in the queue."""
     for item in items:
         try:
             finish(item, due_at=as_utc(getattr(item, "was_due_at")), worker="")  # noqa: B009
         except LeaseLost:
-            continue  # somebody else has it, or it is there no more: it is not ours to give back
+            continue  # closed, suspended or claimed meanwhile
 
 
 def complete_external_task(*, task: str, worker: str, variables: dict[str, Any], actor: str, at: datetime) -> Head:
-    """Complete a task that this worker holds."""
-    item = _held(task, worker)
+    """Complete a task that this worker has locked; return its instance."""
+    item = _get_locked_task(task, worker)
     command = {"command": "complete_job", "task": item.local, "variables": variables}
     return execute_command(item.instance_id, CommandRequest(command, actor=actor, at=at))
 
 
 def fail_external_task(*, task: str, worker: str, error: str, retries: int, delay: timedelta, at: datetime) -> None:
-    """Give a task back: it is offered again after the delay; with no tries left it is an incident."""
-    item = _held(task, worker)
+    """Record that a worker could not do a task: it is offered again after the delay, or becomes an incident."""
+    item = _get_locked_task(task, worker)
     try:
         fail_work_item(item, error=error, retries=retries, delay=delay, at=at)
     except LeaseLost as late:
         raise NotLocked from late
 
 
-def _held(task: str, worker: str) -> WorkItem:
-    """Find a task that this worker holds. A lock that has ended still counts until somebody else has taken it."""
+def _get_locked_task(task: str, worker: str) -> WorkItem:
+    """Return a task that this worker has locked; a lock that has run out counts until another worker takes the task."""
     instance_id = find_instance_id(task)
     if instance_id is None:
         raise TaskNotFound
@@ -108,3 +114,37 @@ def _held(task: str, worker: str) -> WorkItem:
     if item.worker != worker:
         raise NotLocked
     return item
+
+
+def get_task_inputs(items: Sequence[WorkItem]) -> dict[int, dict[str, Any]]:
+    """Return the declared inputs of each item, or all variables visible at its task, by the item's primary key."""
+    found: dict[int, dict[str, Any]] = {item.pk: msgspec.json.decode(item.inputs) for item in items if item.inputs}
+    undeclared: dict[UUID, list[WorkItem]] = {}
+    for item in items:
+        if not item.inputs:
+            found[item.pk] = {}
+            undeclared.setdefault(item.instance_id, []).append(item)
+    # One state at a time: each may be large, and only its variables are kept.
+    for head in load_heads(list(WorkflowInstance.objects.filter(pk__in=undeclared))) if undeclared else ():
+        for item in undeclared[head.id]:
+            task = section(head.state or {}, "tasks").get(item.local)
+            if head.state is not None and task is not None:
+                found[item.pk] = get_visible_variables(head.state, task["scope"])
+    return found
+
+
+def fail_work_item(item: WorkItem, *, error: str, retries: int, delay: timedelta, at: datetime) -> None:
+    """Record a failure of claimed work: offer it again while retries are left, else open an incident.
+
+    Raise `LeaseLost` if somebody else has claimed it by now.
+    """
+    text = clean_text(error, 2000)
+    if retries > 0:
+        finish(item, retries=retries, due_at=Now() + delay, worker="", last_error=text)
+        return
+    with transaction.atomic():
+        # The instance first: whoever writes a step locks it before the rows of its work.
+        instance = WorkflowInstance.objects.select_for_update(no_key=True).get(pk=item.instance_id)
+        finish(item, retries=0, due_at=None, worker="", last_error=text)
+        command = {"command": RETRY_TASK, "task": item.local}
+        record_incident(instance, f"task:{item.local}", command, element=item.element, reason=text, at=at)

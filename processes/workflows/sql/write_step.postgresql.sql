@@ -28,13 +28,13 @@ item_closed AS (
     ))
 )
 
-item_held AS (
+item_toggled AS (
     UPDATE workflows_work_item AS item
     SET due_at = CASE WHEN due_at IS NULL THEN %(at)s END, fence = item.fence + 1
     FROM moved
     WHERE item.status = 'open' AND item.id = ANY(ARRAY(
-        SELECT (SELECT id FROM workflows_work_item WHERE instance_id = %(instance)s AND local = held)
-        FROM json_array_elements_text(%(items_held)s::json) AS held
+        SELECT (SELECT id FROM workflows_work_item WHERE instance_id = %(instance)s AND local = toggled)
+        FROM json_array_elements_text(%(items_toggled)s::json) AS toggled
     ))
 )
 

@@ -12,6 +12,7 @@ from django.test import Client as Browser
 from config.access.keys import create_key
 from config.audit import refusals as module
 from config.audit.refusals import flush_refusals, record_early_refusal
+from config.common.background.per_process import PerProcess
 from config.records.models import LogEntry
 from tests.faults.wait import wait_until
 from tests.sensors.api.callers import Caller, of_client, service
@@ -23,7 +24,7 @@ pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
 @pytest.fixture(autouse=True)
 def _anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_refusals", module._Refusals())
+    monkeypatch.setattr(module, "_refusals", PerProcess(module._Refusals))
 
 
 @pytest.fixture(autouse=True)
@@ -166,7 +167,7 @@ class TestFailedWrite:
             record_early_refusal("POST", "/api/v1/signals/", 413, f"code{number}")
             with pytest.raises(DatabaseError):
                 flush_refusals()
-        assert len(module._refusals._noted) == 3
+        assert len(module._refusals.get()._noted) == 3
 
 
 class TestThread:

@@ -144,15 +144,15 @@ ONE_PAST = {
         "message.bytes": "TestPayload::test_limit_is_of_the_file",
         "message.ahead": "TestCreatedAt::test_takes_five_minutes_ahead_and_not_a_millisecond_more",
     },
-    "processes/exchange/test_picking.py": {
+    "processes/exchange/services/test_start_pick.py": {
         "exchange.files": "TestLimits::test_smaller_number_of_files_counts",
         "exchange.bytes": "TestLimits::test_smaller_size_counts",
     },
-    "processes/exchange/test_preparing.py": {
+    "processes/exchange/services/test_prepare.py": {
         "exchange.replies": "TestTakenBack::test_more_than_a_thousand_are_refused"
     },
-    "processes/exchange/test_deciding.py": {"exchange.error": "TestRollBack::test_wrong_body_is_refused"},
-    "processes/exchange/test_timeouts.py": {
+    "processes/exchange/services/test_decisions.py": {"exchange.error": "TestRollBack::test_wrong_body_is_refused"},
+    "processes/exchange/services/test_timeouts.py": {
         "exchange.started": "TestTimeOutOnce::test_started_too_long_ago_its_messages_are_offered_again",
         "exchange.ready": "TestTimeOutOnce::test_ready_too_long_ago_it_is_in_doubt",
     },
@@ -228,11 +228,11 @@ ONE_PAST = {
         "expression.integer": "TestWork::test_takes_the_limit_and_not_one_more",
     },
     "processes/workflows/engine/execution/test_limits.py": {
-        "command.steps": "TestAllowance::test_steps",
-        "command.looks": "TestAllowance::test_looks",
-        "command.weighed": "TestAllowance::test_bytes_that_are_weighed",
-        "command.effects": "TestAllowance::test_bytes_of_effects",
-        "instance.variables": "TestAllowance::test_bytes_of_variables",
+        "command.steps": "TestCommandBudget::test_steps",
+        "command.looks": "TestCommandBudget::test_looks",
+        "command.weighed": "TestCommandBudget::test_bytes_that_are_weighed",
+        "command.effects": "TestCommandBudget::test_bytes_of_effects",
+        "instance.variables": "TestCommandBudget::test_bytes_of_variables",
     },
     "processes/workflows/engine/execution/test_commands.py": {
         "instance.tokens": "TestLimits::test_tokens_are_counted",
@@ -261,7 +261,7 @@ ONE_PAST = {
         "reader.wait": "TestWait::test_after_ten_seconds_the_caller_is_told_to_come_back",
         "reader.waiting": "TestWait::test_those_who_wait_leave_slots_to_others",
     },
-    "processes/coordination/coordinator/test_deciding.py": {
+    "processes/coordination/coordinator/test_decisions.py": {
         "coordination.deadline": "TestDeadline::test_of_a_silent_reader_cancels_the_event"
     },
     "processes/coordination/coordinator/test_activation.py": {

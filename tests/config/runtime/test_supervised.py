@@ -15,6 +15,7 @@ import pytest
 from config.audit import refusals
 from config.common.background import ring as ringing
 from config.common.background.daemon import Daemon
+from config.common.background.per_process import PerProcess
 from config.common.background.ring import set_local_wake
 from config.common.background.work import BackgroundWork
 from config.engines import publisher as publishing
@@ -105,7 +106,7 @@ def refused_calls(stage: Stage) -> Callable[[], bool]:
     stage.patch.setattr(refusals._Refusals, "_start", lambda self: self._thread.start() and None)
     stage.patch.setattr(refusals, "PAUSE_SECONDS", 0.01)
     stage.patch.setattr(refusals, "write_log_entries", written.extend)
-    stage.patch.setattr(refusals, "_refusals", refusals._Refusals())
+    stage.patch.setattr(refusals, "_refusals", PerProcess(refusals._Refusals))
     stage.break_once(refusals._Refusals, "_try_to_flush")
     refusals.record_early_refusal("POST", "/api/v1/signals/", 413, "code")
     return lambda: len(written) == 1
@@ -124,7 +125,7 @@ def _sent_once(stage: Stage) -> Callable[[], bool]:
     receiver, own = stage.receiver(), Sender(slots=5)
     rows = [enqueue_state(make_endpoint(receiver.url("/200/a")), f"thing/{number}") for number in range(3)]
     stage.ends.callback(own.stop, 15)
-    own.poke()
+    own.wake()
 
     def is_sent() -> bool:
         done = Delivery.objects.filter(pk__in=[row.pk for row in rows], status="delivered").count() == 3
@@ -182,5 +183,5 @@ def stage(monkeypatch: pytest.MonkeyPatch, settings: Any, servers: ServerAddress
 )
 def test_its_work_goes_on(case: Case, stage: Stage) -> None:
     goes_on = case(stage)
-    assert wait_until(goes_on, 15)
+    assert wait_until(goes_on, 60)
     assert len(stage.raised) == 1

@@ -3,7 +3,7 @@ from django.test import Client
 
 from messaging.files.paths import root
 from messaging.models import Message
-from tests.messaging.calls import file_of
+from tests.messaging.raw_calls import file_of
 from tests.processes.exchange.scene import Scene
 from tests.processes.exchange.test_volume import give_up, unmounted
 from tests.staff import signed_in

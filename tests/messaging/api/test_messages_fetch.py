@@ -16,8 +16,8 @@ from messaging.services.file_moves import move_pending_once
 from notifications.models import Alert
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.services.timeouts import time_out_once
-from tests.messaging.calls import call_raw, file_of, write_replies
-from tests.messaging.disk import failing
+from tests.messaging.failing_disk import failing
+from tests.messaging.raw_calls import call_raw, file_of, write_replies
 from tests.processes.exchange.scene import Answer, Scene, move_files
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]

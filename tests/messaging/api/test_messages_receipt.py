@@ -8,7 +8,7 @@ import pytest
 from config.common.correlation import correlated
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.services.timeouts import time_out_once
-from tests.messaging.calls import file_of, write_replies
+from tests.messaging.raw_calls import file_of, write_replies
 from tests.processes.exchange.scene import Answer, Scene, move_files
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]

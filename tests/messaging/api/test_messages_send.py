@@ -19,8 +19,8 @@ from messaging.files import paths
 from messaging.models import Message
 from messaging.services.values import AHEAD, read_created_at
 from notifications.models import Event
-from tests.messaging.calls import call_raw, drafts, file_of, send_raw, write_replies
-from tests.messaging.disk import failing
+from tests.messaging.failing_disk import failing
+from tests.messaging.raw_calls import call_raw, drafts, file_of, send_raw, write_replies
 from tests.processes.exchange.scene import Scene
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]

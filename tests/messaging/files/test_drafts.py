@@ -10,8 +10,8 @@ from config.common.errors import DiskFailed, DiskFull
 from messaging.files.drafts import drop_drafts, name_drafts, write_drafts
 from messaging.files.paths import draft_of, path_of
 from messaging.files.reader import OutOfResources
-from tests.messaging.disk import failing
-from tests.messaging.files.rows import row
+from tests.messaging.failing_disk import failing
+from tests.messaging.files.message_rows import row
 
 pytestmark = pytest.mark.embedded
 

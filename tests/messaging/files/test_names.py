@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from messaging.files.names import FileName, name_of, parse_name
-from tests.messaging.files.rows import AT, row
+from tests.messaging.files.message_rows import AT, row
 
 NAME = "20260131T235959123Z_m1_phone_erp_sales.json"
 

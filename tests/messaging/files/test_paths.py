@@ -5,8 +5,8 @@ import pytest
 
 from config.common.errors import DiskFull
 from messaging.files.paths import draft_of, ensure_folders, path_of, possible_paths
-from tests.messaging.disk import failing
-from tests.messaging.files.rows import row
+from tests.messaging.failing_disk import failing
+from tests.messaging.files.message_rows import row
 
 pytestmark = pytest.mark.embedded
 

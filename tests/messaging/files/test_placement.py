@@ -11,8 +11,8 @@ from messaging.files import placement
 from messaging.files.paths import draft_of, ensure_folders, path_of, possible_paths
 from messaging.files.placement import FileForeign, FileMissing, delete_file, place_file, withdraw_file
 from messaging.models import Message
-from tests.messaging.disk import failing
-from tests.messaging.files.rows import row
+from tests.messaging.failing_disk import failing
+from tests.messaging.files.message_rows import row
 
 pytestmark = pytest.mark.embedded
 

@@ -10,8 +10,8 @@ from messaging.files.envelope import content_of
 from messaging.files.paths import ensure_folders, path_of
 from messaging.files.reader import CHUNK, OutOfResources, Unreadable, check_file, join_files, read_chunks
 from messaging.models import Message
-from tests.messaging.disk import failing
-from tests.messaging.files.rows import row
+from tests.messaging.failing_disk import failing
+from tests.messaging.files.message_rows import row
 
 pytestmark = pytest.mark.embedded
 

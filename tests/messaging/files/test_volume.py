@@ -12,7 +12,7 @@ from messaging.files.drafts import drop_drafts, name_drafts, write_drafts
 from messaging.files.placement import FileMissing, find_files, place_file, withdraw_file
 from messaging.files.volume import MARKER, adopt_restored_volume, adopt_volume, check_folder, check_volume
 from messaging.models import MessageVolume
-from tests.messaging.files.rows import row
+from tests.messaging.files.message_rows import row
 from tests.processes.exchange.scene import Scene
 
 pytestmark = pytest.mark.embedded

@@ -7,8 +7,8 @@ import pytest
 from messaging.models import Message
 from messaging.services import file_moves
 from messaging.services.file_moves import move_message, move_pending_once
-from tests.messaging.calls import file_of, write_replies
-from tests.messaging.disk import failing
+from tests.messaging.failing_disk import failing
+from tests.messaging.raw_calls import file_of, write_replies
 from tests.processes.exchange.scene import Scene
 from tests.processes.exchange.states import alerts
 

@@ -9,8 +9,8 @@ from django.db import transaction
 from messaging.files.reader import Unreadable
 from messaging.models import Message
 from messaging.services.readability import filter_readable, stream_files
-from tests.messaging.calls import file_of
-from tests.messaging.disk import failing
+from tests.messaging.failing_disk import failing
+from tests.messaging.raw_calls import file_of
 from tests.processes.exchange.scene import Scene, move_files
 from tests.processes.exchange.states import alerts
 

@@ -10,7 +10,7 @@ from messaging.errors import FileStillMissing, MessageNotFound, NotRequeuable
 from messaging.models import Message
 from messaging.services.requeue import requeue_message, restore_message
 from notifications.models import Alert, Event
-from tests.messaging.calls import file_of, write_replies
+from tests.messaging.raw_calls import file_of, write_replies
 from tests.processes.exchange.outcomes import put_in_doubt, put_into_error
 from tests.processes.exchange.scene import Scene, move_files
 from tests.processes.exchange.test_volume import give_up

@@ -51,7 +51,7 @@ def many(action: str, ids: list[int], **answers: Any) -> dict[str, Any]:
 
 
 def confirmed(action: str, ids: list[int], **answers: Any) -> dict[str, Any]:
-    return many(action, ids, confirmed="yes", numbers=",".join(map(str, ids)), **answers)
+    return many(action, ids, confirmed="yes", keys=",".join(map(str, ids)), **answers)
 
 
 def due_in(session_id: int) -> float:
@@ -212,8 +212,8 @@ class TestRepeatMany:
         chosen = many("repeat_chosen", ids[:1], select_across="1")
         asked = operator.post(f"{LIST}?theme=7", chosen)
         assert asked.context["count"] == 60
-        numbers = asked.context["form"]["numbers"].value()
-        operator.post(f"{LIST}?theme=7", many("repeat_chosen", ids[:1], confirmed="yes", numbers=numbers))
+        numbers = asked.context["form"]["keys"].value()
+        operator.post(f"{LIST}?theme=7", many("repeat_chosen", ids[:1], confirmed="yes", keys=numbers))
         assert repeat_due() == ids
 
     def test_too_many_are_refused_before_anything_is_done(
@@ -228,7 +228,7 @@ class TestRepeatMany:
 
     @pytest.mark.parametrize("numbers", ["x", "", "1,,2", "٣"])
     def test_what_is_no_list_of_sessions_is_refused(self, operator: Client, numbers: str) -> None:
-        sent = many("delete_chosen", [1], confirmed="yes", numbers=numbers)
+        sent = many("delete_chosen", [1], confirmed="yes", keys=numbers)
         assert operator.post(LIST, sent).context["form"].errors
 
 
@@ -281,8 +281,8 @@ class TestShiftMany:
         session_id = enqueue_session(theme=7, records=[], delay=0)
         asked = operator.post(LIST, many("shift_chosen", [session_id]))
         [claim] = claim_due(1)
-        numbers = asked.context["form"]["numbers"].value()
-        sent = many("shift_chosen", [session_id], confirmed="yes", **self.answers(numbers=numbers))
+        numbers = asked.context["form"]["keys"].value()
+        sent = many("shift_chosen", [session_id], confirmed="yes", **self.answers(keys=numbers))
         page = operator.post(LIST, sent, follow=True).content.decode()
         assert "0 sessions have been moved." in page
         assert RepeatSession.objects.get().change == claim.fence

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from notifications.models import Delivery, Endpoint
 from notifications.sending.claims import Claimer
-from notifications.sending.relevance import _judges
+from notifications.sending.relevance import _checks
 from notifications.services.deliveries import NewDelivery, enqueue_deliveries
 from tests.notifications.sending.deliveries import (
     SECRET,
@@ -155,7 +155,7 @@ class TestWhatIsDropped:
 
     def test_what_nobody_wants_any_more(self, monkeypatch: pytest.MonkeyPatch) -> None:
         row = enqueue_state(make_endpoint())
-        monkeypatch.setattr("notifications.sending.relevance._judges", [*_judges, lambda asked: {row.pk: "unlinked"}])
+        monkeypatch.setattr("notifications.sending.relevance._checks", [*_checks, lambda asked: {row.pk: "unlinked"}])
         assert claim() == []
         row.refresh_from_db()
         assert (row.status, row.reason, row.due_at) == ("cancelled", "unlinked", None)

@@ -83,11 +83,11 @@ class TestAfterTheClaim:
             make_due(older)
             with transaction.atomic():
                 newer = enqueue_state(endpoint, data=2)
-            another.poke()
+            another.wake()
             assert wait_until(lambda: status_of(newer) == "delivered", 10)
 
         stopped = Stopped(monkeypatch, LEASE.total_seconds() + 1, overtake)
-        sender.poke()
+        sender.wake()
         assert wait_until(lambda: stopped.skipped, 15)
         sender.stop(grace=10)
         another.stop(grace=10)
@@ -99,7 +99,7 @@ class TestAfterTheClaim:
     ) -> None:
         row = enqueue_state(make_endpoint(receiver.url("/200/a")))
         stopped = Stopped(monkeypatch, sending.DOUBT_SECONDS + 1, lambda: cancel_deliveries([row.pk], "unlinked"))
-        sender.poke()
+        sender.wake()
         assert wait_until(lambda: stopped.skipped, 15)
         sender.stop(grace=10)
         assert (receiver.calls, status_of(row)) == ([], "cancelled")
@@ -109,14 +109,14 @@ class TestAfterTheClaim:
     ) -> None:
         row = enqueue_state(make_endpoint(receiver.url("/200/a")))
         Stopped(monkeypatch, sending.DOUBT_SECONDS + 1, lambda: None)
-        sender.poke()
+        sender.wake()
         assert wait_until(lambda: status_of(row) == "delivered", 15)
 
 
 class TestSender:
     def test_delivers_a_signed_message(self, receiver: Receiver, sender: Sender) -> None:
         row = enqueue_state(make_endpoint(receiver.url("/200/a")))
-        sender.poke()
+        sender.wake()
         assert wait_until(lambda: status_of(row) == "delivered", 10)
         (call,) = receiver.calls
         assert call.id == str(row.message_id) == row.webhook_id
@@ -131,40 +131,40 @@ class TestSender:
         endpoint = make_endpoint(receiver.url("/500/a"))
         row = enqueue_state(endpoint)
         for calls in (1, 2):
-            sender.poke()
+            sender.wake()
             assert wait_until(lambda: Attempt.objects.filter(delivery=row).count() == calls, 10)  # noqa: B023
             resend_delivery(row.pk, "staff")
         receiver.status["/500/a"] = 200
-        sender.poke()
+        sender.wake()
         assert wait_until(lambda: status_of(row) == "delivered", 10)
         assert {call.id for call in receiver.calls} == {str(row.message_id)}
         Delivery.objects.all().delete()
         copied = enqueue_state(endpoint, "thing/2")
         Delivery.objects.filter(pk=copied.pk).update(id=row.pk)
-        sender.poke()
+        sender.wake()
         assert wait_until(lambda: len({call.id for call in receiver.calls}) == 2, 10)
 
     def test_a_row_from_before_there_were_such_ids_keeps_its_number(self, receiver: Receiver, sender: Sender) -> None:
         row = enqueue_state(make_endpoint(receiver.url("/200/a")))
         Delivery.objects.update(message_id=None)
-        sender.poke()
+        sender.wake()
         assert wait_until(lambda: status_of(row) == "delivered", 10)
         assert [call.id for call in receiver.calls] == [str(row.pk)]
 
     def test_goes_on_with_what_becomes_due_later(self, receiver: Receiver, sender: Sender) -> None:
         endpoint = make_endpoint(receiver.url("/200/a"))
         first = enqueue_state(endpoint, "thing/1")
-        sender.poke()
+        sender.wake()
         assert wait_until(lambda: status_of(first) == "delivered", 10)
         second = enqueue_state(endpoint, "thing/2")
-        sender.poke()
+        sender.wake()
         assert wait_until(lambda: status_of(second) == "delivered", 10)
 
     def test_one_poke_sends_all_that_is_due(self, receiver: Receiver, sender: Sender) -> None:
         endpoint = make_endpoint(receiver.url("/200/a"))
         for number in range(60):
             enqueue_state(endpoint, f"thing/{number}")
-        sender.poke()
+        sender.wake()
         assert wait_until(lambda: Delivery.objects.filter(status="delivered").count() == 60, 20)
         assert len(receiver.calls) == 60
 
@@ -174,13 +174,13 @@ class TestSender:
             enqueue_state(slow, f"thing/{number}")
             enqueue_state(quick, f"thing/{number}")
         began = time.monotonic()
-        sender.poke()
+        sender.wake()
         assert wait_until(lambda: Delivery.objects.filter(endpoint=quick, status="delivered").count() == 15, 9)
         assert time.monotonic() - began < 9
 
     def test_a_failure_is_kept_for_later(self, receiver: Receiver, sender: Sender) -> None:
         row = enqueue_state(make_endpoint(receiver.url("/500/a")))
-        sender.poke()
+        sender.wake()
         assert wait_until(lambda: Attempt.objects.filter(delivery=row).exists(), 10)
         row.refresh_from_db()
         assert (row.status, row.attempts, row.under_way_until) == ("pending", 1, None)
@@ -196,7 +196,7 @@ class TestSender:
             mail = enqueue_state(make_endpoint("mailto:ops@example.org"), family=Delivery.Family.ALERT)
             Delivery.objects.filter(pk=mail.pk).update(body=alert)
             hooks = [enqueue_state(make_endpoint(receiver.url(f"/200/{number}"))) for number in range(5)]
-            sender.poke()
+            sender.wake()
             assert wait_until(lambda: Attempt.objects.count() == 6, 10)
         assert {status_of(row) for row in hooks} == {"delivered"}
         assert len(receiver.calls) == 5
@@ -205,7 +205,7 @@ class TestSender:
     def test_when_asked_to_stop_it_ends_what_is_under_way(self, receiver: Receiver) -> None:
         sender = Sender(slots=20)
         row = enqueue_state(make_endpoint(receiver.url("/200/a")))
-        sender.poke()
+        sender.wake()
         assert wait_until(lambda: bool(receiver.calls), 10)
         sender.stop(grace=10)
         assert status_of(row) == "delivered"

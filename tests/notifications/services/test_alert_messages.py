@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from notifications.models import Alert, Delivery, ListedSubject
 from notifications.sending.presentation import mail_subject, mail_text, sms_text
-from notifications.services.alert_messages import APART, GATHER, entries_of
+from notifications.services.alert_messages import APART, GATHER, list_entries
 from notifications.services.alerts import acknowledge_alert, close_alert
 from notifications.trace import trace_deliveries
 from tests.notifications.alerts import escalate, make_alert, set_ladder
@@ -27,7 +27,7 @@ def raise_many(count: int) -> list[Alert]:
 
 
 def listed(row: Delivery) -> list[str]:
-    return [entry["subject"] for entry in entries_of(row.body)]
+    return [entry["subject"] for entry in list_entries(row.body)]
 
 
 def fail(row: Delivery, status: int = 500) -> None:
@@ -107,7 +107,7 @@ class TestTogether:
         escalate()
         close_alert(one.kind, one.subject, "it answers again")
         body = Delivery.objects.order_by("pk")[0].body
-        assert [entry["type"] for entry in entries_of(body)] == ["alert.closed", "alert.raised"]
+        assert [entry["type"] for entry in list_entries(body)] == ["alert.closed", "alert.raised"]
         assert Delivery.objects.count() == 2
         assert "Over: Engine 0 does not answer" in mail_text(body)
 

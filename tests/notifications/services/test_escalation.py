@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 from config.common.database.leases import LeaseLost, claim
 from notifications.models import Alert, Delivery, Endpoint, Rung
 from notifications.services import escalation
-from notifications.services.alert_messages import entries_of
+from notifications.services.alert_messages import list_entries
 from notifications.services.alerts import acknowledge_alert, resolve_alert
 from notifications.services.escalation import LEASE, escalate_once
 from notifications.services.ladder import ensure_endpoints
@@ -92,7 +92,7 @@ class TestClimbOnce:
         monkeypatch.setattr(escalation, "ensure_endpoints", acknowledged_meanwhile)
         claimed = claim(Alert.objects.all(), limit=1, lease=LEASE)[0]
         with pytest.raises(LeaseLost):
-            escalation._climb(claimed)
+            escalation._escalate(claimed)
         assert list_messages() == []
 
     def test_a_climber_that_dies_leaves_the_rung_to_the_next_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,5 +174,5 @@ def test_eight_climbers_at_once_tell_each_rung_once(in_threads: Callable[..., li
     assert Endpoint.objects.count() == 2
     every = sorted(Alert.objects.values_list("pk", flat=True))
     for endpoint in Endpoint.objects.all():
-        listed = [entry["id"] for row in endpoint.deliveries.all() for entry in entries_of(row.body)]
+        listed = [entry["id"] for row in endpoint.deliveries.all() for entry in list_entries(row.body)]
         assert sorted(listed) == every

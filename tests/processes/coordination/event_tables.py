@@ -29,7 +29,7 @@ class Tables:
     """What lies in the queues."""
 
 
-def look(cast: InMemoryRoles, event: int) -> Tables:
+def look(roles: InMemoryRoles, event: int) -> Tables:
     """Read all tables that a change set of items touches."""
     return Tables(
         writer=_event(AppEvent.objects.filter(pk=event), AppEventPayload.objects.filter(app_event=event)),
@@ -39,7 +39,7 @@ def look(cast: InMemoryRoles, event: int) -> Tables:
             of_reader.AppEventPayload.objects.using(READER).filter(app_event=event),
         ),
         rows=" ".join(str(count) for count in (*changes_at_reader(event), len(items_of_reader()))),
-        waiting=_waiting(cast),
+        waiting=_waiting(roles),
     )
 
 
@@ -95,6 +95,6 @@ def _count(tables: dict[str, Any], event: int, alias: str) -> int:
     return sum(table.objects.using(alias).filter(app_event_id=event).count() for table in tables.values())
 
 
-def _waiting(cast: InMemoryRoles) -> str:
-    counted = Counter(message.told for messages in by_queue(cast.bus).values() for message in messages)
+def _waiting(roles: InMemoryRoles) -> str:
+    counted = Counter(message.type for messages in by_queue(roles.bus).values() for message in messages)
     return ", ".join(f"{told} x{count}" if count > 1 else told for told, count in counted.items())

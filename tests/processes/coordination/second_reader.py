@@ -34,19 +34,19 @@ def second_reader(django_db_setup: None, django_db_blocker: Any) -> Iterator[Non
 
 
 @pytest.fixture
-def cast() -> InMemoryRoles:
+def roles() -> InMemoryRoles:
     """All roles, with both readers."""
-    cast = InMemoryRoles("main", "second")
-    cast.live()
-    return cast
+    roles = InMemoryRoles("main", "second")
+    roles.live()
+    return roles
 
 
 def items(alias: str) -> dict[int, Any]:
     return rows_of(DummyItem if alias == "default" else TABLES["DummyItem"], using=alias)
 
 
-def rest_without_second(cast: InMemoryRoles) -> None:
-    cast.rest(of=[cast.writer, cast.coordinator, cast.reader])
+def rest_without_second(roles: InMemoryRoles) -> None:
+    roles.rest(of=[roles.writer, roles.coordinator, roles.reader])
 
 
 def _beside(first: Any) -> dict[str, Any]:

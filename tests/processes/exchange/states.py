@@ -6,8 +6,8 @@ from collections.abc import Callable
 from notifications.models import Alert
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.services.timeouts import time_out_once
-from tests.messaging.calls import file_of
-from tests.messaging.disk import failing
+from tests.messaging.failing_disk import failing
+from tests.messaging.raw_calls import file_of
 from tests.processes.exchange.scene import Scene, move_files
 
 Status = ExchangeProcess.Status

@@ -16,7 +16,7 @@ from messaging.services.retention import expire_files, report_foreign_files, swe
 from notifications.models import Alert
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.reindex.walk import reindex
-from tests.messaging.calls import file_of, write_replies
+from tests.messaging.raw_calls import file_of, write_replies
 from tests.processes.exchange.scene import Scene, move_files
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]

@@ -5,9 +5,8 @@ import pytest
 from django.conf import settings
 
 from messaging.services.send import check_addressee
-from processes.workflows.heads import get_revision_facts
+from processes.workflows.heads import clear_head_cache, get_revision_facts
 from processes.workflows.services.library import COMPILED
-from processes.workflows.services.recent import clear_head_cache
 from tests.processes.workflows.scene import Scene
 
 

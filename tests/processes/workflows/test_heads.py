@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from django.db import transaction
 
+from processes.workflows import heads
 from processes.workflows.errors import NotPossible
-from processes.workflows.heads import Head, get_head
+from processes.workflows.heads import Head, clear_head_cache, get_head, take_cached_head
 from processes.workflows.models import WorkflowInstance
-from processes.workflows.services import execution, recent
-from processes.workflows.services.recent import clear_head_cache, take_cached_head
+from processes.workflows.services import execution
 from tests.processes.workflows.process_files import chain, user
 from tests.processes.workflows.scene import Scene
 
@@ -33,14 +33,14 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 def by_another(scene: Scene, head: Head, command: str, **fields: Any) -> None:
     """Give a command as another process would: what this one remembers stays."""
-    kept = dict(recent._heads)
+    kept = dict(heads._cache)
     clear_head_cache()
     scene.command(head, command, **fields)
-    recent._heads.clear()
-    recent._heads.update(kept)
+    heads._cache.clear()
+    heads._cache.update(kept)
 
 
-class TestFollowUp:
+class TestTakeCachedHead:
     def test_needs_no_reading(self, scene: Scene, reads: list[Any]) -> None:
         head = scene.begin(TWO)
         assert scene.complete(scene.complete(head)).status == "completed"
@@ -86,11 +86,11 @@ class TestRemember:
 
     def test_for_a_moment_only(self, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
         head = scene.begin(TWO)
-        monkeypatch.setattr(recent, "SECONDS", 0.0)
+        monkeypatch.setattr(heads, "CACHE_SECONDS", 0.0)
         assert take_cached_head(head.id) is None
 
     def test_few_and_small_ones(self, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(recent, "MOST", 1)
+        monkeypatch.setattr(heads, "CACHE_HEADS", 1)
         first, second = scene.begin(TWO), scene.start("p")
         assert (take_cached_head(first.id), take_cached_head(second.id)) == (None, second)
         large = scene.start("p", text="x" * 20_000)

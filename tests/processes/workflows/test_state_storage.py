@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from processes.workflows.services.kept_variables import LazyVariables
-from processes.workflows.state_storage import SMALL, WHOLE, StoredState, join_state, split_state
+from processes.workflows.state_storage import SMALL, WHOLE, LazyVariables, StoredState, join_state, split_state
 
 BIG = "x" * 3000
 JSON = st.recursive(

@@ -20,7 +20,7 @@ from sensors.history.store import get_store
 from sensors.ingest.apply import apply_signals
 from sensors.ingest.signals import Signal
 from sensors.models import Client, Sensor, SensorState
-from tests.sensors.history.past import DAY, attempt
+from tests.sensors.history.past_records import DAY, attempt
 from tests.sensors.registry import hear, link, make_client, make_delivery, make_sensor
 from tests.staff import member_of, signed_in
 
@@ -198,7 +198,7 @@ class TestPage:
         make_sensor("0xA")
         assert "History cannot be reached" in browser.get(page("0xA")).content.decode()
 
-    def test_while_our_side_is_deaf_it_says_so(self) -> None:
+    def test_during_an_outage_it_says_so(self) -> None:
         make_sensor("0xA")
         assert "Our own side does not hear" in signed_in("viewer").get(page("0xA")).content.decode()
 

@@ -14,7 +14,7 @@ from config.common.times import format_time, truncate_to_milliseconds
 from config.records.models import ChangeRecord
 from notifications.models import Attempt, Delivery, Endpoint, ListedSubject
 from notifications.sending.claims import Claim
-from notifications.services import ping
+from notifications.services import pings
 from sensors.models import Client
 from tests.notifications.sending.deliveries import SECRET
 from tests.sensors.api.callers import Caller, of_client, service
@@ -237,13 +237,13 @@ class TestPing:
         self, client: Client, registrar: Caller, headers: dict[str, str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         seen: list[tuple[bool, str]] = []
-        send = ping._send
+        send = pings._send
 
         def look(claim: Claim) -> Any:
             seen.append((connection.in_atomic_block, Delivery.objects.get(pk=claim.id).status))
             return send(claim)
 
-        monkeypatch.setattr(ping, "_send", look)
+        monkeypatch.setattr(pings, "_send", look)
         assert registrar("POST", f"/clients/{client.pk}/ping/", {}, **headers).status_code == 200
         assert seen == [(False, "pending")]
 

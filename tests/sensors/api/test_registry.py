@@ -264,7 +264,7 @@ class TestGetSensors:
             "2026-03-04T05:06:07.000Z",
         )
 
-    def test_while_our_side_is_deaf_who_was_online_is_unknown(self, desk: Caller) -> None:
+    def test_during_an_outage_who_was_online_is_unknown(self, desk: Caller) -> None:
         Hearing.objects.update(heard_at=timezone.now() - timedelta(minutes=5))
         answer = desk("GET", "/sensors/?connection=unknown").json()
         assert [(row["id"], row["connection"]) for row in answer["results"]] == [

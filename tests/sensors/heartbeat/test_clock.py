@@ -109,13 +109,13 @@ class Node:
         self.clock = self._world.new_clock()
         for module in (clocks, ingest_liveness, sweep, apply):
             self._patch.setattr(module, "clock", self.clock)
-        self._ear = LivenessCheck(Hearing.Ear.CALLS)
-        self._ear._process = 0
+        self._check = LivenessCheck(Hearing.Source.CALLS)
+        self._check._process = 0
 
     def live(self, seconds: int, *speaking: str) -> None:
         for _ in range(seconds):
             self._world.wait(1)
-            self._ear.listen(lambda _: True)
+            self._check.run(lambda _: True)
             at = to_milliseconds(self.clock.time())
             apply_signals([Signal(each, at, f"{each}{self._world.passed}", 1, at) for each in speaking])
             sweep_once()
@@ -196,5 +196,5 @@ class TestRestart:
     def test_what_is_not_served_is_not_heard(self, world: World, node: Node) -> None:
         heard_at = Hearing.objects.get().heard_at
         world.wait(1)
-        assert not LivenessCheck(Hearing.Ear.CALLS).listen(lambda _: False)
+        assert not LivenessCheck(Hearing.Source.CALLS).run(lambda _: False)
         assert Hearing.objects.get().heard_at == heard_at

@@ -74,7 +74,7 @@ class TestSweepOnce:
         sweep_once()
         assert not Event.objects.exists()
 
-    def test_time_in_which_we_were_deaf_is_no_silence(self) -> None:
+    def test_an_outage_is_no_silence(self) -> None:
         silent()
         record_liveness(ago(hours=1.5))
         hear()
@@ -208,7 +208,7 @@ class TestHearing:
         assert not is_outage()
         assert clock.now() - watermark() < timedelta(seconds=5)
 
-    def test_a_gap_is_written_down_as_deafness(self) -> None:
+    def test_a_gap_is_recorded_as_an_outage(self) -> None:
         hear()
         Hearing.objects.update(heard_at=ago(minutes=3))
         hear()

@@ -10,7 +10,7 @@ from sensors.history.clickhouse import ClickHouseStore
 from sensors.history.errors import HistoryAway, HistoryRefused
 from sensors.history.store import close_stores, get_store
 from sensors.history.values import Period
-from tests.sensors.history.past import DAY, NOON, signal
+from tests.sensors.history.past_records import DAY, NOON, signal
 from tests.servers.clickhouse import ClickHouseServer
 
 EVER = Period()

@@ -18,7 +18,7 @@ from sensors.history.store import HistoryStore, close_stores, get_store
 from sensors.history.values import Period
 from sensors.ingest.signals import Signal
 from sensors.models import RejectedSignal
-from tests.sensors.history.past import signal
+from tests.sensors.history.past_records import signal
 from tests.servers.clickhouse import ClickHouseServer
 
 pytestmark = pytest.mark.django_db(transaction=True)

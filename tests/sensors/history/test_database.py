@@ -3,7 +3,7 @@ from django.db import connection
 
 from sensors.history.database import DatabaseStore
 from sensors.history.values import Period
-from tests.sensors.history.past import signal
+from tests.sensors.history.past_records import signal
 
 pytestmark = pytest.mark.django_db
 

@@ -6,7 +6,7 @@ from config.common.times import format_time, from_milliseconds
 from sensors.history.database import DatabaseStore
 from sensors.history.intervals import Interval, make_intervals, read_intervals
 from sensors.history.values import CONNECTION_LOST, CONNECTION_RESTORED, LOSS_WITHDRAWN, STATE_CHANGED, PastEvent
-from tests.sensors.history.past import NOON, event
+from tests.sensors.history.past_records import NOON, event
 
 
 def change(at: int, data: int) -> PastEvent:

@@ -17,7 +17,7 @@ from sensors.history.queue import encode_batch, pack_bodies, unpack_bodies
 from sensors.history.spool import drain_spool_once
 from sensors.ingest.signals import Signal
 from sensors.models import HistorySpool, RejectedSignal, StoredSignal
-from tests.sensors.history.past import signal
+from tests.sensors.history.past_records import signal
 from tests.sensors.history.test_consumer import Queue, turn
 
 pytestmark = pytest.mark.django_db(transaction=True)

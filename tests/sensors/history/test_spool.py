@@ -13,7 +13,7 @@ from sensors.history.spool import drain_spool_once, store_in_transaction
 from sensors.history.store import HistoryStore, close_stores
 from sensors.history.values import Period
 from sensors.models import HistorySpool, RejectedSignal, StoredSignal
-from tests.sensors.history.past import signal
+from tests.sensors.history.past_records import signal
 
 pytestmark = pytest.mark.django_db
 

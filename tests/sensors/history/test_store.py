@@ -8,7 +8,7 @@ from notifications.sending.outcomes import ATTEMPTED
 from sensors.history.store import HistoryStore
 from sensors.history.values import CONNECTION_LOST, STATE_CHANGED, Period, signal_key, to_past_attempt
 from sensors.ingest.signals import EARLIEST, Signal
-from tests.sensors.history.past import DAY, NOON, attempt, event, signal
+from tests.sensors.history.past_records import DAY, NOON, attempt, event, signal
 
 pytestmark = pytest.mark.django_db
 

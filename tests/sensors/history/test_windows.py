@@ -5,7 +5,7 @@ import pytest
 from sensors.history.values import Period
 from sensors.history.windows import HOUR, read_newest, windows
 from sensors.ingest.signals import EARLIEST
-from tests.sensors.history.past import DAY, NOON
+from tests.sensors.history.past_records import DAY, NOON
 
 PERIODS = [
     Period(),

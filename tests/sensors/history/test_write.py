@@ -10,7 +10,7 @@ from sensors.history.values import Period
 from sensors.history.write import MOST_CULPRITS, write_signals
 from sensors.ingest.signals import Signal
 from sensors.models import RejectedSignal
-from tests.sensors.history.past import NOON, signal
+from tests.sensors.history.past_records import NOON, signal
 
 pytestmark = pytest.mark.django_db
 

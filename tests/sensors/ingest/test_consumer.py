@@ -17,7 +17,7 @@ from sensors.heartbeat.sweep import sweep_once
 from sensors.history.queue import QUEUE as HISTORY
 from sensors.ingest import apply, consumer
 from sensors.ingest.apply import Applied
-from sensors.ingest.consumer import Batch, Consumer, apply_or_halve
+from sensors.ingest.consumer import Batch, Consumer, apply_or_bisect
 from sensors.ingest.signal_queue import declare_presence, publish_probe
 from sensors.ingest.signals import Rejection, Signal
 from sensors.models import ConsumerMark, Hearing, Probe, RejectedSignal, SensorState
@@ -26,7 +26,7 @@ from tests.sensors.amqp import Broker, broker, consume
 from tests.sensors.registry import make_sensor
 
 __all__ = ["broker"]
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("amqp")]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.broker]
 
 
 def now_text() -> str:
@@ -113,7 +113,7 @@ class TestApplyOrHalve:
         monkeypatch.setattr(consumer, "apply_signals", choke)
         at = int(time.time() * 1000)
         batch: list[Signal | Rejection] = [Signal("0xA", at + n, str(n), n % 2, at) for n in range(10)]
-        applied = apply_or_halve(batch, also=lambda: None)
+        applied = apply_or_bisect(batch, also=lambda: None)
         assert [signal.id for signal in applied.accepted] == [str(n) for n in range(10) if n != 7]
         assert list(applied.refused) == [7]
         assert "out of range" in RejectedSignal.objects.get().message
@@ -135,14 +135,14 @@ class TestWatermark:
         ConsumerMark.objects.create(consumer="dead", heard_at=long_ago)
         check_queue_once()
         assert list(ConsumerMark.objects.values_list("consumer", flat=True)) == ["paused"]
-        assert Hearing.objects.get(pk=Hearing.Ear.QUEUE).proven_from > clock.now(), "earlier probes prove nothing"
+        assert Hearing.objects.get(pk=Hearing.Source.QUEUE).proven_from > clock.now(), "earlier probes prove nothing"
         consume(lambda: Probe.objects.exists())
         assert watermark() is None
 
     def test_a_consumer_that_stops_in_order_takes_its_mark_along(self, broker: Broker) -> None:
         consume(marked)
         assert not marked()
-        assert Hearing.objects.get(pk=Hearing.Ear.QUEUE).proven_from > clock.now()
+        assert Hearing.objects.get(pk=Hearing.Source.QUEUE).proven_from > clock.now()
 
     def test_a_probe_from_the_future_does_not_count(self, broker: Broker) -> None:
         publish_probe(clock.look_and_correct() + timedelta(hours=1))

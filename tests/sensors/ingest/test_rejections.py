@@ -2,13 +2,16 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from threading import Barrier
+from typing import Any
 
 import pytest
 from django.db import connection, transaction
-from django.db.models import Sum
+from django.db.models import F, Sum
+from django.utils import timezone
 
+from notifications.models import Alert
 from sensors.ingest import rejections
-from sensors.ingest.rejections import record_rejections
+from sensors.ingest.rejections import check_rejection_rate_once, record_rejections
 from sensors.ingest.signals import Code, Rejection
 from sensors.models import RejectedSignal
 
@@ -25,6 +28,13 @@ def _few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def refuse(numbers: Iterable[int], *, code: Code = Code.UNKNOWN_SENSOR, at: datetime = NOW) -> None:
     record_rejections([Rejection(n, code, f"no s{n:05}", f"s{n:05}", f"raw s{n:05}") for n in numbers], now=at)
+
+
+def refuse_now(times: int, *, sensors: int = 1) -> None:
+    each = [
+        Rejection(n, Code.UNKNOWN_SENSOR, "no such sensor is registered", f"s{n % sensors}", "{}") for n in range(times)
+    ]
+    record_rejections(each, now=timezone.now())
 
 
 def held() -> dict[str, int]:
@@ -94,3 +104,60 @@ def test_consumers_at_once_lose_no_count_and_do_not_wait_in_a_circle() -> None:
     sent = sum(len(range(n, 300, 1 + (n + turn) % 3)) + len(range(n, 300, 2)) for n in range(3) for turn in range(5))
     assert RejectedSignal.objects.aggregate(all=Sum("count")) == {"all": sent}
     assert RejectedSignal.objects.exclude(sensor_id="").count() <= 2 * 3 * MOST
+
+
+class TestCheckRejectionRateOnce:
+    @pytest.fixture(autouse=True)
+    def _low_limit(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(rejections, "MOST_SENSORS", 1000)
+        monkeypatch.setattr(rejections, "STORM_FROM", 10)
+
+    @pytest.mark.parametrize("sensors", [1, 11])
+    def test_more_than_the_limit_within_a_minute_is_one_alert(self, sensors: int) -> None:
+        refuse_now(11, sensors=sensors)
+        check_rejection_rate_once()
+        check_rejection_rate_once()
+        alert = Alert.objects.get()
+        assert (alert.kind, alert.count, alert.detail["refused"]) == ("signals.rejected", 1, 11)
+        assert alert.words == "More than 10 signals a minute are refused"
+        assert alert.detail["reason"] == "no such sensor is registered"
+
+    def test_those_that_share_the_row_of_the_rest_are_counted(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(rejections, "MOST_SENSORS", 3)
+        monkeypatch.setattr(rejections, "STORM_FROM", 4)
+        refuse_now(50, sensors=50)
+        for code in (Code.BAD_DATA, Code.BAD_TIME, Code.BAD_SHAPE):
+            record_rejections([Rejection(n, code, "no", f"t{n}") for n in range(9)], now=timezone.now())
+        check_rejection_rate_once()
+        assert Alert.objects.get().detail["refused"] == 77
+
+    def test_fewer_are_none(self) -> None:
+        refuse_now(10)
+        check_rejection_rate_once()
+        assert not Alert.objects.exists()
+
+    def test_refusals_of_long_ago_do_not_count(self) -> None:
+        refuse_now(11)
+        RejectedSignal.objects.update(recorded_at=F("recorded_at") - timedelta(minutes=2))
+        check_rejection_rate_once()
+        assert not Alert.objects.exists()
+
+    def test_the_next_minute_counts_as_a_repeat(self) -> None:
+        refuse_now(11)
+        check_rejection_rate_once()
+        Alert.objects.update(last_at=F("last_at") - timedelta(minutes=1))
+        check_rejection_rate_once()
+        assert Alert.objects.get().count == 2
+
+    def test_is_over_after_ten_calm_minutes(self) -> None:
+        refuse_now(11)
+        check_rejection_rate_once()
+        for minutes, status in ((9, "open"), (2, "resolved")):
+            Alert.objects.update(last_at=F("last_at") - timedelta(minutes=minutes))
+            RejectedSignal.objects.update(recorded_at=F("recorded_at") - timedelta(minutes=minutes))
+            check_rejection_rate_once()
+            assert Alert.objects.get().status == status
+
+    def test_a_quiet_look_is_two_reads(self, django_assert_max_num_queries: Any) -> None:
+        with django_assert_max_num_queries(2):
+            check_rejection_rate_once()

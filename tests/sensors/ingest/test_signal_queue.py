@@ -8,7 +8,7 @@ from sensors.ingest.signal_queue import EXCHANGE, QUEUE, declare_signal_queue, p
 from tests.sensors.amqp import Broker, broker
 
 __all__ = ["broker"]
-pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("amqp")]
+pytestmark = [pytest.mark.django_db, pytest.mark.broker]
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ AMQP = Origin(received_at=NOW, message_id="m1", timestamp=NOW // 1000 - 5)
 
 def read(body: Any, origin: Origin = REST) -> list[Signal | Rejection]:
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return read_signals(raw, origin)[0]
+    return read_signals(raw, origin)
 
 
 class TestReadSignals:

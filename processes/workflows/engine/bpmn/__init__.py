@@ -1,8 +1,8 @@
-"""Reads BPMN 2.0 files into definitions, and says what keeps a file from running.
+"""Parse BPMN 2.0 files into definitions, and report what keeps a file from running.
 
-`xml` reads any uploaded file within bounds; `outline` finds what lies where; `nodes`, `events`, `timers`, `loops`,
-`extensions`, `assignments`, `forms` and `compensation` read one thing each; `validation`, `event_rules` and
-`flow_rules` check what the parts say about each other. Problems are gathered: an author sees all of them at once.
+`parser` is the way in. `xml` parses any uploaded file within bounds; `outline` finds what lies where; `nodes`,
+`events`, `timers`, `loops`, `extensions`, `assignments`, `forms` and `compensation` read one part each; `validation`
+checks what the parts say about each other. Problems are gathered: an author sees all of them at once.
 
 - One process of a file is run: the one that is executable, else the only one with anything in it.
 - Extensions of other tools, drawings, lanes, data objects and annotations are ignored. So a service or send task whose
@@ -11,5 +11,5 @@
   `handler`, `topic` and `input` (service and send tasks; inputs of thrown events, too), `correlation` and `condition`
   (message and signal events, receive tasks), `assign` (script tasks), `form` (user tasks).
 - Timers are literals of ISO 8601 or expressions that give one. Conditions are expressions, in whichever wrapper.
-- The condition of a default flow is not kept: nobody asks for it.
+- The condition of a default flow is dropped: it is never evaluated.
 """

@@ -1,4 +1,4 @@
-"""What script tasks assign and what handlers are given: `total = price * amount`."""
+"""Assignments of script tasks and inputs of handlers: `total = price * amount`."""
 
 import re
 from collections import Counter
@@ -14,10 +14,10 @@ MAX_VARIABLE = 100
 RESERVED = KEYWORDS | CONSTANTS.keys()
 
 
-def read_assigns(subject: Subject, extensions: Extensions) -> tuple[Assignment, ...]:
+def read_assignments(subject: Subject, extensions: Extensions) -> tuple[Assignment, ...]:
     """Read the assignments of a script task: its extensions, else its script when that is written the same way."""
     if extensions.find("assign") is not None:
-        return tuple(found for element in extensions.all("assign") for found in _read_assign(subject, element))
+        return tuple(found for element in extensions.all("assign") for found in _read_assignment(subject, element))
     script = subject.element.find("script")
     if script is None or not script.text:
         subject.refuse("A script task assigns something: postern:assign, or a script of lines such as total = a + b.")
@@ -30,8 +30,8 @@ def read_assigns(subject: Subject, extensions: Extensions) -> tuple[Assignment, 
 
 
 def read_inputs(subject: Subject, extensions: Extensions) -> tuple[Assignment, ...]:
-    """Read what a handler, or who hears a thrown event, is given."""
-    inputs = [found for element in extensions.all("input") for found in _read_assign(subject, element)]
+    """Read the inputs of a handler, or of the receivers of a thrown event."""
+    inputs = [found for element in extensions.all("input") for found in _read_assignment(subject, element)]
     for name, times in Counter(found.name for found in inputs).items():
         if times > 1:
             subject.refuse(f"The input {quote(name)} is given twice.")
@@ -42,11 +42,11 @@ _LINE = re.compile(r"\s*([^\W\d]\w*)\s*=(?!=)(.+)", re.DOTALL)
 
 
 def is_variable(name: str) -> bool:
-    """Tell whether an expression could read the variable by this name."""
+    """Return whether an expression could read the variable by this name."""
     return len(name) <= MAX_VARIABLE and name.isidentifier() and name not in RESERVED
 
 
-def _read_assign(subject: Subject, element: XmlElement) -> Iterator[Assignment]:
+def _read_assignment(subject: Subject, element: XmlElement) -> Iterator[Assignment]:
     name = element.get("variable") or element.get("name")
     if not name:
         yield from _read_lines(subject, element, element.text or element.get("expression") or element.get("value"))
@@ -77,12 +77,12 @@ def _check_assignment(subject: Subject, element: XmlElement, name: str, text: st
         yield Assignment(name, expression)
 
 
-# A text that does not end takes the rest: looked at once more from every quote, it would cost the square of its length.
+# Possessive, and an unclosed text takes the rest: retried from every quote, it would cost the square of its length.
 _PIECE = re.compile(r"""'(?:[^'\\]|\\.?)*+'?|"(?:[^"\\]|\\.?)*+"?|[\[\](){};\n]|[^'"\[\](){};\n]+""", re.DOTALL)
 
 
 def _split_lines(text: str) -> Iterator[str]:
-    """Cut at line ends and semicolons that stand neither in a text nor, for line ends, in brackets."""
+    """Yield the assignments of a script: cut at semicolons and, outside of brackets, at line ends; never in a text."""
     line, depth = "", 0
     for piece in (match[0] for match in _PIECE.finditer(text)):
         depth += (piece in "[({") - (piece in "])}")

@@ -1,22 +1,22 @@
-"""Which activity undoes which: a compensation boundary event and the association that leads from it."""
+"""Compensating activities: found by a compensation boundary event and the association that leads from it."""
 
 from processes.workflows.engine.bpmn.file import BPMN, Subject, is_true
 from processes.workflows.engine.bpmn.nodes import ACTIVITIES
 from processes.workflows.engine.bpmn.outline import OutlinedNode, ProcessOutline
-from processes.workflows.engine.bpmn.xml import XmlElement
 from processes.workflows.engine.definition import NodeKind
 
 
 def find_compensations(outline: ProcessOutline) -> dict[str, str]:
-    """Give the activities that undo others, by the activity they undo."""
+    """Return the compensating activity of each activity that has one."""
     found: dict[str, str] = {}
     ends = _index_associations(outline)
-    for node_id, placed in outline.nodes.items():
-        if placed.kind is not NodeKind.BOUNDARY or not _is_compensation(placed.element):
+    for node_id, outlined in outline.nodes.items():
+        definitions = {child.name for child in outlined.element.children if child.space == BPMN}
+        if outlined.kind is not NodeKind.BOUNDARY or "compensateEventDefinition" not in definitions:
             continue
-        subject = Subject(placed.element, outline.file)
-        handlers = [end for end in ends.get(node_id, []) if _undoes(outline.nodes.get(end), placed.scope)]
-        host = placed.element.get("attachedToRef").rpartition(":")[2]
+        subject = Subject(outlined.element, outline.file)
+        handlers = [end for end in ends.get(node_id, []) if _is_handler(outline.nodes.get(end), outlined.scope)]
+        host = outlined.element.get("attachedToRef").rpartition(":")[2]
         if len(handlers) != 1:
             subject.refuse("A compensation event is associated with one activity that is for compensation.")
         elif host in found:
@@ -27,7 +27,7 @@ def find_compensations(outline: ProcessOutline) -> dict[str, str]:
 
 
 def _index_associations(outline: ProcessOutline) -> dict[str, list[str]]:
-    """Give what each element is associated with, whichever way the association points."""
+    """Return the ids each element is associated with; modelers draw associations in either direction."""
     ends: dict[str, list[str]] = {}
     for association in outline.associations:
         source, target = (association.get(name).rpartition(":")[2] for name in ("sourceRef", "targetRef"))
@@ -36,11 +36,7 @@ def _index_associations(outline: ProcessOutline) -> dict[str, list[str]]:
     return ends
 
 
-def _is_compensation(element: XmlElement) -> bool:
-    return any(child.space == BPMN and child.name == "compensateEventDefinition" for child in element.children)
-
-
-def _undoes(placed: OutlinedNode | None, scope: str) -> bool:
-    if placed is None or placed.scope != scope or placed.kind not in ACTIVITIES:
+def _is_handler(outlined: OutlinedNode | None, scope: str) -> bool:
+    if outlined is None or outlined.scope != scope or outlined.kind not in ACTIVITIES:
         return False
-    return is_true(placed.element.get("isForCompensation"))
+    return is_true(outlined.element.get("isForCompensation"))

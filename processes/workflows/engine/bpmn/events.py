@@ -1,8 +1,6 @@
-"""What an event waits for or does, from its event definition."""
+"""Event definitions: what an event waits for or throws."""
 
-from collections.abc import Callable
-
-from processes.workflows.engine.bpmn.extensions import Extensions, value_of
+from processes.workflows.engine.bpmn.extensions import Extensions, read_value
 from processes.workflows.engine.bpmn.file import BPMN, MAX_NAME, Subject, quote
 from processes.workflows.engine.bpmn.timers import read_timer
 from processes.workflows.engine.bpmn.xml import XmlElement
@@ -10,8 +8,8 @@ from processes.workflows.engine.definition import BpmnEvent, Trigger
 from processes.workflows.engine.expressions import Expression
 
 
-def find_definitions(subject: Subject) -> tuple[XmlElement, ...]:
-    """Find the event definitions of an event, its own and those it refers to."""
+def find_event_definitions(subject: Subject) -> tuple[XmlElement, ...]:
+    """Return the event definitions of an event, its own and those it refers to."""
     found = []
     for child in subject.element.children:
         if child.space == BPMN and child.name.endswith("EventDefinition"):
@@ -26,18 +24,31 @@ def find_definitions(subject: Subject) -> tuple[XmlElement, ...]:
 
 
 def read_event(subject: Subject, definitions: tuple[XmlElement, ...], extensions: Extensions) -> BpmnEvent | None:
-    """Read what an event does; None, and a problem, when it is nothing that can be run."""
+    """Read the event of a node; None, and a problem, when it is not supported."""
     if len(definitions) > 1:
         subject.refuse("An event of several event definitions is not supported.")
         return None
     if not definitions:
         return BpmnEvent(Trigger.NONE)
-    reader = _READERS.get(definitions[0].name)
-    if reader is None:
-        name = definitions[0].name.removesuffix("EventDefinition")
-        subject.refuse(f"Events of the kind {quote(name)} are not supported.", definitions[0])
-        return None
-    return reader(subject, definitions[0], extensions)
+    definition = definitions[0]
+    match definition.name:
+        case "messageEventDefinition":
+            return read_message(subject, definition, extensions)
+        case "signalEventDefinition":
+            return _read_named_event(subject, definition, Trigger.SIGNAL, extensions)
+        case "timerEventDefinition":
+            return BpmnEvent(Trigger.TIMER, timer=read_timer(subject, definition))
+        case "conditionalEventDefinition":
+            return _read_conditional(subject, definition)
+        case "errorEventDefinition":
+            return _read_error(subject, definition)
+        case "compensateEventDefinition":
+            return BpmnEvent(Trigger.COMPENSATION, name=definition.get("activityRef").rpartition(":")[2])
+        case "terminateEventDefinition":
+            return BpmnEvent(Trigger.TERMINATE)
+    kind = definition.name.removesuffix("EventDefinition")
+    subject.refuse(f"Events of the kind {quote(kind)} are not supported.", definition)
+    return None
 
 
 def read_message(subject: Subject, holder: XmlElement, extensions: Extensions) -> BpmnEvent:
@@ -45,12 +56,8 @@ def read_message(subject: Subject, holder: XmlElement, extensions: Extensions) -
     return _read_named_event(subject, holder, Trigger.MESSAGE, extensions)
 
 
-def _read_signal(subject: Subject, definition: XmlElement, extensions: Extensions) -> BpmnEvent:
-    return _read_named_event(subject, definition, Trigger.SIGNAL, extensions)
-
-
 def _read_named_event(subject: Subject, holder: XmlElement, trigger: Trigger, extensions: Extensions) -> BpmnEvent:
-    """Read what has a name, and which of that name are meant: those of this instance, and of these the wanted ones."""
+    """Read an event that arrives under a name, with its correlation and its filter."""
     return BpmnEvent(
         trigger,
         name=_read_name(subject, holder, trigger.value),
@@ -78,14 +85,10 @@ def _read_name(subject: Subject, holder: XmlElement, kind: str) -> str:
 
 def _compile_extension(subject: Subject, extensions: Extensions, name: str) -> Expression | None:
     found = extensions.find(name)
-    return subject.compile(value_of(found), found) if found is not None else None
+    return subject.compile(read_value(found), found) if found is not None else None
 
 
-def _read_timer(subject: Subject, definition: XmlElement, _: Extensions) -> BpmnEvent:
-    return BpmnEvent(Trigger.TIMER, timer=read_timer(subject, definition))
-
-
-def _read_conditional(subject: Subject, definition: XmlElement, _: Extensions) -> BpmnEvent:
+def _read_conditional(subject: Subject, definition: XmlElement) -> BpmnEvent:
     condition = definition.find("condition")
     if condition is None or not condition.text:
         subject.refuse("A conditional event needs a condition.", definition)
@@ -93,8 +96,8 @@ def _read_conditional(subject: Subject, definition: XmlElement, _: Extensions) -
     return BpmnEvent(Trigger.CONDITION, condition=subject.compile(condition.text, condition))
 
 
-def _read_error(subject: Subject, definition: XmlElement, _: Extensions) -> BpmnEvent:
-    """Read the code of an error; without one it is any error, which can be caught but not thrown."""
+def _read_error(subject: Subject, definition: XmlElement) -> BpmnEvent:
+    """Read an error by its code; without a code it is any error, which can be caught but not thrown."""
     reference = definition.get("errorRef")
     if not reference:
         return BpmnEvent(Trigger.ERROR)
@@ -106,22 +109,3 @@ def _read_error(subject: Subject, definition: XmlElement, _: Extensions) -> Bpmn
     if len(code) > MAX_NAME:
         Subject(found, subject.file).refuse(f"The code has more than {MAX_NAME} characters.")
     return BpmnEvent(Trigger.ERROR, name=code)
-
-
-def _read_compensation(_: Subject, definition: XmlElement, __: Extensions) -> BpmnEvent:
-    return BpmnEvent(Trigger.COMPENSATION, name=definition.get("activityRef").rpartition(":")[2])
-
-
-def _read_terminate(_: Subject, __: XmlElement, ___: Extensions) -> BpmnEvent:
-    return BpmnEvent(Trigger.TERMINATE)
-
-
-_READERS: dict[str, Callable[[Subject, XmlElement, Extensions], BpmnEvent]] = {
-    "messageEventDefinition": read_message,
-    "signalEventDefinition": _read_signal,
-    "timerEventDefinition": _read_timer,
-    "conditionalEventDefinition": _read_conditional,
-    "errorEventDefinition": _read_error,
-    "compensateEventDefinition": _read_compensation,
-    "terminateEventDefinition": _read_terminate,
-}

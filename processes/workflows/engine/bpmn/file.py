@@ -1,4 +1,4 @@
-"""The file that is being read: what its elements refer to, and what is wrong with it."""
+"""The file that is being parsed: what its elements refer to, and the problems found so far."""
 
 import re
 from collections.abc import Container
@@ -13,14 +13,14 @@ BPMN = "http://www.omg.org/spec/BPMN/20100524/MODEL"
 MAX_NAME = 200
 MAX_EXPRESSIONS = 3_000
 MAX_EXPRESSION_TEXT = 50_000
-"""Of all expressions of a file together: each of them may be small, and reading them all still take long."""
+"""Of all expressions of a file together: many small ones take as long to compile as a large one."""
 
 _KEY = re.compile(r"\w[\w.-]*")
 
 
 @dataclass(slots=True)
 class ExpressionUsage:
-    """The expressions that were read so far."""
+    """How many expressions of the file were compiled so far, and their length."""
 
     expressions: int = 0
     text: int = 0
@@ -28,21 +28,21 @@ class ExpressionUsage:
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """The elements beside the process that events refer to, by their ids."""
+    """The root elements of a file by id, for references, and what was found out about the file so far."""
 
     roots: dict[str, XmlElement]
     problems: Problems = field(default_factory=Problems)
     spent: ExpressionUsage = field(default_factory=ExpressionUsage)
 
     def find(self, kind: str, reference: str) -> XmlElement | None:
-        """Find what a reference names, with or without the prefix of its namespace."""
+        """Return the root element of this kind that a qualified name refers to."""
         found = self.roots.get(reference.rpartition(":")[2])
         return found if found is not None and found.name == kind else None
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """One element of the process, and where to tell what keeps it from running."""
+    """An element under inspection, with the file that collects its problems and resolves its references."""
 
     element: XmlElement
     file: SourceFile
@@ -51,7 +51,7 @@ class Subject:
         self.file.problems.add(self.element.id, (at or self.element).line, message)
 
     def has_own_id(self, taken: Container[str]) -> bool:
-        """Tell whether the element can be found by its id, which no other one has; else refuse it."""
+        """Return whether the element has an id of its own; add a problem if it has none or shares it."""
         if not self.element.id:
             self.refuse(f"A {self.element.name} has no id.")
         elif len(self.element.id) > MAX_NAME:
@@ -63,7 +63,7 @@ class Subject:
         return False
 
     def compile(self, text: str, at: XmlElement | None = None) -> Expression | None:
-        """Compile an expression; None, and a problem, when it is none."""
+        """Compile an expression; None, and a problem, when it is malformed."""
         self._spend(text)
         try:
             return compile_expression(text)
@@ -82,7 +82,7 @@ class Subject:
         spent.text += min(len(text), MAX_TEXT)
         if spent.expressions > MAX_EXPRESSIONS or spent.text > MAX_EXPRESSION_TEXT:
             message = f"The file has over {MAX_EXPRESSIONS} expressions, or {MAX_EXPRESSION_TEXT} characters of them."
-            self.file.problems.stop(self.element.id, self.element.line, message)
+            self.file.problems.abort(self.element.id, self.element.line, message)
 
 
 def read_file(root: XmlElement) -> SourceFile:
@@ -90,13 +90,13 @@ def read_file(root: XmlElement) -> SourceFile:
 
 
 def quote(text: str) -> str:
-    """Quote what somebody wrote, at a length that fits into a message."""
+    """Quote a text of the file, cut to a length that fits into a message."""
     line = " ".join(text.split())
     return f"“{line[:77]}…”" if len(line) > 80 else f"“{line}”"
 
 
 def is_key(text: str) -> bool:
-    """Tell whether a definition can be found by this, also in an address."""
+    """Return whether a text can be the key of a definition, which also stands in URLs."""
     return len(text) <= MAX_NAME and _KEY.fullmatch(text) is not None
 
 

@@ -1,9 +1,9 @@
-"""One element of a process, read closely."""
+"""Nodes and flows: the elements of a process with everything they say."""
 
 import re
 
-from processes.workflows.engine.bpmn.assignments import read_assigns, read_inputs
-from processes.workflows.engine.bpmn.events import find_definitions, read_event, read_message
+from processes.workflows.engine.bpmn.assignments import read_assignments, read_inputs
+from processes.workflows.engine.bpmn.events import find_event_definitions, read_event, read_message
 from processes.workflows.engine.bpmn.extensions import Extensions, read_extensions
 from processes.workflows.engine.bpmn.file import MAX_NAME, Subject, is_key, is_true, quote
 from processes.workflows.engine.bpmn.forms import read_form
@@ -17,17 +17,17 @@ GATEWAYS = frozenset({NodeKind.EXCLUSIVE, NodeKind.PARALLEL, NodeKind.INCLUSIVE,
 ACTIVITIES = frozenset(NodeKind) - EVENTS - GATEWAYS - {NodeKind.EVENT_SUB_PROCESS}
 
 
-def read_node(placed: OutlinedNode, outline: ProcessOutline, compensated_by: str | None) -> Node:
-    subject = Subject(placed.element, outline.file)
-    element, kind = placed.element, placed.kind
-    definitions = find_definitions(subject) if kind in EVENTS else ()
+def read_node(outlined: OutlinedNode, outline: ProcessOutline, compensated_by: str | None) -> Node:
+    subject = Subject(outlined.element, outline.file)
+    element, kind = outlined.element, outlined.kind
+    definitions = find_event_definitions(subject) if kind in EVENTS else ()
     extensions = read_extensions(subject, *definitions, known=_EXTENSIONS.get(kind, frozenset()))
     handler, topic = _read_handler(subject, kind, extensions)
     _refuse_instantiation(subject, outline)
     return Node(
         id=element.id,
         kind=kind,
-        scope=placed.scope,
+        scope=outlined.scope,
         name=read_name(subject),
         line=element.line,
         incoming=tuple(outline.incoming[element.id]),
@@ -40,7 +40,7 @@ def read_node(placed: OutlinedNode, outline: ProcessOutline, compensated_by: str
         handler=handler,
         topic=topic,
         inputs=read_inputs(subject, extensions) if kind in _WITH_INPUTS else (),
-        assigns=read_assigns(subject, extensions) if kind is NodeKind.SCRIPT_TASK else (),
+        assigns=read_assignments(subject, extensions) if kind is NodeKind.SCRIPT_TASK else (),
         form=read_form(subject, extensions) if kind is NodeKind.USER_TASK else (),
         called=_read_called(subject) if kind is NodeKind.CALL_ACTIVITY else "",
         is_for_compensation=kind in ACTIVITIES and is_true(element.get("isForCompensation")),
@@ -49,7 +49,7 @@ def read_node(placed: OutlinedNode, outline: ProcessOutline, compensated_by: str
 
 
 def read_flow(flow_id: str, outline: ProcessOutline) -> Flow:
-    """Read a flow; the condition of a default flow is never asked for, so it has none."""
+    """Read a flow; the condition of a default flow is dropped, because it is never evaluated."""
     element = outline.flows[flow_id]
     subject = Subject(element, outline.file)
     source = element.get("sourceRef")
@@ -66,7 +66,7 @@ def read_flow(flow_id: str, outline: ProcessOutline) -> Flow:
 
 
 def read_name(subject: Subject) -> str:
-    """Give the name on one line, however it was broken to fit the drawing."""
+    """Return the name on one line: modelers break it to fit the diagram."""
     name = " ".join(subject.element.get("name").split())
     if len(name) > MAX_NAME:
         subject.refuse(f"The name has more than {MAX_NAME} characters.")
@@ -103,10 +103,10 @@ def _read_event(
 
 
 def _read_handler(subject: Subject, kind: NodeKind, extensions: Extensions) -> tuple[str, str]:
-    """Read who does a service or send task: nobody named is a worker outside, under the task's id as topic.
+    """Return the handler and the topic of a service or send task; by default an external worker, by the task's id.
 
-    So a file from another tool, whose own extensions are ignored, runs as it is. A send task that names a message and
-    nobody to do it throws the message, like an event.
+    So a file from another tool, whose own extensions are ignored, runs as it is. A send task with a message and without
+    a handler throws the message, like an event.
     """
     element = extensions.find("handler")
     throws = kind is NodeKind.SEND_TASK and subject.element.get("messageRef") and not extensions.value("topic")
@@ -122,7 +122,7 @@ def _read_handler(subject: Subject, kind: NodeKind, extensions: Extensions) -> t
 
 
 def _refuse_instantiation(subject: Subject, outline: ProcessOutline) -> None:
-    """A process begins at its start events: a gateway or receive task that begins one would never be reached."""
+    """Refuse gateways and receive tasks that instantiate: a process begins at start events alone."""
     element = subject.element
     if element.name == "eventBasedGateway" and element.get("eventGatewayType") == "Parallel":
         subject.refuse("Parallel event-based gateways are not supported.")
@@ -146,7 +146,8 @@ def _is_interrupting(subject: Subject, kind: NodeKind) -> bool:
 
 
 def _read_called(subject: Subject) -> str:
-    """Read the key of the definition that is called: always the same one, so that publishing can tell what is run."""
+    """Return the key of the called definition: a literal, so that publishing knows what a file depends on."""
+    # A qualified name, whose prefix means nothing outside of the file.
     called = subject.element.get("calledElement").rpartition(":")[2]
     if not called:
         subject.refuse("A call activity names a definition: calledElement.")

@@ -1,4 +1,4 @@
-"""The outline of a process: which elements lie in which scope, and what connects them. Nothing is read closer yet."""
+"""The outline of a process: which elements lie in which scope, and which flows connect them."""
 
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -29,19 +29,19 @@ class ProcessOutline:
     associations: list[XmlElement] = field(default_factory=list)
     ids: set[str] = field(default_factory=set)
     refused: set[str] = field(default_factory=set)
-    """Not supported, and told so: what leads there is not told again."""
+    """Elements with a problem already: a flow to one of them adds no second problem."""
     incoming: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     outgoing: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
 
 def outline_process(process: XmlElement, file: SourceFile) -> ProcessOutline:
-    """Walk through a process and its sub-processes, then tie its flows to their ends."""
-    found = ProcessOutline(file)
-    if _register_id(found, process):
-        _outline_scope(found, process, parent=None, depth=0)
-    for flow in list(found.flows.values()):
-        _connect_flow(found, flow)
-    return found
+    """Walk through a process and its sub-processes, then connect its flows to their ends."""
+    outline = ProcessOutline(file)
+    if _register_id(outline, process):
+        _outline_scope(outline, process, parent=None, depth=0)
+    for flow in list(outline.flows.values()):
+        _connect_flow(outline, flow)
+    return outline
 
 
 KINDS = {
@@ -65,8 +65,8 @@ KINDS = {
     "callActivity": NodeKind.CALL_ACTIVITY,
 }
 _SCOPES = (NodeKind.SUB_PROCESS, NodeKind.EVENT_SUB_PROCESS)
-# What describes, documents or draws, and what belongs to the element that holds it.
-_SILENT = frozenset(
+# Documentation, data, diagrams, and what belongs to the element itself.
+_IGNORED = frozenset(
     {
         "documentation",
         "extensionElements",
@@ -99,61 +99,61 @@ _SILENT = frozenset(
 )
 
 
-def _register_id(found: ProcessOutline, element: XmlElement) -> bool:
-    if not Subject(element, found.file).has_own_id(found.ids):
+def _register_id(outline: ProcessOutline, element: XmlElement) -> bool:
+    if not Subject(element, outline.file).has_own_id(outline.ids):
         return False
-    found.ids.add(element.id)
+    outline.ids.add(element.id)
     is_flow = element.name == "sequenceFlow"
-    if (len(found.flows) >= MAX_FLOWS) if is_flow else (len(found.nodes) >= MAX_NODES):
+    if (len(outline.flows) >= MAX_FLOWS) if is_flow else (len(outline.nodes) >= MAX_NODES):
         message = f"A process has at most {MAX_NODES} elements and {MAX_FLOWS} sequence flows."
-        found.file.problems.stop(element.id, element.line, message)
+        outline.file.problems.abort(element.id, element.line, message)
     return True
 
 
-def _outline_scope(found: ProcessOutline, scope: XmlElement, parent: str | None, depth: int) -> None:
+def _outline_scope(outline: ProcessOutline, scope: XmlElement, parent: str | None, depth: int) -> None:
     inside: list[str] = []
-    found.scopes[scope.id] = ScopeDefinition(scope.id, parent, ())
+    outline.scopes[scope.id] = ScopeDefinition(scope.id, parent, ())
     for child in scope.children:
-        if child.space != BPMN or child.name in _SILENT:
+        if child.space != BPMN or child.name in _IGNORED:
             continue
         if child.name == "association":
-            found.associations.append(child)
+            outline.associations.append(child)
         elif child.name == "sequenceFlow":
-            if _register_id(found, child):
-                found.flows[child.id] = child
+            if _register_id(outline, child):
+                outline.flows[child.id] = child
         elif child.name not in KINDS:
-            found.refused.add(child.id)
-            Subject(child, found.file).refuse(f"Elements of the type {quote(child.name)} are not supported.")
-        elif _register_id(found, child):
+            outline.refused.add(child.id)
+            Subject(child, outline.file).refuse(f"Elements of the type {quote(child.name)} are not supported.")
+        elif _register_id(outline, child):
             inside.append(child.id)
-            _outline_node(found, child, scope.id, depth)
-    found.scopes[scope.id] = ScopeDefinition(scope.id, parent, tuple(inside))
+            _outline_node(outline, child, scope.id, depth)
+    outline.scopes[scope.id] = ScopeDefinition(scope.id, parent, tuple(inside))
 
 
-def _outline_node(found: ProcessOutline, element: XmlElement, scope: str, depth: int) -> None:
+def _outline_node(outline: ProcessOutline, element: XmlElement, scope: str, depth: int) -> None:
     kind = KINDS[element.name]
     if kind is NodeKind.SUB_PROCESS and is_true(element.get("triggeredByEvent")):
         kind = NodeKind.EVENT_SUB_PROCESS
-    found.nodes[element.id] = OutlinedNode(element, kind, scope)
+    outline.nodes[element.id] = OutlinedNode(element, kind, scope)
     if kind in _SCOPES:
         if depth >= MAX_NESTED:
             message = f"Sub-processes are nested more than {MAX_NESTED} deep."
-            found.file.problems.stop(element.id, element.line, message)
-        _outline_scope(found, element, parent=scope, depth=depth + 1)
+            outline.file.problems.abort(element.id, element.line, message)
+        _outline_scope(outline, element, parent=scope, depth=depth + 1)
 
 
-def _connect_flow(found: ProcessOutline, flow: XmlElement) -> None:
-    subject = Subject(flow, found.file)
+def _connect_flow(outline: ProcessOutline, flow: XmlElement) -> None:
+    subject = Subject(flow, outline.file)
     source, target = flow.get("sourceRef"), flow.get("targetRef")
-    ends = [found.nodes.get(end) for end in (source, target)]
+    ends = [outline.nodes.get(end) for end in (source, target)]
     for name, end in (("sourceRef", source), ("targetRef", target)):
-        if end not in found.nodes and end not in found.refused:
+        if end not in outline.nodes and end not in outline.refused:
             subject.refuse(f"{name} {quote(end)} is no element of the process.")
     if ends[0] is None or ends[1] is None:
-        del found.flows[flow.id]
+        del outline.flows[flow.id]
     elif ends[0].scope != ends[1].scope:
         subject.refuse("A sequence flow cannot cross the border of a sub-process.")
-        del found.flows[flow.id]
+        del outline.flows[flow.id]
     else:
-        found.outgoing[source].append(flow.id)
-        found.incoming[target].append(flow.id)
+        outline.outgoing[source].append(flow.id)
+        outline.incoming[target].append(flow.id)

@@ -1,4 +1,4 @@
-"""When a timer fires: a literal of ISO 8601, checked here, or an expression that gives one."""
+"""Timers: literals of ISO 8601, checked here, or expressions that give one at run time."""
 
 import re
 from collections.abc import Callable
@@ -11,11 +11,11 @@ from processes.workflows.engine.iso import NotIso, parse_cycle, parse_datetime, 
 
 
 def read_timer(subject: Subject, definition: XmlElement) -> TimerDefinition | None:
-    given = [(child, _KINDS[child.name]) for child in definition.children if child.name in _KINDS and child.text]
-    if len(given) != 1:
+    timers = [(child, _KINDS[child.name]) for child in definition.children if child.name in _KINDS and child.text]
+    if len(timers) != 1:
         subject.refuse("A timer has one of timeDate, timeDuration and timeCycle.", definition)
         return None
-    child, kind = given[0]
+    child, kind = timers[0]
     return read_timer_text(subject, kind, child.text, child)
 
 
@@ -30,7 +30,7 @@ def read_timer_text(subject: Subject, kind: TimerKind, text: str, at: XmlElement
 
 
 def is_literal(text: str) -> bool:
-    """Tell what begins like a duration, a cycle or a date: as an expression it would fail only when run."""
+    """Return whether a text begins like a duration, a cycle or a date: as an expression it would fail at run time."""
     return _LITERAL.match(text) is not None
 
 

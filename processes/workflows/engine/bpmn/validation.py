@@ -1,4 +1,4 @@
-"""Whether a definition can be run: what the parts of it say about each other. All problems at once."""
+"""Rules between the parts of a process: start events of scopes, places of events, conditions of flows."""
 
 from collections.abc import Callable
 
@@ -7,8 +7,8 @@ from processes.workflows.engine.definition import BpmnEvent, Definition, Flow, N
 from processes.workflows.engine.problems import Problems
 
 
-def validate(definition: Definition, problems: Problems, *, line: int) -> None:
-    """Add what keeps the process, which begins on that line, from running."""
+def validate_process(definition: Definition, problems: Problems, *, line: int) -> None:
+    """Add the problems of a process; `line` is where it begins in the file."""
     for scope in definition.scopes.values():
         _check_scope(definition, scope, problems, line)
     for node in definition.nodes.values():
@@ -109,7 +109,7 @@ def _check_boundary(definition: Definition, node: Node, problems: Problems) -> N
 
 
 def check_flows(definition: Definition, node: Node, problems: Problems) -> None:
-    if node.incoming and (reason := _no_incoming(node)):
+    if node.incoming and (reason := _describe_without_incoming(node)):
         problems.add(node.id, node.line, f"{reason} has no incoming sequence flow.")
     if node.outgoing and (reason := _describe_without_outgoing(node)):
         problems.add(node.id, node.line, f"{reason} has no outgoing sequence flow.")
@@ -118,7 +118,7 @@ def check_flows(definition: Definition, node: Node, problems: Problems) -> None:
         check(definition, node, problems)
 
 
-def _no_incoming(node: Node) -> str:
+def _describe_without_incoming(node: Node) -> str:
     if node.is_for_compensation:
         return "An activity for compensation"
     return _WITHOUT_INCOMING.get(node.kind, "")
@@ -141,11 +141,11 @@ _WITHOUT_OUTGOING = {NodeKind.END: "An end event", NodeKind.EVENT_SUB_PROCESS: "
 
 
 def _check_exclusive(definition: Definition, node: Node, problems: Problems) -> None:
-    """Of several flows each but the default one needs a condition: without one it is open which is taken."""
+    """Require a condition on every flow but the default one: otherwise it is open which of several is taken."""
     if len(node.outgoing) < 2:
         return
     for flow in _list_outgoing(definition, node):
-        if flow.condition is None and flow.id != node.default and not problems.tells_of(flow.id):
+        if flow.condition is None and flow.id != node.default and not problems.has_problem_with(flow.id):
             problems.add(flow.id, flow.line, "It leaves an exclusive gateway: it needs a condition, or is the default.")
 
 

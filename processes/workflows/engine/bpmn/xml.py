@@ -1,4 +1,4 @@
-"""Reads uploaded XML into plain elements, within bounds: size, depth, number of elements; no DOCTYPE, no network."""
+"""Parse uploaded XML into plain elements, within bounds: size, depth, number of elements; no DOCTYPE, no network."""
 
 import codecs
 import re
@@ -33,11 +33,11 @@ class XmlElement:
         return self.attributes.get("id", "").strip()
 
     def get(self, name: str) -> str:
-        """Give an attribute, or nothing."""
+        """Return an attribute without surrounding space; empty when it is absent."""
         return self.attributes.get(name, "").strip()
 
     def all(self, name: str) -> Iterator["XmlElement"]:
-        """Give the children of that name in the same namespace."""
+        """Yield the children of that name in the element's own namespace."""
         return (child for child in self.children if child.name == name and child.space == self.space)
 
     def find(self, name: str) -> "XmlElement | None":
@@ -45,12 +45,12 @@ class XmlElement:
 
 
 def parse_xml(source: bytes) -> XmlElement:
-    """Give the root element, or raise NotExecutable for what is not well-formed, too large or too clever."""
+    """Parse a file without its diagram; raises InvalidDefinition if it is malformed, too large or has a DOCTYPE."""
     return _convert(parse_tree(source))
 
 
 def parse_tree(source: bytes) -> etree._Element:
-    """Give the root as lxml has it, within the same bounds, for readers of the drawing."""
+    """Parse a file within the same bounds into lxml's own tree."""
     if len(source) > MAX_BYTES:
         raise _invalid(f"The file is larger than {MAX_BYTES} bytes.")
     text = _decode(source)
@@ -61,10 +61,12 @@ def parse_tree(source: bytes) -> etree._Element:
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _DECLARATION = re.compile(r"""\s*<\?xml\s[^>]{0,200}?\?>""")
 _ENCODING = re.compile(rb"""\s*<\?xml\s[^>]{0,150}?encoding\s*=\s*["']([A-Za-z0-9._-]{1,40})["']""")
+# Python's codecs include compressors and UTF-7: only plain character sets may be declared.
 _ENCODINGS = frozenset({"utf-8", "ascii", "iso8859-1", "iso8859-5", "iso8859-15", "cp1251", "cp1252", "koi8-r"})
 _BEFORE_ROOT = re.compile(r"\s+|<!--.*?-->|<\?.*?\?>", re.DOTALL)
 _NO_DOCTYPE = "A DOCTYPE is not allowed."
 _CHUNK = 16_384
+_DIAGRAMS = ("}BPMNDiagram", "}CMMNDI")
 
 
 def _invalid(message: str, line: int = 0) -> InvalidDefinition:
@@ -72,7 +74,7 @@ def _invalid(message: str, line: int = 0) -> InvalidDefinition:
 
 
 def _decode(source: bytes) -> str:
-    """Decode by the mark or the declaration and blank the declaration out: the parser is given UTF-8 alone."""
+    """Decode by byte order mark or declaration, and blank the declaration out: the parser always gets UTF-8."""
     encoding, mark = next(((name, mark) for mark, name in _BOMS if source.startswith(mark)), ("", b""))
     try:
         text = source[len(mark) :].decode(encoding or _declared_encoding(source))
@@ -107,7 +109,7 @@ def _refuse_doctype(text: str) -> None:
 
 
 def _parse(source: bytes) -> etree._Element:
-    """Parse in pieces, so that a file beyond the bounds is left before it is a tree."""
+    """Parse in chunks, so that a file beyond the bounds is refused before it is a tree in memory."""
     parser = etree.XMLPullParser(
         events=("start", "end"),
         encoding="utf-8",
@@ -149,14 +151,15 @@ class _Bounds:
             raise _invalid(f"The elements are nested more than {MAX_DEPTH} deep.", element.sourceline)
         if self.elements > MAX_ELEMENTS:
             raise _invalid(f"The file has more than {MAX_ELEMENTS} elements.", element.sourceline)
-        # Reading them costs the square of their number, counting them does not.
+        # lxml reads attributes in the square of their number; counting them does not.
         if len(element.attrib) > MAX_ATTRIBUTES:
             raise _invalid(f"An element has more than {MAX_ATTRIBUTES} attributes.", element.sourceline)
 
 
 def _convert(node: etree._Element) -> XmlElement:
     space, _, name = node.tag.rpartition("}")
-    children = tuple(_convert(child) for child in node if isinstance(child.tag, str) and not _is_drawing(child.tag))
+    elements = (child for child in node if isinstance(child.tag, str))
+    children = tuple(_convert(child) for child in elements if not child.tag.endswith(_DIAGRAMS))
     return XmlElement(
         space=space.removeprefix("{"),
         name=name,
@@ -165,7 +168,3 @@ def _convert(node: etree._Element) -> XmlElement:
         children=children,
         line=node.sourceline or 0,
     )
-
-
-def _is_drawing(tag: str) -> bool:
-    return tag.endswith(("}BPMNDiagram", "}CMMNDI"))

@@ -1,1 +1,1 @@
-"""Cases: their items go through the life cycle of CMMN 1.1, in the same state as the tokens of processes."""
+"""Execution of cases: plan items go through the life cycle of CMMN 1.1, in the same state as tokens of processes."""

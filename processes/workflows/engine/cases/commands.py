@@ -1,4 +1,4 @@
-"""The commands that items of a case take, and those that a case as a whole takes in its own way."""
+"""Commands to plan items, which of them an item accepts, and the commands a case handles differently from a process."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -38,7 +38,7 @@ def resume_case(work: UnitOfWork) -> None:
 
 
 def terminate_case(work: UnitOfWork) -> None:
-    """End a case, also one that is suspended."""
+    """Terminate a case, also a suspended one."""
     key = _get_plan_item(work)
     make_transition(work, key, Transition.TERMINATE)
     end_contents(work, key, get_item_node(work, key))
@@ -47,8 +47,8 @@ def terminate_case(work: UnitOfWork) -> None:
 
 
 def close_case(work: UnitOfWork) -> None:
-    """Put a case away for good; nothing but a return leads out of it."""
-    # One that was terminated after its start had failed has no plan.
+    """Close a case for good; only a return to an earlier version reopens it."""
+    # A case whose start has failed has no plan yet, and can be terminated all the same.
     key = _get_plan_item(work) if work.items.records else None
     can_close = work.status == "terminated" if key is None else can_transition(work, key, Transition.CLOSE)
     if not can_close:
@@ -61,38 +61,28 @@ def close_case(work: UnitOfWork) -> None:
 
 
 def is_case(work: UnitOfWork) -> bool:
-    return work.given["kind"] == "cmmn"
+    return work.initial_state["kind"] == "cmmn"
 
 
 def _get_plan_item(work: UnitOfWork) -> str:
-    """Give the item of the case plan model of the instance itself."""
+    """Return the id of the item that stands for the instance's own case plan model."""
     root = next(key for key, record in work.scopes.items() if record["token"] is None)
     return next(key for key, record in work.items.items() if record["scope"] == root)
 
 
-def _occur(work: UnitOfWork, key: str, transition: Transition) -> None:
-    make_occur(work, key)
-
-
 def _suspend(work: UnitOfWork, key: str, transition: Transition) -> None:
+    suspend_item(work, key, transition)
     if is_case(work) and key == _get_plan_item(work):
-        suspend_item(work, key)
         work.status = "suspended"
-    else:
-        suspend_item(work, key)
-
-
-def _resume(work: UnitOfWork, key: str, transition: Transition) -> None:
-    resume_item(work, key)
 
 
 _COMMANDS: dict[str, Callable[[UnitOfWork, str, Transition], None]] = {
     "start": start_item,
-    "occur": _occur,
+    "occur": lambda work, key, _: make_occur(work, key),
     "disable": make_transition,
     "reenable": make_transition,
     "suspend_item": _suspend,
-    "resume_item": _resume,
+    "resume_item": resume_item,
     "terminate_item": end_item,
     "complete_item": end_item,
 }
@@ -122,19 +112,19 @@ _NO_TIME = datetime.min.replace(tzinfo=UTC)
 
 
 def list_allowed_commands(library: Library, state: InstanceState) -> dict[str, tuple[str, ...]]:
-    """Give the commands that the items of a state take now, by the id of the item; who takes none is left out."""
+    """List the commands each item of a state accepts now, by item id; items that accept none are left out."""
     if state.get("status") != "active":
         return {}
     work = UnitOfWork(library, state, _NO_TIME)  # nothing happens, so nothing has a time
     found = {
         key: tuple(name for name in TRANSITIONS if find_refusal(work, key, name) is None)
-        for key in work.items.in_order()
+        for key in work.items.keys_in_order()
     }
     return {key: names for key, names in found.items() if names}
 
 
 def find_refusal(work: UnitOfWork, key: str, name: str) -> str | None:
-    """Tell why an item does not take a command; None: it does."""
+    """Return why an item does not accept a command; None when it does."""
     record = work.items.get(key)
     if record is None:
         return "The item is not there any more."

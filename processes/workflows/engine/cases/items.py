@@ -1,4 +1,4 @@
-"""How items begin, end and come again."""
+"""Plan items: how they are created, entered, begun, ended and repeated."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -25,14 +25,14 @@ from processes.workflows.engine.execution.variables import evaluate, evaluate_co
 
 
 def create_item(work: UnitOfWork, scope: str, element: str, *, held: Sequence[int] = ()) -> str:
-    """Put an item into a stage, where it is available; what there was of it before is forgotten when it has ended."""
+    """Create an available item in a stage; ended items of the same element in it are dropped."""
     key = _add_item(work, scope, element, held)
     notify_sentries(work, key, Transition.CREATE)
     return key
 
 
 def activate_created(work: UnitOfWork, key: str) -> None:
-    """Go on with an item that was just created: without an entry criterion it waits for nothing."""
+    """Move a newly created item on if it has no entry criterion to wait for."""
     if not is_live(work, key) or work.items[key]["state"] != ItemState.AVAILABLE:
         return
     node, item = get_item_node(work, key), get_plan_item(work, key)
@@ -44,7 +44,7 @@ def activate_created(work: UnitOfWork, key: str) -> None:
 
 
 def meet_criterion(work: UnitOfWork, key: str, place: int) -> None:
-    """Do what a criterion that was met is for, if the item still waits for it."""
+    """Enter, exit or start the timer of an item whose criterion is met, if the item still waits for that."""
     if not is_live(work, key):
         return
     criterion = get_plan_item(work, key).criteria[place]
@@ -66,6 +66,7 @@ def leave_available(work: UnitOfWork, key: str) -> None:
         make_transition(work, key, Transition.ENABLE)
     else:
         start_item(work, key, Transition.START)
+    # With an entry criterion an item is repeated when the criterion is met, without one when the item ends.
     if item.has_entry and _does_rule_apply(work, item.repetition, record["scope"], node.id):
         create_item(work, record["scope"], node.id, held=record.get("held", ()))
 
@@ -76,7 +77,7 @@ def start_item(work: UnitOfWork, key: str, transition: Transition) -> None:
 
 
 def begin_item(work: UnitOfWork, key: str) -> None:
-    """Begin what an item that became active stands for."""
+    """Begin the stage, the task or the called definition of an item that became active."""
     node = get_item_node(work, key)
     if node.kind in (NodeKind.STAGE, NodeKind.CASE_PLAN):
         open_stage(work, key, node)
@@ -90,18 +91,18 @@ def open_stage(work: UnitOfWork, key: str, node: Node) -> None:
     parent = work.items[key]["scope"]
     scope = open_scope(work, {"element": node.id, "parent": parent, "token": key, "variables": {}})
     children = [_add_item(work, scope, child) for child in work.definition(scope).scopes[node.id].nodes]
-    for child in children:  # all are there by now: each hears of the others
+    for child in children:  # after all of them exist: sentries of one wait for another
         notify_sentries(work, child, Transition.CREATE)
 
 
 def end_item(work: UnitOfWork, key: str, transition: Transition, criterion: str = "") -> None:
-    """End an item by itself: what is in it ends with it, and it comes again if its rule says so."""
+    """End an item with everything in it, and repeat it if its repetition rule says so."""
     record, node, item = work.items[key], get_item_node(work, key), get_plan_item(work, key)
     make_transition(work, key, transition, criterion)
     end_contents(work, key, node)
     if node.kind is NodeKind.CASE_PLAN:
-        work.at_once("case_ended", get_case_scope(work, record["scope"]), work.items[key]["state"])
-    elif _comes_again(work, item, record["scope"], node):
+        work.enqueue_first("case_ended", get_case_scope(work, record["scope"]), work.items[key]["state"])
+    elif _repeats_now(work, item, record["scope"], node):
         create_item(work, record["scope"], node.id, held=record.get("held", ()))
         return
     if item.repetition is not None:
@@ -113,29 +114,30 @@ def _add_item(work: UnitOfWork, scope: str, element: str, held: Sequence[int] = 
         raise CommandFailed(element, f"There would be more than {MAX_ITEMS} items.")
     plan = get_plan(work.definition(scope))
     record: ItemRecord = {"element": element, "scope": scope, "state": ItemState.AVAILABLE.value, "since": work.now}
+    # CMMN 1.1 evaluates the required rule once, when the item becomes available.
     if _does_rule_apply(work, plan.items[element].required, scope, element):
         record["required"] = True
     if held:
         record["held"] = list(held)
-    _forget_ended(work, scope, element)
+    _drop_ended(work, scope, element)
     key = work.add_item(record)
-    work.allowance.step(element)
+    work.budget.count_step(element)
     work.trace.append((Transition.CREATE.value, element))
-    work.is_changed = work.is_changed or element in plan.conditioned
-    work.later("created", key)
+    work.conditions_due = work.conditions_due or element in plan.items_with_conditions
+    work.enqueue("created", key)
     return key
 
 
-def _comes_again(work: UnitOfWork, item: PlanItem, scope: str, node: Node) -> bool:
-    """Tell whether an item that has ended is followed by another; with an entry criterion that was made before."""
+def _repeats_now(work: UnitOfWork, item: PlanItem, scope: str, node: Node) -> bool:
+    """Return whether an ended item is repeated now; one with an entry criterion was repeated when it was entered."""
     by_itself = node.kind not in LISTENERS and node.kind is not NodeKind.MILESTONE and not item.has_entry
     return by_itself and _does_rule_apply(work, item.repetition, scope, node.id)
 
 
 def end_contents(work: UnitOfWork, key: str, node: Node) -> None:
-    """End what is in an item that has ended; the items of a stage stay to be seen."""
+    """End the contents of an ended item; items of a stage stay in the state to be shown."""
     if node.kind not in (NodeKind.STAGE, NodeKind.CASE_PLAN):
-        work.clear(key)
+        work.cancel_owned(key)
         return
     for child in work.items_below(key):
         if is_live(work, child):
@@ -151,7 +153,7 @@ def start_item_timer(work: UnitOfWork, key: str) -> None:
 
 
 def make_occur(work: UnitOfWork, key: str, timer: str | None = None) -> None:
-    """Let a listener happen; of a timer that comes again, another listener waits for the next time."""
+    """Complete an event listener; one of a timer cycle is followed by another that waits for the next firing."""
     record = work.items[key]
     following = None
     if timer is not None:
@@ -169,14 +171,14 @@ def get_plan_item(work: UnitOfWork, key: str) -> PlanItem:
 
 
 def fail_task(work: UnitOfWork, key: str) -> None:
-    """Mark a task whose process ended with an error that nothing in it caught."""
+    """Fail a task whose process ended with an error that nothing in it caught."""
     if is_live(work, key) and can_transition(work, key, Transition.FAULT):
-        work.clear(key)
+        work.cancel_owned(key)
         make_transition(work, key, Transition.FAULT)
 
 
 def complete_task(work: UnitOfWork, key: str) -> None:
-    """Complete a task whose work is done."""
+    """Complete a task whose work, process or case is done."""
     if is_live(work, key) and can_transition(work, key, Transition.COMPLETE):
         end_item(work, key, Transition.COMPLETE)
 
@@ -202,19 +204,20 @@ def _does_rule_apply(work: UnitOfWork, rule: ItemRule | None, scope: str, elemen
     return rule.condition is None or evaluate_condition(work, rule.condition, scope, element)
 
 
-def _forget_ended(work: UnitOfWork, scope: str, element: str) -> None:
-    for key in work.items_of(element):
+def _drop_ended(work: UnitOfWork, scope: str, element: str) -> None:
+    for key in work.items_of_element(element):
         if work.items[key]["scope"] == scope and not is_live(work, key):
-            work.drop_item(key)
+            work.remove_item(key)
 
 
 def _drop_if_replaced(work: UnitOfWork, key: str) -> None:
-    """Keep one item that has ended of each kind, to be seen; none where a newer one is there."""
+    """Drop an ended item that has a successor: the last of each element stays in the state to be shown."""
     record = work.items[key]
     if any(
-        other != key and work.items[other]["scope"] == record["scope"] for other in work.items_of(record["element"])
+        other != key and work.items[other]["scope"] == record["scope"]
+        for other in work.items_of_element(record["element"])
     ):
-        work.drop_item(key)
+        work.remove_item(key)
 
 
 _KINDS: Mapping[NodeKind, str] = {NodeKind.PROCESS_TASK: "bpmn", NodeKind.CASE_TASK: "cmmn"}

@@ -1,7 +1,7 @@
-"""The life cycle of CMMN 1.1: in which state an item may make which transition, and where that leads.
+"""The life cycle of CMMN 1.1: which transitions an item may make in which state, and the state they lead to.
 
-Three tables: stages and tasks; milestones and event listeners; the case itself. `before` stands for the state that an
-item was in when its parent was suspended. `reactivate` is not there yet.
+Three tables: stages and tasks; milestones and event listeners; the case itself. `PREVIOUS` stands for the state that
+an item was in when its parent was suspended. The transition `reactivate` is not supported.
 """
 
 from collections.abc import Mapping
@@ -100,11 +100,11 @@ _TABLES = {
 
 
 def find_next_state(kind: NodeKind, state: str, transition: str) -> str | None:
-    """Give the state that a transition leads to, or None where it cannot be made."""
-    # A member of a StrEnum is found by its text: nothing has to be made of what is given.
+    """Return the state that a transition leads to; None where the life cycle does not allow it."""
+    # Members of a StrEnum hash and compare like their text, so records need no conversion.
     return _TABLES.get(kind, ACTIVITY).get((state, transition))
 
 
 def get_parent_exit(kind: NodeKind) -> Transition:
-    """Give the transition by which an item ends when its parent does."""
+    """Return the transition by which an item ends when its parent does."""
     return Transition.EXIT if _TABLES.get(kind, ACTIVITY) is not OCCURRENCE else Transition.PARENT_TERMINATE

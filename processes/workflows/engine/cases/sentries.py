@@ -1,7 +1,7 @@
-"""Sentries: what has happened of that for which they wait, and whether their condition holds.
+"""Sentries: which of their on-parts have happened, and whether their condition holds.
 
-An item remembers the on-parts it has heard until its criterion is met, which happens once: after that it has heard
-nothing. A sentry without on-parts is met when its condition becomes true, not for as long as it is.
+The on-parts that have happened are recorded with the item until its criterion is met, then cleared. A sentry without
+on-parts is met when its condition becomes true, not while it is.
 """
 
 from collections.abc import Iterator
@@ -17,23 +17,26 @@ from processes.workflows.engine.expressions import ExpressionFailed
 
 
 def notify_sentries(work: UnitOfWork, key: str, event: str, criterion: str = "") -> None:
-    """Let those hear of a transition who wait for it in the same stage."""
+    """Record an item's transition with every criterion in the same stage that waits for it."""
     record = work.items[key]
     plan = get_plan(work.definition(record["scope"]))
-    for listening in plan.listening.get((record["element"], event), ()):
-        place = _find_stage_scope(work, record["scope"], listening.common)
+    for on_part in plan.on_parts.get((record["element"], event), ()):
+        place = _find_stage_scope(work, record["scope"], on_part.common)
         around = None
-        if plan.items[listening.item].criteria[listening.criterion].role is CriterionRole.EXIT:
-            around = _around(work, record["scope"], listening.item)
-        for other in work.items_of(listening.item):
+        if plan.items[on_part.item].criteria[on_part.criterion].role is CriterionRole.EXIT:
+            # What happens in one run of a stage does not end another run of it.
+            stage = _find_stage_scope(work, record["scope"], on_part.item)
+            around = None if stage is None else work.scopes[stage]["token"]
+        for other in work.items_of_element(on_part.item):
+            # An item's own transitions do not count for its criteria.
             if other == key or around not in (None, other):
                 continue
-            if _find_stage_scope(work, work.items[other]["scope"], listening.common) == place:
-                _record_on_part(work, other, listening, criterion)
+            if _find_stage_scope(work, work.items[other]["scope"], on_part.common) == place:
+                _record_on_part(work, other, on_part, criterion)
 
 
 def notify_variable_changes(work: UnitOfWork) -> None:
-    """Let those hear of the case file who wait for what has changed in it."""
+    """Record the written variables with every criterion that waits for a case file item."""
     while work.file_changes:
         scope, name, before, after = work.file_changes.pop(0)
         plan = get_plan(work.definition(scope))
@@ -44,15 +47,15 @@ def notify_variable_changes(work: UnitOfWork) -> None:
 
 
 def check_sentry_conditions(work: UnitOfWork) -> None:
-    """Look again at the criteria that have a condition."""
-    if not work.has_conditions():
+    """Evaluate the conditions of all open criteria again, because variables have changed."""
+    if not work.has_sentry_conditions():
         return
-    for key in work.items.in_order():
+    for key in work.items.keys_in_order():
         record = work.items.get(key)
         if record is None:
             continue
         plan = get_plan(work.definition(record["scope"]))
-        if record["element"] not in plan.conditioned:
+        if record["element"] not in plan.items_with_conditions:
             continue
         for place, criterion in enumerate(plan.items[record["element"]].criteria):
             if criterion.sentry.condition is not None and is_criterion_open(work.items[key], criterion.role):
@@ -60,7 +63,7 @@ def check_sentry_conditions(work: UnitOfWork) -> None:
 
 
 def is_criterion_open(record: ItemRecord, role: CriterionRole) -> bool:
-    """Tell whether a criterion matters in the state that its item is in."""
+    """Return whether a criterion of this role can be met in the state that its item is in."""
     if role is CriterionRole.EXIT:
         return record["state"] not in (*ENDED, ItemState.SUSPENDED, ItemState.CLOSED)
     return record["state"] == ItemState.AVAILABLE
@@ -73,24 +76,24 @@ def get_plan(definition: Definition) -> CasePlan:
 
 
 def get_case_scope(work: UnitOfWork, scope: str) -> str:
-    """Give the scope of the case that a scope lies in."""
+    """Return the scope of the innermost case or process around a scope."""
     while "definition" not in work.scopes[scope]:
         scope = work.scopes[scope]["parent"] or ""
     return scope
 
 
-def _record_on_part(work: UnitOfWork, key: str, listening: OnPartReference, by: str = "") -> None:
+def _record_on_part(work: UnitOfWork, key: str, on_part: OnPartReference, by: str = "") -> None:
     record = work.items[key]
-    criterion = get_plan(work.definition(record["scope"])).items[record["element"]].criteria[listening.criterion]
-    part = criterion.sentry.on[listening.part]
-    work.allowance.look(record["element"])
+    criterion = get_plan(work.definition(record["scope"])).items[record["element"]].criteria[on_part.criterion]
+    part = criterion.sentry.on[on_part.part]
+    work.budget.count_checks(record["element"])
     if not is_criterion_open(record, criterion.role) or (part.criterion and part.criterion != by):
         return
-    name = str(listening.criterion)
+    name = str(on_part.criterion)
     heard = record.get("heard", {})
-    parts = sorted({*heard.get(name, ()), listening.part})
+    parts = sorted({*heard.get(name, ()), on_part.part})
     work.items.put(key, {**record, "heard": {**heard, name: parts}})
-    _meet_if_satisfied(work, key, listening.criterion, criterion)
+    _meet_if_satisfied(work, key, on_part.criterion, criterion)
 
 
 def _check_condition(work: UnitOfWork, key: str, place: int, criterion: Criterion) -> None:
@@ -102,7 +105,7 @@ def _check_condition(work: UnitOfWork, key: str, place: int, criterion: Criterio
     does_hold = _is_condition_true(work, record, criterion)
     if does_hold and place not in held:
         work.items.put(key, {**record, "held": [*held, place]})
-        work.later("met", key, place)
+        work.enqueue("met", key, place)
     elif not does_hold and place in held:
         work.items.put(key, {**record, "held": [other for other in held if other != place]})
 
@@ -117,7 +120,8 @@ def _meet_if_satisfied(work: UnitOfWork, key: str, place: int, criterion: Criter
     if not left:
         del emptied["heard"]
     work.items.put(key, emptied)
-    work.later("met", key, place)
+    # Queued, so that all criteria have recorded this transition before any item moves.
+    work.enqueue("met", key, place)
 
 
 def _is_condition_true(work: UnitOfWork, record: ItemRecord, criterion: Criterion) -> bool:
@@ -132,7 +136,7 @@ def _is_condition_true(work: UnitOfWork, record: ItemRecord, criterion: Criterio
 
 
 def _find_stage_scope(work: UnitOfWork, scope: str | None, element: str) -> str | None:
-    """Give the scope of a stage around a scope, or the scope itself."""
+    """Return the scope of the nearest run of a stage around a scope, the scope itself included; None outside."""
     while scope is not None:
         record = work.scopes[scope]
         if record["element"] == element:
@@ -141,17 +145,11 @@ def _find_stage_scope(work: UnitOfWork, scope: str | None, element: str) -> str 
     return None
 
 
-def _around(work: UnitOfWork, scope: str, element: str) -> str | None:
-    """Give the stage of that name around a scope: what happens in one instance of a stage does not end another."""
-    found = _find_stage_scope(work, scope, element)
-    return None if found is None else work.scopes[found]["token"]
-
-
 def _notify_file_event(work: UnitOfWork, scope: str, plan: CasePlan, file: str, event: str) -> None:
-    for listening in plan.listening.get((file, event), ()):
-        for key in work.items_of(listening.item):
+    for on_part in plan.on_parts.get((file, event), ()):
+        for key in work.items_of_element(on_part.item):
             if get_case_scope(work, work.items[key]["scope"]) == scope:
-                _record_on_part(work, key, listening)
+                _record_on_part(work, key, on_part)
 
 
 def _get_part(value: Any, way: tuple[str, ...]) -> Any:
@@ -161,7 +159,7 @@ def _get_part(value: Any, way: tuple[str, ...]) -> Any:
 
 
 def _name_file_events(before: Any, after: Any) -> Iterator[str]:
-    """Name what has happened to one case file item; nothing and null are the same."""
+    """Yield the standard events of a case file item whose value has changed; absent and null are the same."""
     if before is None or after is None:
         if before is not after:
             yield "create" if before is None else "delete"

@@ -1,4 +1,4 @@
-"""How a case begins, and how it ends what it was run by."""
+"""The case plan model and its stages: how a case begins, when a stage is complete, how a case ends."""
 
 from processes.workflows.engine.cases.items import begin_item, end_item
 from processes.workflows.engine.cases.lifecycle import SETTLED, ItemState, Transition
@@ -12,21 +12,21 @@ from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 
 
 def begin_case(work: UnitOfWork, scope: str) -> None:
-    """Open the case plan; what the case is started with counts as created as soon as its items are there."""
+    """Open the case plan; the initial variables count as created after its items, whose sentries may wait for them."""
     if work.scopes.get(scope) is None:
         return
-    work.forget_conditions()
+    work.reset_conditions()
     root = get_plan(work.definition(scope)).root
     record: ItemRecord = {"element": root, "scope": scope, "state": ItemState.ACTIVE.value, "since": work.now}
     key = work.add_item(record)
     work.trace.append((Transition.CREATE.value, root))
     begin_item(work, key)
     work.file_changes += [(scope, name, None, value) for name, value in work.scopes[scope]["variables"].items()]
-    work.is_changed = True
+    work.conditions_due = True
 
 
 def end_case(work: UnitOfWork, scope: str, state: str) -> None:
-    """End a case whose plan has ended: the instance, or what runs it goes on."""
+    """End a case whose plan has ended: the instance itself, or the token or item that called it continues."""
     token = work.scopes[scope]["token"]
     if token is None:
         work.queue.clear()
@@ -43,7 +43,7 @@ _UNDER_WAY = frozenset({ItemState.ACTIVE, ItemState.SUSPENDED})
 
 
 def complete_innermost_stage(work: UnitOfWork) -> bool:
-    """Complete the innermost stage that is complete; tell whether there was one."""
+    """Complete the innermost stage that can be; return whether there was one."""
     active = [key for key, record in work.items.items() if record["state"] == "active"]
     for key in sorted(active, key=sequence_number, reverse=True):
         record = work.items[key]
@@ -52,14 +52,14 @@ def complete_innermost_stage(work: UnitOfWork) -> bool:
         item = get_plan(work.definition(record["scope"])).items[record["element"]]
         if can_complete(work, key) if item.auto_completes else _is_complete(work, key):
             end_item(work, key, Transition.COMPLETE)
-            return True
+            return True  # one at a time: its completion may meet criteria in the stages around it
     return False
 
 
 def can_complete(work: UnitOfWork, key: str) -> bool:
-    """Tell whether nothing is under way in a stage and everything required is done."""
+    """Return whether no item of a stage is under way and every required one is settled."""
     children = work.items_of_stage(key)
-    work.allowance.look(work.items[key]["element"], len(children))
+    work.budget.count_checks(work.items[key]["element"], len(children))
     for child in reversed(children):
         record = work.items[child]
         if record["state"] in _UNDER_WAY and get_item_node(work, child).kind not in LISTENERS:
@@ -70,9 +70,9 @@ def can_complete(work: UnitOfWork, key: str) -> bool:
 
 
 def _is_complete(work: UnitOfWork, key: str) -> bool:
-    """Tell whether everything in a stage is done; listeners alone lead to nothing any more."""
+    """Return whether every item of a stage is settled; event listeners do not count, alone they lead to nothing."""
     children = work.items_of_stage(key)
-    work.allowance.look(work.items[key]["element"], len(children))
+    work.budget.count_checks(work.items[key]["element"], len(children))
     for child in reversed(children):  # what is not done yet was made last, as a rule
         record = work.items[child]
         if record["state"] not in SETTLED and get_item_node(work, child).kind not in LISTENERS:

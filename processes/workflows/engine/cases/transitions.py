@@ -1,4 +1,8 @@
-"""One transition of an item: its state changes, and whoever listens to it is told."""
+"""Transitions of plan items: one at a time, or suspend and resume with everything inside.
+
+Timers of a suspended item stop; those that came due in the meantime fire when it resumes. Its tasks cannot be
+completed, and events do not reach it.
+"""
 
 from processes.workflows.engine.cases.lifecycle import (
     ENDED,
@@ -20,9 +24,9 @@ def can_transition(work: UnitOfWork, key: str, transition: Transition) -> bool:
 
 
 def make_transition(work: UnitOfWork, key: str, transition: Transition, criterion: str = "") -> None:
-    """Make a transition that the life cycle allows."""
+    """Make a transition that the life cycle allows, and notify the sentries that wait for it."""
     record = work.items[key]
-    work.allowance.step(record["element"])
+    work.budget.count_step(record["element"])
     work.items.put(
         key,
         _make_moved_record(
@@ -52,6 +56,7 @@ def _make_moved_record(work: UnitOfWork, record: ItemRecord, transition: Transit
     if transition is Transition.PARENT_SUSPEND:
         moved["before"] = record["state"]
     if moved["state"] in (*ENDED, ItemState.CLOSED):
+        # An ended item waits for nothing, and stays in the state to be shown: it should be small.
         for memory in ("heard", "held", "paused"):
             moved.pop(memory, None)  # type: ignore[misc]
     return moved
@@ -59,7 +64,9 @@ def _make_moved_record(work: UnitOfWork, record: ItemRecord, transition: Transit
 
 def suspend_item(work: UnitOfWork, key: str, transition: Transition = Transition.SUSPEND) -> None:
     make_transition(work, key, transition)
-    _stop_timers(work, key)
+    paused = [work.remove(work.timers, timer) for timer in work.timers_below(key)]
+    if paused:
+        work.items.put(key, {**work.items[key], "paused": paused})
     for child in work.items_below(key):
         if is_live(work, child) and can_transition(work, child, Transition.PARENT_SUSPEND):
             suspend_item(work, child, Transition.PARENT_SUSPEND)
@@ -68,7 +75,7 @@ def suspend_item(work: UnitOfWork, key: str, transition: Transition = Transition
 def resume_item(work: UnitOfWork, key: str, transition: Transition = Transition.RESUME) -> None:
     _restart_timers(work, key)
     make_transition(work, key, transition)
-    work.is_changed = True
+    work.conditions_due = True
     for child in work.items_below(key):
         if is_live(work, child) and "before" in work.items[child]:
             resume_item(work, child, Transition.PARENT_RESUME)
@@ -79,14 +86,8 @@ def is_within_suspended(work: UnitOfWork, owner: str | None) -> bool:
 
 
 def is_subscription_suspended(work: UnitOfWork, record: SubscriptionRecord) -> bool:
-    """Tell whether what waits for an event lies in something that is suspended."""
+    """Return whether a subscription lies in a suspended item, so that no event may reach it."""
     return len(work.items) > 0 and is_within_suspended(work, record["token"] or work.scopes[record["scope"]]["token"])
-
-
-def _stop_timers(work: UnitOfWork, key: str) -> None:
-    paused = [work.drop(work.timers, timer) for timer in work.timers_below(key)]
-    if paused:
-        work.items.put(key, {**work.items[key], "paused": paused})
 
 
 def _restart_timers(work: UnitOfWork, key: str) -> None:

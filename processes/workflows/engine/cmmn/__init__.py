@@ -1,8 +1,7 @@
-"""Reads CMMN 1.1 files into definitions, and says what keeps a file from running.
+"""Parse CMMN 1.1 files into definitions, and report what keeps a file from running.
 
-`outline` finds what lies where; `case_file`, `described`, `tasks`, `timers`, `rules`, `sentries`, `criteria` and
-`items` read one thing each; `listening` turns criteria round, to find who hears what; `validation` and `transitions`
-check what the parts say about each other. Problems are gathered: an author sees all of them at once.
+`parser` is the way in. `outline` finds what lies where; `item_definitions`, `plan_items` and `sentries` read the parts;
+`validation` checks what the parts say about each other. Problems are gathered: an author sees all of them at once.
 
 - One case a file. Its plan items are the nodes of the definition, found by the ids of the plan items.
 - Extensions of other tools, drawings, annotations, roles and parameters are ignored. Of the namespace
@@ -11,7 +10,7 @@ check what the parts say about each other. Problems are gathered: an author sees
 - Conditions are expressions over the variables, in `condition` or in a `body` within it; `contextRef` says no more.
 - A criterion without an id has that of its sentry. Criteria are elements, or references in the attributes
   `entryCriteriaRefs` and `exitCriteriaRefs`. A stage's exit criteria may also stand in its definition element.
-- A timer's expression is a literal of ISO 8601 (`P…` a duration, `R…` a cycle, else a moment), or an expression, which
+- A timer's expression is a literal of ISO 8601 (`P…` a duration, `R…` a cycle, else a time), or an expression, which
   gives a duration or a number of seconds.
 - A process task runs what its `process` element names by `externalRef`, else by its name; without such an element, the
   definition of that key. A case file item is the variable of its name, a child the part of that name.

@@ -1,4 +1,4 @@
-"""What the elements of a CMMN file refer to, and how texts stand in them."""
+"""CMMN files: the elements that others refer to, and the texts of expressions."""
 
 from processes.workflows.engine.bpmn.file import SourceFile, Subject
 from processes.workflows.engine.bpmn.xml import XmlElement
@@ -12,7 +12,7 @@ def read_file(root: XmlElement) -> SourceFile:
 
 
 def expression_text(element: XmlElement) -> str:
-    """Give the text of an expression, which may stand in a `body` of its own."""
+    """Return the text of an expression element, which may stand in a nested `body`."""
     body = element.find("body")
     return element.text or (body.text if body is not None else "")
 

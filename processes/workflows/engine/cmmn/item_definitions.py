@@ -1,4 +1,4 @@
-"""What the element that defines plan items says about each of them. Read once, however many refer to it."""
+"""Plan item definitions: tasks, stages, milestones and listeners, with their rules, called definitions and timers."""
 
 from dataclasses import dataclass
 
@@ -17,12 +17,14 @@ from processes.workflows.engine.expressions import Expression
 
 @dataclass(frozen=True, slots=True)
 class ItemControl:
+    """The rules of a plan item: whether it is started by hand, repeated, required."""
+
     manual_activation: ItemRule | None = None
     repetition: ItemRule | None = None
     required: ItemRule | None = None
 
     def or_else(self, other: "ItemControl") -> "ItemControl":
-        """Take from the other what this one does not say."""
+        """Fill the rules that are absent here from another control."""
         return ItemControl(
             manual_activation=self.manual_activation or other.manual_activation,
             repetition=self.repetition or other.repetition,
@@ -32,6 +34,8 @@ class ItemControl:
 
 @dataclass(frozen=True, slots=True)
 class PlanItemDefinition:
+    """What a definition element says about every plan item that refers to it."""
+
     name: str
     form: tuple[FormField, ...]
     event: BpmnEvent | None
@@ -43,15 +47,15 @@ class PlanItemDefinition:
     auto_completes: bool
 
 
-def read_item_definition(element: XmlElement, kind: NodeKind, sentries: SentryReader) -> PlanItemDefinition:
-    subject = Subject(element, sentries.outline.file)
+def read_item_definition(element: XmlElement, kind: NodeKind, reader: SentryReader) -> PlanItemDefinition:
+    subject = Subject(element, reader.outline.file)
     called, called_by = read_called(subject, kind)
     is_timer = kind is NodeKind.TIMER_LISTENER
     return PlanItemDefinition(
         name=read_name(subject),
         form=read_own_form(subject, kind),
         event=read_timer_event(subject) if is_timer else None,
-        triggers=read_start_trigger(subject, sentries) if is_timer else (),
+        triggers=read_start_trigger(subject, reader) if is_timer else (),
         called=called,
         called_by=called_by,
         control=read_control(subject, "defaultControl"),
@@ -61,7 +65,7 @@ def read_item_definition(element: XmlElement, kind: NodeKind, sentries: SentryRe
 
 
 def read_own_form(subject: Subject, kind: NodeKind) -> tuple[FormField, ...]:
-    """Read the form that stands in this very element, which only human tasks and their plan items have."""
+    """Read the form of this element itself; only human tasks and their plan items have one."""
     known = frozenset({"form"}) if kind is NodeKind.HUMAN_TASK else frozenset[str]()
     return read_form(subject, read_extensions(subject, known=known))
 
@@ -84,7 +88,7 @@ def _read_rule(subject: Subject, control: XmlElement, name: str) -> ItemRule | N
 
 
 def read_called(subject: Subject, kind: NodeKind) -> tuple[str, Expression | None]:
-    """Give the key of what is run, or the expression that gives it."""
+    """Return the key of the definition a process or case task runs, or the expression for it."""
     what = _CALLED.get(kind)
     if what is None:
         return "", None
@@ -102,7 +106,7 @@ _CALLED = {NodeKind.PROCESS_TASK: "process", NodeKind.CASE_TASK: "case"}
 
 
 def _refuse_unsupported(subject: Subject) -> None:
-    """Refuse what would be lost: there is nobody whom a task that nobody waits for would belong to."""
+    """Refuse attributes that would be ignored: a called definition always belongs to a task that waits for it."""
     if not is_true(subject.element.get("isBlocking"), default=True):
         subject.refuse("Process and case tasks that are not blocking are not supported.")
     mapping = subject.element.find("parameterMapping")
@@ -128,18 +132,18 @@ def read_timer_event(subject: Subject) -> BpmnEvent:
     if expression is None or not text:
         subject.refuse("A timer event listener has a timerExpression.")
         return BpmnEvent(Trigger.TIMER)
-    return BpmnEvent(Trigger.TIMER, timer=read_timer_text(subject, _kind_of(text), text, expression))
+    return BpmnEvent(Trigger.TIMER, timer=read_timer_text(subject, _find_timer_kind(text), text, expression))
 
 
-def read_start_trigger(subject: Subject, sentries: SentryReader) -> tuple[Criterion, ...]:
-    """Read what starts the timer; nothing: it runs from the beginning."""
+def read_start_trigger(subject: Subject, reader: SentryReader) -> tuple[Criterion, ...]:
+    """Read the start trigger of a timer as a criterion; without one the timer runs from the beginning."""
     element = subject.element
     found = [child for child in element.children if child.space == element.space and child.name in _TRIGGERS]
     if not found:
         return ()
     if len(found) > 1:
         subject.refuse("A timer event listener has at most one start trigger.", found[1])
-    part = sentries.read_on_part(subject, found[0], is_file=found[0].name == "caseFileItemStartTrigger")
+    part = reader.read_on_part(subject, found[0], is_file=found[0].name == "caseFileItemStartTrigger")
     key = found[0].id or element.id
     return (Criterion(key, Sentry(key, (part,), line=found[0].line), CriterionRole.TIMER),) if part is not None else ()
 
@@ -147,8 +151,8 @@ def read_start_trigger(subject: Subject, sentries: SentryReader) -> tuple[Criter
 _TRIGGERS = ("planItemStartTrigger", "caseFileItemStartTrigger")
 
 
-def _kind_of(text: str) -> TimerKind:
-    """Tell the kind by the form; an expression gives a duration, since only one kind can be told before it is run."""
+def _find_timer_kind(text: str) -> TimerKind:
+    """Return the kind of a timer by the form of its text; an expression must give a duration."""
     if not is_literal(text) or text.lstrip("+-").startswith("P"):
         return TimerKind.DURATION
     return TimerKind.CYCLE if text.startswith("R") else TimerKind.DATE

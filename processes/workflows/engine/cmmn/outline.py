@@ -1,4 +1,4 @@
-"""The outline of a case: which plan items lie in which stage, and what defines them. Nothing is read closer yet."""
+"""The outline of a case: which plan items lie in which stage, what defines them, and the items of the case file."""
 
 from dataclasses import dataclass, field
 
@@ -18,7 +18,7 @@ class OutlinedItem:
     """A plan item, or the case plan model, which defines itself."""
 
     element: XmlElement
-    described_by: XmlElement
+    definition: XmlElement
     kind: NodeKind
     scope: str
 
@@ -27,7 +27,7 @@ class OutlinedItem:
 class CaseOutline:
     file: SourceFile
     ids: dict[str, XmlElement] = field(default_factory=dict)
-    described: dict[str, XmlElement] = field(default_factory=dict)
+    definitions: dict[str, XmlElement] = field(default_factory=dict)
     """The elements that define plan items."""
     holders: dict[str, str] = field(default_factory=dict)
     """The stage element in which each of them stands."""
@@ -37,25 +37,25 @@ class CaseOutline:
     planned: set[str] = field(default_factory=set)
     """The stage elements that have their plan item."""
     refused: set[str] = field(default_factory=set)
-    """Not supported, and told so: what refers to them is not told again."""
+    """Plan items with a problem already: a reference to one of them adds no second problem."""
 
 
 def outline_case(case: XmlElement, plan: XmlElement, file: SourceFile) -> CaseOutline:
-    """Walk through a case plan model and its stages: first to find what stands where, then by its plan items."""
-    found = CaseOutline(file)
-    if register_id(found, case) and register_id(found, plan):
-        _register(found, plan)
-        found.scopes[case.id] = ScopeDefinition(case.id, None, (plan.id,))
-        found.items[plan.id] = OutlinedItem(plan, plan, NodeKind.CASE_PLAN, case.id)
-        found.planned.add(plan.id)
-        _place_items(found, plan, plan.id, parent=case.id, depth=0)
-    return found
+    """Walk through a case plan model by its elements, then by its plan items: these refer to elements anywhere."""
+    outline = CaseOutline(file)
+    if register_id(outline, case) and register_id(outline, plan):
+        _register(outline, plan)
+        outline.scopes[case.id] = ScopeDefinition(case.id, None, (plan.id,))
+        outline.items[plan.id] = OutlinedItem(plan, plan, NodeKind.CASE_PLAN, case.id)
+        outline.planned.add(plan.id)
+        _place_items(outline, plan, plan.id, parent=case.id, depth=0)
+    return outline
 
 
-def register_id(found: CaseOutline, element: XmlElement) -> bool:
-    is_own = Subject(element, found.file).has_own_id(found.ids)
+def register_id(outline: CaseOutline, element: XmlElement) -> bool:
+    is_own = Subject(element, outline.file).has_own_id(outline.ids)
     if is_own:
-        found.ids[element.id] = element
+        outline.ids[element.id] = element
     return is_own
 
 
@@ -70,110 +70,110 @@ KINDS = {
 }
 _NEVER_RUN = frozenset({"task", "decisionTask", "eventListener", "planFragment"})
 _CRITERIA = frozenset({"entryCriterion", "exitCriterion"})
-# What describes, documents or draws, and what belongs to the stage itself.
-_SILENT = frozenset(
+# Documentation, diagrams, and what belongs to the stage itself.
+_IGNORED = frozenset(
     {"documentation", "extensionElements", "defaultControl", "textAnnotation", "association", "artifact", "group"}
 )
 
 
-def _register(found: CaseOutline, stage: XmlElement) -> None:
-    """Take down what stands in a stage element and in the stages within it."""
+def _register(outline: CaseOutline, stage: XmlElement) -> None:
+    """Index the elements of a stage and of the stages within it by id."""
     for child in stage.children:
-        if child.space != CMMN or child.name in _SILENT:
+        if child.space != CMMN or child.name in _IGNORED:
             continue
         if child.name in KINDS or child.name in _NEVER_RUN:
-            _register_item_definition(found, stage, child)
+            _register_item_definition(outline, stage, child)
         elif child.name == "planItem":
-            register_id(found, child)
-            _register_criteria(found, child)
+            register_id(outline, child)
+            _register_criteria(outline, child)
         elif child.name == "sentry":
-            if register_id(found, child):
-                found.sentries[child.id] = child
+            if register_id(outline, child):
+                outline.sentries[child.id] = child
         elif child.name == "planningTable":
-            _refuse_discretionary_items(found, child)
+            _refuse_discretionary_items(outline, child)
         elif child.name not in _CRITERIA:
-            Subject(child, found.file).refuse(f"Elements of the type {quote(child.name)} are not supported.")
-    _register_criteria(found, stage)
+            Subject(child, outline.file).refuse(f"Elements of the type {quote(child.name)} are not supported.")
+    _register_criteria(outline, stage)
 
 
-def _register_item_definition(found: CaseOutline, stage: XmlElement, element: XmlElement) -> None:
-    if not register_id(found, element):
+def _register_item_definition(outline: CaseOutline, stage: XmlElement, element: XmlElement) -> None:
+    if not register_id(outline, element):
         return
-    found.described[element.id] = element
-    found.holders[element.id] = stage.id
+    outline.definitions[element.id] = element
+    outline.holders[element.id] = stage.id
     if element.name == "stage":
-        _register(found, element)
+        _register(outline, element)
     for table in element.all("planningTable"):
-        _refuse_discretionary_items(found, table)
+        _refuse_discretionary_items(outline, table)
 
 
-def _register_criteria(found: CaseOutline, holder: XmlElement) -> None:
-    """Take down the ids of criteria; one may do without."""
+def _register_criteria(outline: CaseOutline, holder: XmlElement) -> None:
+    """Register the ids of criteria, which are optional."""
     for child in holder.children:
         if child.space == CMMN and child.name in _CRITERIA and child.id:
-            register_id(found, child)
+            register_id(outline, child)
 
 
-def _refuse_discretionary_items(found: CaseOutline, table: XmlElement) -> None:
+def _refuse_discretionary_items(outline: CaseOutline, table: XmlElement) -> None:
     for child in table.children:
         if child.space == CMMN and child.name == "discretionaryItem":
-            Subject(child, found.file).refuse("Discretionary items are not supported.")
+            Subject(child, outline.file).refuse("Discretionary items are not supported.")
         elif child.space == CMMN and child.name == "planningTable":
-            _refuse_discretionary_items(found, child)
+            _refuse_discretionary_items(outline, child)
 
 
-def _place_items(found: CaseOutline, stage: XmlElement, scope: str, *, parent: str, depth: int) -> None:
-    """Place the plan items of a stage; `scope` is the id of its own plan item."""
+def _place_items(outline: CaseOutline, stage: XmlElement, scope: str, *, parent: str, depth: int) -> None:
+    """Outline the plan items of a stage; `scope` is the id of the stage's own plan item."""
     inside: list[str] = []
-    found.scopes[scope] = ScopeDefinition(scope, parent, ())
+    outline.scopes[scope] = ScopeDefinition(scope, parent, ())
     for item in stage.all("planItem"):
-        if found.ids.get(item.id) is not item:  # has no id of its own, and is told so
+        if outline.ids.get(item.id) is not item:  # its id is missing or used twice, which is a problem already
             continue
-        described_by = _find_item_definition(found, item, stage)
-        if described_by is None:
-            found.refused.add(item.id)
+        definition = _find_item_definition(outline, item, stage)
+        if definition is None:
+            outline.refused.add(item.id)
             continue
-        if len(found.items) > MAX_ITEMS:
-            found.file.problems.stop(item.id, item.line, f"A case has at most {MAX_ITEMS} plan items.")
+        if len(outline.items) > MAX_ITEMS:
+            outline.file.problems.abort(item.id, item.line, f"A case has at most {MAX_ITEMS} plan items.")
         inside.append(item.id)
-        found.items[item.id] = OutlinedItem(item, described_by, KINDS[described_by.name], scope)
-        if described_by.name == "stage":
-            _place_stage(found, item, described_by, scope, depth)
-    found.scopes[scope] = ScopeDefinition(scope, parent, tuple(inside))
+        outline.items[item.id] = OutlinedItem(item, definition, KINDS[definition.name], scope)
+        if definition.name == "stage":
+            _place_stage(outline, item, definition, scope, depth)
+    outline.scopes[scope] = ScopeDefinition(scope, parent, tuple(inside))
 
 
-def _place_stage(found: CaseOutline, item: XmlElement, stage: XmlElement, parent: str, depth: int) -> None:
+def _place_stage(outline: CaseOutline, item: XmlElement, stage: XmlElement, parent: str, depth: int) -> None:
     if depth >= MAX_STAGES_DEEP:
-        found.file.problems.stop(item.id, item.line, f"Stages are nested more than {MAX_STAGES_DEEP} deep.")
-    found.planned.add(stage.id)
-    _place_items(found, stage, item.id, parent=parent, depth=depth + 1)
+        outline.file.problems.abort(item.id, item.line, f"Stages are nested more than {MAX_STAGES_DEEP} deep.")
+    outline.planned.add(stage.id)
+    _place_items(outline, stage, item.id, parent=parent, depth=depth + 1)
 
 
-def _find_item_definition(found: CaseOutline, item: XmlElement, stage: XmlElement) -> XmlElement | None:
-    """Find what defines a plan item; None, and a problem, when it is nothing that can be run."""
+def _find_item_definition(outline: CaseOutline, item: XmlElement, stage: XmlElement) -> XmlElement | None:
+    """Return the definition of a plan item; None, and a problem, when it cannot be run."""
     reference = item.get("definitionRef")
-    element = found.described.get(reference)
-    subject = Subject(item, found.file)
+    element = outline.definitions.get(reference)
+    subject = Subject(item, outline.file)
     if element is None:
         subject.refuse(f"definitionRef {quote(reference)} is no task, stage, milestone or event listener of the case.")
-    elif not _is_reachable(found, stage.id, found.holders[reference]):
+    elif not _is_reachable(outline, stage.id, outline.holders[reference]):
         subject.refuse(
             f"{quote(reference)} stands in another stage: a plan item is defined in its own or an outer one."
         )
     elif element.name in _NEVER_RUN:
-        Subject(element, found.file).refuse(f"Elements of the type {quote(element.name)} are not supported.")
-    elif reference in found.planned:
+        Subject(element, outline.file).refuse(f"Elements of the type {quote(element.name)} are not supported.")
+    elif reference in outline.planned:
         subject.refuse(f"The stage {quote(reference)} has a plan item already: each needs a stage of its own.")
     else:
         return element
     return None
 
 
-def _is_reachable(found: CaseOutline, stage: str, holder: str) -> bool:
-    """Tell whether an element stands in this stage or an outer one."""
+def _is_reachable(outline: CaseOutline, stage: str, holder: str) -> bool:
+    """Return whether an element stands in this stage or an outer one."""
     at: str | None = stage
     while at is not None and at != holder:
-        at = found.holders.get(at)
+        at = outline.holders.get(at)
     return at is not None
 
 
@@ -181,7 +181,7 @@ MAX_FILE_ITEMS = 2_000
 
 
 def read_case_file(case: XmlElement, outline: CaseOutline) -> dict[str, tuple[str, ...]]:
-    """Give the way to each item by its id: the variable, then the parts that lead to it."""
+    """Return the path of each case file item by id: the variable, then the keys that lead to the item."""
     found: dict[str, tuple[str, ...]] = {}
     model = case.find("caseFileModel")
     if model is not None:
@@ -197,7 +197,7 @@ def _read_file_items(
         if not register_id(outline, item):
             continue
         if len(found) >= MAX_FILE_ITEMS:
-            outline.file.problems.stop(item.id, item.line, f"A case file has at most {MAX_FILE_ITEMS} items.")
+            outline.file.problems.abort(item.id, item.line, f"A case file has at most {MAX_FILE_ITEMS} items.")
         name = item.get("name") or item.id
         if not is_variable(name):
             subject.refuse(f"{quote(name)} cannot be the name of a variable.")

@@ -1,20 +1,20 @@
-"""From a CMMN 1.1 file to the definition of its one case."""
+"""Parse a CMMN 1.1 file into the definition of its one case."""
 
 from processes.workflows.engine.bpmn.file import Subject, is_key, quote
 from processes.workflows.engine.bpmn.nodes import read_name
 from processes.workflows.engine.bpmn.xml import XmlElement, parse_xml
-from processes.workflows.engine.case_plan import CasePlan, PlanItem
+from processes.workflows.engine.case_plan import CasePlan
 from processes.workflows.engine.cmmn.file import CMMN, read_file
 from processes.workflows.engine.cmmn.outline import CaseOutline, outline_case, read_case_file
 from processes.workflows.engine.cmmn.plan_items import index_on_parts, read_plan_items
 from processes.workflows.engine.cmmn.sentries import SentryReader
-from processes.workflows.engine.cmmn.validation import validate
+from processes.workflows.engine.cmmn.validation import validate_case
 from processes.workflows.engine.definition import Definition
 from processes.workflows.engine.problems import InvalidDefinition, Problem
 
 
 def parse_cmmn(source: bytes) -> Definition:
-    """Read a file; NotExecutable names everything that keeps it from running."""
+    """Parse a file; InvalidDefinition lists everything that keeps it from running."""
     return parse_cmmn_root(parse_xml(source))
 
 
@@ -30,11 +30,11 @@ def parse_cmmn_root(root: XmlElement) -> Definition:
         Subject(case, file).refuse(f"{quote(case.id)} cannot be the key of a definition.")
     if model.find("planItem") is None:
         Subject(model, file).refuse("The case plan model has no plan item.")
-    found = outline_case(case, model, file)
-    if model.id not in found.scopes:  # without ids of their own nothing else can be told apart
+    outline = outline_case(case, model, file)
+    if model.id not in outline.scopes:  # nothing else can be identified without these ids
         file.problems.raise_if_any()
-    definition, plan = _read_case(case, model, found)
-    validate(definition, plan, file.problems)
+    definition, plan = _read_case(case, model, outline)
+    validate_case(definition, plan, file.problems)
     file.problems.raise_if_any()
     return definition
 
@@ -56,27 +56,27 @@ def _choose_model(case: XmlElement) -> XmlElement:
     return models[0]
 
 
-def _read_case(case: XmlElement, model: XmlElement, found: CaseOutline) -> tuple[Definition, CasePlan]:
-    files = read_case_file(case, found)
-    nodes, items = read_plan_items(SentryReader(found, files))
+def _read_case(case: XmlElement, model: XmlElement, outline: CaseOutline) -> tuple[Definition, CasePlan]:
+    files = read_case_file(case, outline)
+    nodes, items = read_plan_items(SentryReader(outline, files))
     plan = CasePlan(
         root=model.id,
         items=items,
         files=files,
-        listening=index_on_parts(model.id, items, found.scopes),
-        conditioned=frozenset(key for key, item in items.items() if _has_condition(item)),
+        on_parts=index_on_parts(model.id, items, outline.scopes),
+        items_with_conditions=frozenset(
+            key
+            for key, item in items.items()
+            if any(criterion.sentry.condition is not None for criterion in item.criteria)
+        ),
     )
     definition = Definition(
         key=case.id,
-        name=read_name(Subject(case, found.file)) or case.id,
+        name=read_name(Subject(case, outline.file)) or case.id,
         kind="cmmn",
-        scopes=found.scopes,
+        scopes=outline.scopes,
         nodes=nodes,
         flows={},
         plan=plan,
     )
     return definition, plan
-
-
-def _has_condition(item: PlanItem) -> bool:
-    return any(criterion.sentry.condition is not None for criterion in item.criteria)

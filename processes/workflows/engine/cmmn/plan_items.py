@@ -1,4 +1,4 @@
-"""One plan item, read closely: what it says itself, over what its definition element says."""
+"""Plan items: what each says itself, over what its definition says; and the index of what their criteria wait for."""
 
 from collections import defaultdict
 
@@ -17,71 +17,69 @@ from processes.workflows.engine.cmmn.sentries import SentryReader, read_criteria
 from processes.workflows.engine.definition import Node, NodeKind, ScopeDefinition
 
 
-def read_plan_items(sentries: SentryReader) -> tuple[dict[str, Node], dict[str, PlanItem]]:
-    """Read every plan item, and the case plan model before them."""
+def read_plan_items(reader: SentryReader) -> tuple[dict[str, Node], dict[str, PlanItem]]:
+    """Read the case plan model and every plan item, as nodes of the definition and as items of the plan."""
     nodes: dict[str, Node] = {}
     items: dict[str, PlanItem] = {}
-    described: dict[str, PlanItemDefinition] = {}
-    for key, placed in sentries.outline.items.items():
-        element = placed.described_by
-        if element.id not in described:
-            described[element.id] = read_item_definition(element, placed.kind, sentries)
-        nodes[key] = _read_node(placed, described[element.id], sentries)
-        items[key] = _read_item(placed, described[element.id], sentries)
+    # A definition is read once, however many plan items refer to it: its problems are reported once.
+    definitions: dict[str, PlanItemDefinition] = {}
+    for key, outlined in reader.outline.items.items():
+        element = outlined.definition
+        if element.id not in definitions:
+            definitions[element.id] = read_item_definition(element, outlined.kind, reader)
+        nodes[key] = _read_node(outlined, definitions[element.id], reader)
+        items[key] = _read_item(outlined, definitions[element.id], reader)
     return nodes, items
 
 
-def _read_node(placed: OutlinedItem, described: PlanItemDefinition, sentries: SentryReader) -> Node:
-    subject = Subject(placed.element, sentries.outline.file)
-    is_item = placed.kind is not NodeKind.CASE_PLAN
+def _read_node(outlined: OutlinedItem, definition: PlanItemDefinition, reader: SentryReader) -> Node:
+    subject = Subject(outlined.element, reader.outline.file)
+    is_item = outlined.kind is not NodeKind.CASE_PLAN
     return Node(
-        id=placed.element.id,
-        kind=placed.kind,
-        scope=placed.scope,
-        name=(read_name(subject) if is_item else "") or described.name,
-        line=placed.element.line,
-        event=described.event,
-        form=(read_own_form(subject, placed.kind) if is_item else ()) or described.form,
-        called=described.called,
+        id=outlined.element.id,
+        kind=outlined.kind,
+        scope=outlined.scope,
+        name=(read_name(subject) if is_item else "") or definition.name,
+        line=outlined.element.line,
+        event=definition.event,
+        form=(read_own_form(subject, outlined.kind) if is_item else ()) or definition.form,
+        called=definition.called,
     )
 
 
-def _read_item(placed: OutlinedItem, described: PlanItemDefinition, sentries: SentryReader) -> PlanItem:
-    subject = Subject(placed.element, sentries.outline.file)
-    own = read_control(subject, "itemControl") if placed.kind is not NodeKind.CASE_PLAN else ItemControl()
-    control = own.or_else(described.control)
+def _read_item(outlined: OutlinedItem, definition: PlanItemDefinition, reader: SentryReader) -> PlanItem:
+    subject = Subject(outlined.element, reader.outline.file)
+    own = read_control(subject, "itemControl") if outlined.kind is not NodeKind.CASE_PLAN else ItemControl()
+    control = own.or_else(definition.control)
     return PlanItem(
-        criteria=read_criteria(placed, sentries) + described.triggers,
+        criteria=read_criteria(outlined, reader) + definition.triggers,
         manual_activation=control.manual_activation,
         repetition=control.repetition,
         required=control.required,
-        is_blocking=described.is_blocking,
-        auto_completes=described.auto_completes,
-        called_by=described.called_by,
+        is_blocking=definition.is_blocking,
+        auto_completes=definition.auto_completes,
+        called_by=definition.called_by,
     )
 
 
 def index_on_parts(
     root: str, items: dict[str, PlanItem], scopes: dict[str, ScopeDefinition]
 ) -> dict[tuple[str, str], tuple[OnPartReference, ...]]:
-    """Group every on-part by its source and event, in the order of the plan items."""
+    """Index the on-parts of all criteria by source and event, in the order of the plan items."""
     around = _find_enclosing_stages(scopes)
     found: dict[tuple[str, str], list[OnPartReference]] = defaultdict(list)
     for key, item in items.items():
         for number, criterion in enumerate(item.criteria):
             for place, part in enumerate(criterion.sentry.on):
-                common = root if part.is_file else _common(around[key], around[part.source])
+                stages = zip(around[key], around.get(part.source, ()), strict=False)
+                common = root if part.is_file else [one for one, other in stages if one == other][-1]
                 found[part.source, part.event].append(OnPartReference(key, number, place, common))
-    return {heard: tuple(listening) for heard, listening in found.items()}
+    return {source: tuple(parts) for source, parts in found.items()}
 
 
 def _find_enclosing_stages(scopes: dict[str, ScopeDefinition]) -> dict[str, tuple[str, ...]]:
-    """Give the stages around each plan item, the outermost first."""
+    """Return the stages around each plan item, the outermost first."""
     around: dict[str, tuple[str, ...]] = {}
     for scope in scopes.values():  # a stage comes after the one it lies in
         around |= dict.fromkeys(scope.nodes, (*around.get(scope.id, ()), scope.id))
     return around
-
-
-def _common(one: tuple[str, ...], other: tuple[str, ...]) -> str:
-    return [stage for stage, same in zip(one, other, strict=False) if stage == same][-1]

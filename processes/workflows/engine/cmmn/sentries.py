@@ -1,4 +1,4 @@
-"""Sentries: what must have happened, and which condition must hold. Each is read once, when somebody refers to it."""
+"""Sentries and the criteria that refer to them: what must have happened, and which condition must hold."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ class SentryReader:
     awaited: int = 0
 
     def find(self, subject: Subject, reference: str, at: XmlElement) -> Sentry | None:
-        """Find the sentry that a criterion refers to; None, and a problem, when there is none."""
+        """Return the sentry that a criterion refers to, read once; None, and a problem, when there is none."""
         self._count(subject, 1)
         element = self.outline.sentries.get(reference)
         if element is None:
@@ -37,8 +37,10 @@ class SentryReader:
         return sentry
 
     def read_on_part(self, subject: Subject, part: XmlElement, *, is_file: bool) -> OnPart | None:
-        """Read what is waited for; None, and a problem, when it can never happen."""
-        source, event = part.get("sourceRef"), _event_of(part)
+        """Read an on-part; None, and a problem, when its event can never happen."""
+        written = part.find("standardEvent")
+        # An element by the schema of CMMN 1.1; an attribute is accepted too.
+        source, event = part.get("sourceRef"), written.text if written is not None else part.get("standardEvent")
         if not event:
             subject.refuse(f"{part.name} has no standardEvent.", part)
             return None
@@ -61,7 +63,7 @@ class SentryReader:
         condition = _read_condition(subject)
         on = [self.read_on_part(subject, part, is_file=part.name == "caseFileItemOnPart") for part in parts]
         if not parts and condition is None:
-            if not self.outline.file.problems.tells_of(subject.element.id):
+            if not self.outline.file.problems.has_problem_with(subject.element.id):
                 subject.refuse("A sentry has an on-part, or an if-part with a condition.")
             return None
         known = tuple(part for part in on if part is not None)
@@ -70,24 +72,21 @@ class SentryReader:
     def _transitions_of(self, source: str, *, is_file: bool) -> frozenset[str] | None:
         if is_file:
             return FILE_ITEM_EVENTS if source in self.files else None
-        placed = self.outline.items.get(source)
+        outlined = self.outline.items.get(source)
         return (
-            get_standard_events(placed.kind) if placed is not None and placed.kind is not NodeKind.CASE_PLAN else None
+            get_standard_events(outlined.kind)
+            if outlined is not None and outlined.kind is not NodeKind.CASE_PLAN
+            else None
         )
 
     def _count(self, subject: Subject, awaited: int) -> None:
         self.awaited += awaited
         if self.awaited > MAX_AWAITED:
             message = f"A case has at most {MAX_AWAITED} criteria, counted with all they wait for."
-            self.outline.file.problems.stop(subject.element.id, subject.element.line, message)
+            self.outline.file.problems.abort(subject.element.id, subject.element.line, message)
 
 
 _ON_PARTS = ("planItemOnPart", "caseFileItemOnPart")
-
-
-def _event_of(part: XmlElement) -> str:
-    element = part.find("standardEvent")
-    return element.text if element is not None else part.get("standardEvent")
 
 
 def _read_condition(subject: Subject) -> Expression | None:
@@ -97,12 +96,12 @@ def _read_condition(subject: Subject) -> Expression | None:
     return compile_nested(subject, parts[0], "condition") if parts else None
 
 
-def read_criteria(placed: OutlinedItem, sentries: SentryReader) -> tuple[Criterion, ...]:
-    """Read the criteria of entry, then those of exit; a stage may have some of these in its definition element."""
-    subject = Subject(placed.element, sentries.outline.file)
-    holders = [placed.element]
-    if placed.kind is NodeKind.STAGE:
-        holders.append(placed.described_by)
+def read_criteria(outlined: OutlinedItem, reader: SentryReader) -> tuple[Criterion, ...]:
+    """Read the entry criteria, then the exit criteria; a stage may have exit criteria in its definition element."""
+    subject = Subject(outlined.element, reader.outline.file)
+    holders = [outlined.element]
+    if outlined.kind is NodeKind.STAGE:
+        holders.append(outlined.definition)
     if any(
         holder.name != "planItem" and next(_list_criterion_references(holder, CriterionRole.ENTRY), None)
         for holder in holders
@@ -113,12 +112,12 @@ def read_criteria(placed: OutlinedItem, sentries: SentryReader) -> tuple[Criteri
         for role in (CriterionRole.ENTRY, CriterionRole.EXIT)
         for holder in holders
         for key, reference, at in _list_criterion_references(holder, role)
-        if (sentry := sentries.find(subject, reference, at)) is not None
+        if (sentry := reader.find(subject, reference, at)) is not None
     )
 
 
 def _list_criterion_references(holder: XmlElement, role: CriterionRole) -> Iterator[tuple[str, str, XmlElement]]:
-    """Give the id of each criterion, if it has one, what it refers to and where it stands."""
+    """Yield each criterion's id (or empty), its sentry reference and the element for error messages."""
     for element in holder.all(f"{role.value}Criterion"):
         yield element.id, element.get("sentryRef"), element
     for reference in holder.get(f"{role.value}CriteriaRefs").split():

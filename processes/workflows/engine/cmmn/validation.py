@@ -1,4 +1,4 @@
-"""Whether a case can be run: what its parts say about each other. All problems at once."""
+"""Rules between the parts of a case: which criteria and rules an item may have, and exits that on-parts wait for."""
 
 from processes.workflows.engine.bpmn.file import quote
 from processes.workflows.engine.case_plan import CasePlan, CriterionRole, OnPart, PlanItem, Sentry
@@ -6,8 +6,8 @@ from processes.workflows.engine.definition import LISTENERS, Definition, Node, N
 from processes.workflows.engine.problems import Problems
 
 
-def validate(definition: Definition, plan: CasePlan, problems: Problems) -> None:
-    """Add what keeps the case from running."""
+def validate_case(definition: Definition, plan: CasePlan, problems: Problems) -> None:
+    """Add the problems of a case."""
     for key, item in plan.items.items():
         _check_criteria(definition.nodes[key], item, problems)
         _check_rules(definition.nodes[key], item, problems)
@@ -35,7 +35,7 @@ def _check_rules(node: Node, item: PlanItem, problems: Problems) -> None:
 
 
 def _check_exits(plan: CasePlan, problems: Problems) -> None:
-    """An on-part can wait for the exit by one criterion, which must be one of its source's."""
+    """Require that an exit criterion named by an on-part is one of its source."""
     criteria = [(key, criterion) for key, item in plan.items.items() for criterion in item.criteria]
     exits = {(key, criterion.id) for key, criterion in criteria if criterion.role is CriterionRole.EXIT}
     for _, criterion in criteria:

@@ -1,8 +1,8 @@
-"""The drawing of a definition: SVG made from the diagram interchange of its file, with the work of an instance on it.
+"""SVG diagrams of definitions, drawn from the diagram interchange of the file, with the marks of an instance on them.
 
-The page shows it as an image, under a policy that loads nothing and runs nothing: so it carries no script, no style
-sheet and no reference, only shapes with presentation attributes. What stands in the file reaches it as text or as a
-number within limits.
+The page shows the SVG as an image under a content security policy that loads and runs nothing, so it has no script, no
+style sheet and no reference, only shapes with presentation attributes. Content of the file gets into it as text or as
+numbers within limits.
 """
 
 from processes.workflows.engine.diagram.draw import draw_diagram

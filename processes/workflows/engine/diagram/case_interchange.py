@@ -1,4 +1,4 @@
-"""What the CMMN model says of an element, as far as it is seen in a drawing. A plan item looks as its definition."""
+"""The picture of a case: CMMN diagram interchange, and how its elements are described."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ from processes.workflows.engine.bpmn import xml
 from processes.workflows.engine.diagram import interchange
 from processes.workflows.engine.diagram.interchange import (
     ElementsById,
-    InterchangeFormat,
+    InterchangeDialect,
     InterchangeNode,
     ModelIndex,
     children,
@@ -20,55 +20,11 @@ from processes.workflows.engine.diagram.picture import Bounds, DrawnElement, Pic
 MODEL = "http://www.omg.org/spec/CMMN/20151109/MODEL"
 ITEMS = frozenset({"planItem", "discretionaryItem"})
 TAB_HEIGHT = 22.0
-"""How high the tab is; it stands on the bounds."""
+"""The tab of a case plan model is drawn above its bounds."""
 CRITERIA = frozenset({"entryCriterion", "exitCriterion"})
 
 _RULES = {"manualActivationRule": "manual", "requiredRule": "required", "repetitionRule": "repetition"}
 _WITHOUT_RULES = frozenset({"eventListener", "timerEventListener", "userEventListener"})
-
-
-def describe_element(node: xml.XmlElement, index: ElementsById) -> DrawnElement:
-    look = find_definition(node, index) or node
-    return DrawnElement(
-        id=node.id,
-        kind=look.name,
-        name=_find_name(node) or _find_name(look),
-        markers=tuple(_find_markers(node, look)),
-        variant=node.get("associationDirection").lower(),
-    )
-
-
-def describe_connector(node: xml.XmlElement, index: ElementsById, *, shows_event: bool) -> DrawnElement:
-    """Describe an edge: an on-part is labelled by its name, and by its standard event where that is shown."""
-    found = describe_element(node, index)
-    event = node.find("standardEvent") if shows_event and node.name.endswith("OnPart") else None
-    words = [found.name, "" if event is None else shorten_name(event.text)]
-    return DrawnElement(found.id, found.kind, " · ".join(filter(None, words)), variant=found.variant)
-
-
-def find_definition(node: xml.XmlElement, index: ElementsById) -> xml.XmlElement | None:
-    """Find what a plan item is an item of."""
-    return find_reference(node.get("definitionRef"), index) if node.name in ITEMS else None
-
-
-def _find_name(node: xml.XmlElement) -> str:
-    if node.name == "textAnnotation":
-        text = node.find("text")
-        return "" if text is None else shorten_name(text.text)
-    return shorten_name(node.get("name"))
-
-
-def _find_markers(node: xml.XmlElement, look: xml.XmlElement) -> Iterator[str]:
-    if look.name in ("stage", "casePlanModel") and is_attribute_true(look, "autoComplete"):
-        yield "auto_complete"
-    control = node.find("itemControl") or look.find("defaultControl")
-    if control is None or look.name in _WITHOUT_RULES:
-        return
-    for rule, marker in _RULES.items():
-        if control.find(rule) is not None:
-            yield marker
-
-
 _CMMNDI = "http://www.omg.org/spec/CMMN/20151109/CMMNDI"
 
 
@@ -77,14 +33,14 @@ def find_picture(root: xml.XmlElement) -> Picture | None:
 
 
 def _index_case(root: xml.XmlElement) -> ModelIndex:
-    """Note what lies in what: a stage is seen as its plan item, and a criterion sits on its item, not in it."""
+    """Index a case: a stage lies in its plan item, and a criterion beside the item on whose border it is drawn."""
     model = index_model(root)
-    lying = dict(model.parents)
+    parents = dict(model.parents)
     stages: set[str] = set()
     for key, node in model.elements.items():
-        around = model.elements.get(lying[key])
+        around = model.elements.get(parents[key])
         if node.name in CRITERIA and around is not None and around.name in ITEMS:
-            model.parents[key] = lying[around.id]
+            model.parents[key] = parents[around.id]
         definition = find_definition(node, model.elements)
         if definition is not None and definition.name == "stage" and definition.id not in stages:
             stages.add(definition.id)
@@ -98,7 +54,7 @@ def _each_plane(root: xml.XmlElement) -> Iterator[xml.XmlElement]:
 
 
 def _find_title(root: xml.XmlElement) -> str:
-    """Find what the drawing is called: the first name among cases and their plans, else the id of a case."""
+    """Return the title: the first name among cases and their plans, else the id of a case."""
     cases = list(children(root, MODEL, "case"))
     plans = [plan for case in cases for plan in children(case, MODEL, "casePlanModel")]
     names = [node.get("name") for node in (*cases, *plans)]
@@ -117,12 +73,55 @@ def _make_shape(drawn: InterchangeNode, bounds: Bounds) -> Shape:
 
 
 def _describe_edge(drawn: InterchangeNode) -> DrawnElement:
-    # A file that does not say whether the event is shown says it by a place for the label.
+    # Modelers that leave the attribute out show the event by giving its label a place.
     shows_event = is_attribute_true(drawn.node, "isStandardEventVisible", otherwise=drawn.label is not None)
     return describe_connector(drawn.element, drawn.index, shows_event=shows_event)
 
 
-_DIALECT = InterchangeFormat(
+def describe_element(node: xml.XmlElement, index: ElementsById) -> DrawnElement:
+    """Describe an element; a plan item has the kind of its definition and, without a name of its own, its name."""
+    definition = find_definition(node, index) or node
+    return DrawnElement(
+        id=node.id,
+        kind=definition.name,
+        name=_find_name(node) or _find_name(definition),
+        markers=tuple(_find_markers(node, definition)),
+        variant=node.get("associationDirection").lower(),
+    )
+
+
+def describe_connector(node: xml.XmlElement, index: ElementsById, *, shows_event: bool) -> DrawnElement:
+    """Describe an edge: an on-part is labelled by its name, and by its standard event where that is shown."""
+    found = describe_element(node, index)
+    event = node.find("standardEvent") if shows_event and node.name.endswith("OnPart") else None
+    words = [found.name, "" if event is None else shorten_name(event.text)]
+    return DrawnElement(found.id, found.kind, " · ".join(filter(None, words)), variant=found.variant)
+
+
+def find_definition(node: xml.XmlElement, index: ElementsById) -> xml.XmlElement | None:
+    """Return the definition of a plan item; None for other elements."""
+    return find_reference(node.get("definitionRef"), index) if node.name in ITEMS else None
+
+
+def _find_name(node: xml.XmlElement) -> str:
+    if node.name == "textAnnotation":
+        text = node.find("text")
+        return "" if text is None else shorten_name(text.text)
+    return shorten_name(node.get("name"))
+
+
+def _find_markers(node: xml.XmlElement, definition: xml.XmlElement) -> Iterator[str]:
+    if definition.name in ("stage", "casePlanModel") and is_attribute_true(definition, "autoComplete"):
+        yield "auto_complete"
+    control = node.find("itemControl") or definition.find("defaultControl")
+    if control is None or definition.name in _WITHOUT_RULES:
+        return
+    for rule, marker in _RULES.items():
+        if control.find(rule) is not None:
+            yield marker
+
+
+_DIALECT = InterchangeDialect(
     prefix="CMMN",
     reference="cmmnElementRef",
     target="targetCMMNElementRef",

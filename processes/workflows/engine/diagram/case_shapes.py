@@ -1,4 +1,4 @@
-"""Plan items: tasks, stages, milestones and listeners, with the rules that they follow as decorators."""
+"""The shapes of CMMN: plan items with their rules as decorators, criteria on their borders, the case plan model."""
 
 from lxml import etree
 
@@ -22,50 +22,50 @@ _ASIDE = 12.0
 """Kept free at the sides, into which criteria reach."""
 
 
-def draw_item(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
+def draw_item(group: etree._Element, shape: Shape, style: ShapeStyle) -> None:
     """Draw a task: a box with its icon."""
-    add_element(group, "rect", x=0, y=0, width=shape.bounds.width, height=shape.bounds.height, rx=10, **_paint(look))
+    add_element(group, "rect", x=0, y=0, width=shape.bounds.width, height=shape.bounds.height, rx=10, **_paint(style))
     icon = ITEM_ICONS.get(shape.element.kind)
     if icon is not None:
-        draw_icon(group, icon, 15, 15, scale=0.85, ink=look.stroke)
-    _draw_inside(group, shape, look, top=23 if icon else 6)
+        draw_icon(group, icon, 15, 15, scale=0.85, ink=style.stroke)
+    _draw_inside(group, shape, style, top=23 if icon else 6)
 
 
-def draw_stage(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
-    """Draw a box whose corners are clipped; one that shows its inside has its name in a corner."""
+def draw_stage(group: etree._Element, shape: Shape, style: ShapeStyle) -> None:
+    """Draw a box with clipped corners; an expanded stage has its name in a corner."""
     width, height = shape.bounds.width, shape.bounds.height
-    box = add_element(group, "path", d=_clip(width, height, min(_CLIP, width / 4, height / 4)), **_paint(look))
+    box = add_element(group, "path", d=_clip(width, height, min(_CLIP, width / 4, height / 4)), **_paint(style))
     if not shape.is_expanded:
-        _draw_inside(group, shape, look, top=6)
+        _draw_inside(group, shape, style, top=6)
         return
     # A large area in a full tint would outshout what is in it.
     box.set("fill-opacity", "0.4")
-    draw_markers(group, _find_markers(shape), width / 2, height - 12, look.stroke)
+    draw_markers(group, _find_markers(shape), width / 2, height - 12, style.stroke)
     block = fit_text(shape.element.name, max(width - 2 * _CLIP - 8, 20), 34)
     write_block(group, block, min(_CLIP + 4, width / 2), 8, anchor="start")
 
 
-def draw_milestone(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
+def draw_milestone(group: etree._Element, shape: Shape, style: ShapeStyle) -> None:
     """Draw a box with round ends."""
     width, height = shape.bounds.width, shape.bounds.height
-    add_element(group, "rect", x=0, y=0, width=width, height=height, rx=min(width, height) / 2, **_paint(look))
-    _draw_inside(group, shape, look, top=4)
+    add_element(group, "rect", x=0, y=0, width=width, height=height, rx=min(width, height) / 2, **_paint(style))
+    _draw_inside(group, shape, style, top=4)
 
 
-def draw_listener(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
+def draw_listener(group: etree._Element, shape: Shape, style: ShapeStyle) -> None:
     """Draw two rings around the icon of what is listened to."""
     x, y = shape.bounds.width / 2, shape.bounds.height / 2
     radius = min(x, y)
     for ring in (radius, radius * 0.82):
-        add_element(group, "circle", cx=x, cy=y, r=ring, **_paint(look))
+        add_element(group, "circle", cx=x, cy=y, r=ring, **_paint(style))
     icon = LISTENER_ICONS.get(shape.element.kind)
     if icon is not None:
-        draw_icon(group, icon, x, y, scale=radius / 18, ink=look.stroke)
+        draw_icon(group, icon, x, y, scale=radius / 18, ink=style.stroke)
 
 
-def _draw_inside(group: etree._Element, shape: Shape, look: ShapeStyle, *, top: float) -> None:
+def _draw_inside(group: etree._Element, shape: Shape, style: ShapeStyle, *, top: float) -> None:
     bounds, markers = shape.bounds, _find_markers(shape)
-    draw_markers(group, markers, bounds.width / 2, bounds.height - 12, look.stroke)
+    draw_markers(group, markers, bounds.width / 2, bounds.height - 12, style.stroke)
     write_name(group, shape, top, bounds.height - (20 if markers else 6), aside=_ASIDE)
 
 
@@ -81,36 +81,38 @@ def _clip(width: float, height: float, clip: float) -> str:
     return make_path(*corners, (0, clip), closed=True)
 
 
-def _paint(look: ShapeStyle) -> dict[str, str | float]:
-    return {"fill": look.fill, "stroke": look.stroke, "stroke_width": 1.6, "stroke_linejoin": "round"}
+def _paint(style: ShapeStyle) -> dict[str, str | float]:
+    return {"fill": style.fill, "stroke": style.stroke, "stroke_width": 1.6, "stroke_linejoin": "round"}
 
 
-def draw_case_plan(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
+def draw_case_plan(group: etree._Element, shape: Shape, style: ShapeStyle) -> None:
+    """Draw a folder with the name on its tab."""
     bounds = shape.bounds
-    _draw_tab(group, shape, look)
+    _draw_tab(group, shape, style)
     box = add_element(
-        group, "rect", x=0, y=0, width=bounds.width, height=bounds.height, fill=look.fill, stroke=look.stroke
+        group, "rect", x=0, y=0, width=bounds.width, height=bounds.height, fill=style.fill, stroke=style.stroke
     )
     box.set("stroke-width", "1.8")
     # A large area in a full tint would outshout what is in it.
     box.set("fill-opacity", "0.4")
     markers = [DECORATOR_ICONS[name] for name in shape.element.markers]
-    draw_markers(group, markers, bounds.width / 2, bounds.height - 12, look.stroke)
+    draw_markers(group, markers, bounds.width / 2, bounds.height - 12, style.stroke)
 
 
-def _draw_tab(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
+def _draw_tab(group: etree._Element, shape: Shape, style: ShapeStyle) -> None:
     left, slope = min(18.0, shape.bounds.width / 4), min(9.0, shape.bounds.width / 8)
     room = max(shape.bounds.width - 2 * (left + slope), 0)
     block = fit_text(shape.element.name, max(room, 20), TAB_HEIGHT - 4, sizes=(12, 11))
     wide = min(max(block.width + 4, 60), room)
     corners = ((left, 0), (left + slope, -TAB_HEIGHT), (left + slope + wide, -TAB_HEIGHT), (left + 2 * slope + wide, 0))
-    tab = add_element(group, "path", d=make_path(*corners, closed=True), fill=look.fill, stroke=look.stroke)
+    tab = add_element(group, "path", d=make_path(*corners, closed=True), fill=style.fill, stroke=style.stroke)
     for name, value in {"stroke-width": "1.8", "stroke-linejoin": "round"}.items():
         tab.set(name, value)
     write_block(group, block, left + slope + wide / 2, -(TAB_HEIGHT + block.height) / 2)
 
 
-def draw_criterion(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
+def draw_criterion(group: etree._Element, shape: Shape, style: ShapeStyle) -> None:
+    """Draw a diamond: white for entry, black for exit."""
     width, height = shape.bounds.width, shape.bounds.height
     corners = make_path((width / 2, 0), (width, height / 2), (width / 2, height), (0, height / 2), closed=True)
     fill = INK if shape.element.kind == "exitCriterion" else PAPER
@@ -143,8 +145,9 @@ def _find_layer(shape: Shape) -> Layer:
     return Layer.BORDER if kind in CRITERIA else Layer.NODE
 
 
-def _is_labelled_beside(shape: Shape) -> bool:
-    return _find_draw(shape) in _LABELLED_BESIDE
-
-
-CASE = Notation(find_picture, _find_draw, _find_layer, _is_labelled_beside)
+CASE = Notation(
+    find_picture,
+    _find_draw,
+    _find_layer,
+    is_labelled_beside=lambda shape: _find_draw(shape) in _LABELLED_BESIDE,
+)

@@ -1,4 +1,4 @@
-"""The colours of a drawing. It lies on paper of its own, so it reads the same on a light page and on a dark one."""
+"""The colours of a diagram. It has a background of its own, so it looks the same on light and dark pages."""
 
 from dataclasses import dataclass
 
@@ -26,7 +26,7 @@ FADED = "#5f6d80"
 
 @dataclass(frozen=True, slots=True)
 class ShapeStyle:
-    """How a shape is coloured."""
+    """The colours of a shape."""
 
     fill: str
     stroke: str

@@ -1,4 +1,4 @@
-"""Draws a picture: what surrounds first, then flows, then nodes, then text and marks on top."""
+"""Draw a diagram: surrounding shapes first, then edges, then nodes, then labels and marks on top."""
 
 from lxml import etree
 
@@ -32,27 +32,27 @@ _NOTATIONS = {process_interchange.MODEL: PROCESS, case_interchange.MODEL: CASE}
 """By the namespace of the file."""
 
 
-def draw_diagram(source: bytes, marks: Marks | None = None, words: MarkLabels | None = None) -> bytes | None:
+def draw_diagram(source: bytes, marks: Marks | None = None, mark_labels: MarkLabels | None = None) -> bytes | None:
     """Draw a definition's file as SVG; None when it has no diagram interchange, or one that is beyond the limits.
 
-    Raises NotExecutable when the file is not XML that may be read.
+    Raises InvalidDefinition if the file is not XML within the bounds.
     """
     root = parse_with_drawing(source)
     notation = _NOTATIONS.get(root.space)
     picture = None if notation is None else notation.find_picture(root)
     if notation is None or picture is None:
         return None
-    return _draw_picture(picture, notation, marks or Marks(), words or MarkLabels())
+    return _draw_picture(picture, notation, marks or Marks(), mark_labels or MarkLabels())
 
 
-def _draw_picture(picture: Picture, notation: Notation, marks: Marks, words: MarkLabels) -> bytes:
-    standing = assign_marks(marks, picture.shown_by)
+def _draw_picture(picture: Picture, notation: Notation, marks: Marks, mark_labels: MarkLabels) -> bytes:
+    shape_marks = assign_marks(marks, picture.shown_by)
     labels = _place_labels(picture, notation)
-    svg = _begin_svg(picture, find_extent(picture, [bounds for _, bounds in labels]), standing, words)
-    _draw_shapes(svg, picture, notation, standing, words)
+    svg = _begin_svg(picture, find_extent(picture, [bounds for _, bounds in labels]), shape_marks, mark_labels)
+    _draw_shapes(svg, picture, notation, shape_marks, mark_labels)
     for block, bounds in labels:
         write_label(svg, block, bounds)
-    _draw_marks(svg, picture, standing, words)
+    _draw_marks(svg, picture, shape_marks, mark_labels)
     drawn: bytes = etree.tostring(svg, xml_declaration=True, encoding="utf-8")
     return drawn
 
@@ -63,15 +63,15 @@ def _place_labels(picture: Picture, notation: Notation) -> list[tuple[TextBlock,
     return edges + [place_shape_label(shape) for shape in shapes]
 
 
-def _begin_svg(picture: Picture, extent: Bounds, standing: ShapeMarks, words: MarkLabels) -> etree._Element:
-    """Begin the drawing: its size, its words for those who do not see it, and the paper."""
+def _begin_svg(picture: Picture, extent: Bounds, shape_marks: ShapeMarks, mark_labels: MarkLabels) -> etree._Element:
+    """Create the SVG with its size, its title and description for screen readers, and the background."""
     svg = etree.Element(f"{{{SVG}}}svg", nsmap={None: SVG})
     box = " ".join(map(format_number, (extent.x, extent.y, extent.width, extent.height)))
     size = {"width": format_number(extent.width), "height": format_number(extent.height)}
     for name, value in {**size, "viewBox": box, "role": "img", "font-family": _FONTS}.items():
         svg.set(name, value)
     add_text(svg, "title", picture.title)
-    add_text(svg, "desc", _describe(picture, standing, words))
+    add_text(svg, "desc", _describe(picture, shape_marks, mark_labels))
     paper = add_element(
         svg, "rect", x=extent.x + 0.5, y=extent.y + 0.5, width=extent.width - 1, height=extent.height - 1
     )
@@ -80,38 +80,40 @@ def _begin_svg(picture: Picture, extent: Bounds, standing: ShapeMarks, words: Ma
     return svg
 
 
-def _describe(picture: Picture, standing: ShapeMarks, words: MarkLabels) -> str:
-    """Tell what the marks show, a line an element."""
-    marked = [(shape.element, standing.describe(shape.element.id, words)) for shape in picture.shapes]
+def _describe(picture: Picture, shape_marks: ShapeMarks, mark_labels: MarkLabels) -> str:
+    """Describe the marks in text, one line per marked element."""
+    marked = [(shape.element, shape_marks.describe(shape.element.id, mark_labels)) for shape in picture.shapes]
     return "\n".join(f"{element.name or element.id[:200]}: {text}" for element, text in marked if text)
 
 
 def _draw_shapes(
-    svg: etree._Element, picture: Picture, notation: Notation, standing: ShapeMarks, words: MarkLabels
+    svg: etree._Element, picture: Picture, notation: Notation, shape_marks: ShapeMarks, mark_labels: MarkLabels
 ) -> None:
     layers: dict[Layer, list[Shape]] = {layer: [] for layer in Layer}
     for shape in picture.shapes:
         layers[notation.find_layer(shape)].append(shape)
-    # The larger one is the outer one.
+    # Outer shapes first: they would cover the inner ones.
     for shape in sorted(layers[Layer.BEHIND], key=lambda shape: -shape.bounds.area):
-        _draw_shape(svg, shape, notation.find_draw(shape), standing, words)
+        _draw_shape(svg, shape, notation.find_draw(shape), shape_marks, mark_labels)
     for edge in picture.edges:
         draw_edge(add_element(svg, "g", data_element=edge.element.id[:200]), edge)
     for shape in (*layers[Layer.NODE], *layers[Layer.BORDER]):
-        _draw_shape(svg, shape, notation.find_draw(shape), standing, words)
+        _draw_shape(svg, shape, notation.find_draw(shape), shape_marks, mark_labels)
 
 
-def _draw_shape(svg: etree._Element, shape: Shape, draw_it: DrawShape, standing: ShapeMarks, words: MarkLabels) -> None:
+def _draw_shape(
+    svg: etree._Element, shape: Shape, draw: DrawShape, shape_marks: ShapeMarks, mark_labels: MarkLabels
+) -> None:
     element = shape.element
     group = add_group(svg, shape.bounds.x, shape.bounds.y, data_element=element.id[:200])
-    said = [element.name, standing.describe(element.id, words)]
-    if any(said):
-        add_text(group, "title", " – ".join(filter(None, said)))
-    draw_it(group, shape, standing.get_look(element.id))
+    parts = [element.name, shape_marks.describe(element.id, mark_labels)]
+    if any(parts):
+        add_text(group, "title", " – ".join(filter(None, parts)))
+    draw(group, shape, shape_marks.get_style(element.id))
 
 
-def _draw_marks(svg: etree._Element, picture: Picture, standing: ShapeMarks, words: MarkLabels) -> None:
+def _draw_marks(svg: etree._Element, picture: Picture, shape_marks: ShapeMarks, mark_labels: MarkLabels) -> None:
     for shape in picture.shapes:
         key = shape.element.id
-        if standing.has_badges(key):
-            draw_badges(add_element(svg, "g", data_marks=key[:200]), shape.bounds, key, standing, words)
+        if shape_marks.has_badges(key):
+            draw_badges(add_element(svg, "g", data_marks=key[:200]), shape.bounds, key, shape_marks, mark_labels)

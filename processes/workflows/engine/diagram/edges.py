@@ -1,4 +1,4 @@
-"""Flows, connectors and associations. Arrow heads are paths of their own: a marker would need a reference."""
+"""Edges: flows, connectors and associations. Arrow heads are paths, because an SVG marker would be a reference."""
 
 import math
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ def draw_edge(group: etree._Element, edge: Edge) -> None:
 
 
 def _draw_sequence(group: etree._Element, edge: Edge) -> None:
-    # The line ends within the head: its square end would show beside the tip.
+    # The line ends inside the head: its square end would show beside the tip.
     _draw_line(group, [*edge.points[:-1], _point_towards(edge.points[-1], edge.points[-2], _HEAD - 1)], LINE)
     add_element(group, "path", d=_arrow_head(edge.points, closed=True), fill=LINE, stroke=LINE, stroke_linejoin="round")
     if edge.element.is_default:
@@ -94,7 +94,7 @@ def _arrow_head(points: Sequence[Point], *, closed: bool) -> str:
 
 
 def _rounded_path(points: Sequence[Point]) -> str:
-    """Write a path whose corners are rounded, as far as the lines at a corner are long enough."""
+    """Return a path with rounded corners, where the lines at a corner are long enough."""
     data = [f"M{_format_point(points[0])}"]
     for before, corner, after in zip(points, points[1:], points[2:], strict=False):
         radius = min(_CORNER, _distance(before, corner) / 2, _distance(corner, after) / 2)
@@ -105,14 +105,14 @@ def _rounded_path(points: Sequence[Point]) -> str:
 
 
 def _point_towards(start: Point, end: Point, distance: float) -> Point:
-    """Go from one point towards another, at most as far as that one."""
+    """Return the point at this distance from `start` towards `end`, and never beyond `end`."""
     along, _ = _unit_vectors(start, end)
     length = min(distance, _distance(start, end))
     return Point(start.x + along.x * length, start.y + along.y * length)
 
 
 def _unit_vectors(start: Point, end: Point) -> tuple[Point, Point]:
-    """Give the unit vectors along a line and across it; of two equal points, those of a level line."""
+    """Return the unit vectors along a line and across it; two equal points count as a horizontal line."""
     length = _distance(start, end)
     if length == 0:
         return Point(1, 0), Point(0, 1)

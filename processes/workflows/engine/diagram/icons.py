@@ -12,7 +12,7 @@ from processes.workflows.engine.diagram.svg import add_element, add_group, make_
 @dataclass(frozen=True, slots=True)
 class Icon:
     body: str
-    """What is filled when an event throws, and outlined when it catches."""
+    """The path that is filled for throwing events and outlined for catching ones."""
     details: str = ""
     """Lines on the body."""
     is_solid: bool = False

@@ -1,9 +1,8 @@
-"""Diagram interchange: where the elements of a file are drawn. The notations differ in names, not in what is said."""
+"""Diagram interchange: where the elements of a file are drawn. Notations differ only in the names they use."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
 
 from lxml import etree
 
@@ -19,17 +18,17 @@ ElementsById = Mapping[str, xml.XmlElement]
 
 @dataclass(slots=True)
 class ModelIndex:
-    """The elements of the file by their ids, and the id of what each lies in. Of two with one id the first counts."""
+    """The elements of the file and their parents, by id. Of two elements with one id the first counts."""
 
     elements: dict[str, xml.XmlElement] = field(default_factory=dict)
     parents: dict[str, str] = field(default_factory=dict)
 
     def lineage(self, key: str) -> Iterator[str]:
-        """Name an element and what it lies in; no further than elements can be nested: what is told may go round."""
-        return islice(self._climb(key), xml.MAX_DEPTH)
-
-    def _climb(self, key: str) -> Iterator[str]:
-        while key:
+        """Yield the id of an element and those of its ancestors, the nearest first."""
+        # Stages are nested by reference and may form a ring, so the walk ends where a file's own nesting would.
+        for _ in range(xml.MAX_DEPTH):
+            if not key:
+                return
             yield key
             key = self.parents[key]
 
@@ -37,32 +36,32 @@ class ModelIndex:
 MOST_SHAPES = 5_000
 MOST_EDGES = 10_000
 MOST_POINTS = 200
-"""Of one edge; of more the last one is kept, it has the arrow."""
+"""Of one edge; beyond it the last point is kept, where the arrow is."""
 
 
 @dataclass(frozen=True, slots=True)
 class InterchangeNode:
-    """A shape or an edge as the file has it, beside the element that it is of."""
+    """A shape or an edge of the file, with the element of the model it refers to."""
 
     node: xml.XmlElement
     element: xml.XmlElement
     label: Bounds | None
     index: ElementsById
     has_children: bool = False
-    """Something that lies in it is drawn too."""
+    """An element inside of it has a shape, too."""
 
 
 @dataclass(frozen=True, slots=True)
-class InterchangeFormat:
-    """How a notation writes its interchange."""
+class InterchangeDialect:
+    """The names a notation uses in its diagram interchange."""
 
     prefix: str
-    """Of the names of what is drawn: `BPMN` in `BPMNShape`."""
+    """The prefix of shapes and edges: `BPMN` in `BPMNShape`."""
     reference: str
-    """The attribute that names the element of a shape or an edge; `target` that of where an edge leads."""
+    """The attribute with the element of a shape or an edge; `target` is the one with the target of an edge."""
     target: str
     space: str
-    """The namespace of what is drawn; `boxes` that of bounds, `lines` that of waypoints."""
+    """The namespace of shapes and edges; `boxes` is that of bounds, `lines` that of waypoints."""
     boxes: str
     lines: str
     can_collapse: frozenset[str]
@@ -74,8 +73,8 @@ class InterchangeFormat:
     describe_edge: Callable[[InterchangeNode], DrawnElement]
 
 
-def find_picture(root: xml.XmlElement, dialect: InterchangeFormat) -> Picture | None:
-    """Read the first diagram that shows something; None when there is none, or more than can be drawn."""
+def find_picture(root: xml.XmlElement, dialect: InterchangeDialect) -> Picture | None:
+    """Return the first diagram with shapes; None when there is none, or one beyond the limits."""
     model = dialect.build_index(root)
     for plane in dialect.each_plane(root):
         shapes = _read_shapes(plane, model, dialect)
@@ -86,8 +85,8 @@ def find_picture(root: xml.XmlElement, dialect: InterchangeFormat) -> Picture | 
     return None
 
 
-def _read_shapes(plane: xml.XmlElement, model: ModelIndex, dialect: InterchangeFormat) -> dict[str, Shape]:
-    """Read the shapes by the id of their element; of two for the same one the first counts."""
+def _read_shapes(plane: xml.XmlElement, model: ModelIndex, dialect: InterchangeDialect) -> dict[str, Shape]:
+    """Return the shapes by the id of their element; of two for the same element the first counts."""
     found: dict[str, tuple[xml.XmlElement, Bounds]] = {}
     for node in children(plane, dialect.space, f"{dialect.prefix}Shape"):
         element = find_reference(node.get(dialect.reference), model.elements)
@@ -102,7 +101,7 @@ def _read_shapes(plane: xml.XmlElement, model: ModelIndex, dialect: InterchangeF
 
 
 def _make_node(
-    node: xml.XmlElement, key: str, model: ModelIndex, dialect: InterchangeFormat, *, has_children: bool = False
+    node: xml.XmlElement, key: str, model: ModelIndex, dialect: InterchangeDialect, *, has_children: bool = False
 ) -> InterchangeNode:
     label = next(children(node, dialect.space, f"{dialect.prefix}Label"), None)
     place = None if label is None else _find_bounds(label, dialect)
@@ -110,7 +109,7 @@ def _make_node(
 
 
 def _compose_picture(
-    title: str, plane: xml.XmlElement, shapes: dict[str, Shape], model: ModelIndex, dialect: InterchangeFormat
+    title: str, plane: xml.XmlElement, shapes: dict[str, Shape], model: ModelIndex, dialect: InterchangeDialect
 ) -> Picture:
     collapsed = {
         key for key, shape in shapes.items() if shape.element.kind in dialect.can_collapse and not shape.is_expanded
@@ -128,7 +127,7 @@ def _compose_picture(
 
 
 def _find_shown_shape(key: str, shapes: Mapping[str, Shape], collapsed: set[str], model: ModelIndex) -> str | None:
-    """Find the shape that stands for an element: the outermost collapsed one it lies in, else the nearest one."""
+    """Return the shape that stands for an element: the outermost collapsed one around it, else the nearest one."""
     drawn = [each for each in model.lineage(key) if each in shapes]
     around = [each for each in drawn if each != key and each in collapsed]
     if around:
@@ -136,7 +135,7 @@ def _find_shown_shape(key: str, shapes: Mapping[str, Shape], collapsed: set[str]
     return drawn[0] if drawn else None
 
 
-def _read_edges(plane: xml.XmlElement, model: ModelIndex, dialect: InterchangeFormat) -> Iterator[Edge]:
+def _read_edges(plane: xml.XmlElement, model: ModelIndex, dialect: InterchangeDialect) -> Iterator[Edge]:
     seen: set[tuple[str, str]] = set()
     for node in children(plane, dialect.space, f"{dialect.prefix}Edge"):
         element = find_reference(node.get(dialect.reference), model.elements)
@@ -148,8 +147,8 @@ def _read_edges(plane: xml.XmlElement, model: ModelIndex, dialect: InterchangeFo
         yield Edge(element=dialect.describe_edge(drawn), points=points, label=drawn.label)
 
 
-def _read_points(drawn: xml.XmlElement, dialect: InterchangeFormat) -> tuple[Point, ...]:
-    """Read the corners of an edge: none when one of them cannot be read, and no corner twice in a row."""
+def _read_points(drawn: xml.XmlElement, dialect: InterchangeDialect) -> tuple[Point, ...]:
+    """Return the points of an edge without repetitions; none if one of them is malformed."""
     points: list[Point] = []
     for node in children(drawn, dialect.lines, "waypoint"):
         x, y = parse_coordinate(node.get("x")), parse_coordinate(node.get("y"))
@@ -160,7 +159,7 @@ def _read_points(drawn: xml.XmlElement, dialect: InterchangeFormat) -> tuple[Poi
     return tuple(points if len(points) <= MOST_POINTS else points[: MOST_POINTS - 1] + points[-1:])
 
 
-def _find_bounds(drawn: xml.XmlElement, dialect: InterchangeFormat) -> Bounds | None:
+def _find_bounds(drawn: xml.XmlElement, dialect: InterchangeDialect) -> Bounds | None:
     node = next(children(drawn, dialect.boxes, "Bounds"), None)
     if node is None:
         return None
@@ -172,14 +171,14 @@ def _find_bounds(drawn: xml.XmlElement, dialect: InterchangeFormat) -> Bounds | 
 
 
 def index_model(root: xml.XmlElement) -> ModelIndex:
-    """Note what lies in what, in the namespace of the root."""
+    """Index the elements of the root's namespace by id, with their parents."""
     model = ModelIndex()
     _index_children(model, root, "", root.space)
     return model
 
 
 def find_reference(reference: str, index: ElementsById) -> xml.XmlElement | None:
-    """Find what a qualified name refers to: with its prefix or without it."""
+    """Return the element a qualified name refers to, with or without its prefix."""
     found = index.get(reference.strip())
     return index.get(reference.strip().rpartition(":")[2]) if found is None else found
 
@@ -194,15 +193,15 @@ def is_attribute_true(node: xml.XmlElement, attribute: str, *, otherwise: bool =
 
 
 def shorten_name(text: str) -> str:
-    """Trim each line and cut what is longer than a label may be."""
-    # Only so much is looked at: a name may be as long as the file.
+    """Return a name with trimmed lines, cut to the longest a label may be."""
+    # A name may be as long as the file: only the part that can be shown is split.
     lines = [" ".join(line.split()) for line in text[: MAX_NAME * 4].splitlines()]
     clean = "\n".join(line for line in lines if line)
     return clean if len(clean) <= MAX_NAME else clean[: MAX_NAME - 1] + "…"
 
 
 def _index_children(model: ModelIndex, node: xml.XmlElement, parent: str, space: str) -> None:
-    # The reader has limited how deep this goes.
+    # The XML parser has bounded the depth of this recursion.
     for child in node.children:
         if child.space != space:
             continue
@@ -214,19 +213,19 @@ def _index_children(model: ModelIndex, node: xml.XmlElement, parent: str, space:
 
 
 def parse_with_drawing(source: bytes) -> XmlElement:
-    """Give the root element, or raise NotExecutable as for the engine."""
+    """Parse a file with its diagram, which `parse_xml` leaves out; raises InvalidDefinition like it."""
     return _convert(parse_tree(source))
 
 
 def _convert(node: etree._Element) -> XmlElement:
-    # A name without a namespace has no brace: all of it is then the name.
+    # A tag without a namespace has no brace; rpartition then leaves all of it as the name.
     space, _, name = str(node.tag).rpartition("}")
     return XmlElement(
         space=space.removeprefix("{"),
         name=name,
         attributes={str(key): str(value) for key, value in node.attrib.items()},
         text=node.text or "",
-        # The tag of a comment is no text.
+        # The tag of a comment or processing instruction is a function, not a text.
         children=tuple(_convert(child) for child in node if isinstance(child.tag, str)),
         line=node.sourceline or 0,
     )
@@ -236,7 +235,7 @@ MAX_COORDINATE = 100_000.0
 
 
 def parse_coordinate(text: str) -> float | None:
-    """Read a coordinate; None when it is missing, no finite number, or too far out to be meant."""
+    """Parse a coordinate; None when it is missing, not finite, or absurdly far out."""
     if not 0 < len(text) <= 40:
         return None
     try:
@@ -247,6 +246,6 @@ def parse_coordinate(text: str) -> float | None:
 
 
 def parse_size(text: str) -> float | None:
-    """Read a width or a height; None when there is nothing of that size to draw."""
+    """Parse a width or a height; None when it is too small to draw."""
     value = parse_coordinate(text)
     return value if value is not None and value >= 1 else None

@@ -18,7 +18,7 @@ LINE_HEIGHT = 1.22
 
 @dataclass(frozen=True, slots=True)
 class TextBlock:
-    """Lines that were laid out, and the size of their letters."""
+    """Lines of text that were laid out, and their font size."""
 
     lines: tuple[str, ...]
     size: float
@@ -41,7 +41,7 @@ _GAP = 5.0
 def write_block(
     parent: etree._Element, block: TextBlock, x: float, top: float, anchor: str = "middle"
 ) -> etree._Element:
-    """Write the lines below one another; `x` is their middle, or where they start."""
+    """Write the lines of a block below one another; `x` is their middle, or their start."""
     text = add_element(parent, "text", font_size=block.size, text_anchor=anchor, fill=TEXT)
     for number, line in enumerate(block.lines):
         # The baseline lies at four fifths of a letter's height.
@@ -51,7 +51,7 @@ def write_block(
 
 
 def write_upright(parent: etree._Element, name: str, band: Bounds) -> None:
-    """Write from bottom to top along the middle of a narrow band."""
+    """Write a name from bottom to top along the middle of a narrow band."""
     block = fit_text(name, band.height - 12, band.width - 4)
     centre = band.centre
     text = write_block(parent, block, 0, -block.height / 2)
@@ -59,7 +59,7 @@ def write_upright(parent: etree._Element, name: str, band: Bounds) -> None:
 
 
 def write_label(parent: etree._Element, block: TextBlock, bounds: Bounds) -> None:
-    """Write beside a shape or a flow, on paper: a line that passes below is not read as a letter."""
+    """Write a label beside a shape or a flow, outlined in the background colour to stay legible on lines."""
     text = write_block(parent, block, bounds.centre.x, bounds.y)
     for name, value in {"stroke": PAPER, "stroke-width": "4", "stroke-linejoin": "round"}.items():
         text.set(name, value)
@@ -67,7 +67,7 @@ def write_label(parent: etree._Element, block: TextBlock, bounds: Bounds) -> Non
 
 
 def place_shape_label(shape: Shape) -> tuple[TextBlock, Bounds]:
-    """Lay out the name of an event or a gateway: where the file says, else below."""
+    """Lay out the name of an event or a gateway: at the label's place in the file, else below the shape."""
     block = _lay_out_label(shape.element.name, shape.label)
     if shape.label is not None:
         return block, _bounds_around(shape.label.centre.x, shape.label.y, block)
@@ -75,7 +75,7 @@ def place_shape_label(shape: Shape) -> tuple[TextBlock, Bounds]:
 
 
 def place_edge_label(edge: Edge) -> tuple[TextBlock, Bounds]:
-    """Lay out the name of a flow: where the file says, else at half of its way."""
+    """Lay out the name of a flow: at the label's place in the file, else at the middle of the line."""
     block = _lay_out_label(edge.element.name, edge.label)
     if edge.label is not None:
         return block, _bounds_around(edge.label.centre.x, edge.label.y, block)
@@ -85,9 +85,9 @@ def place_edge_label(edge: Edge) -> tuple[TextBlock, Bounds]:
     return block, _bounds_around(middle.x + block.width / 2 + _GAP, middle.y - block.height / 2, block)
 
 
-def _lay_out_label(name: str, given: Bounds | None) -> TextBlock:
-    width = max(_WIDTH, given.width) if given is not None else _WIDTH
-    return fit_text(name, width, max(_ROOM, given.height if given is not None else 0), sizes=(11,))
+def _lay_out_label(name: str, label: Bounds | None) -> TextBlock:
+    width = max(_WIDTH, label.width) if label is not None else _WIDTH
+    return fit_text(name, width, max(_ROOM, label.height if label is not None else 0), sizes=(11,))
 
 
 def _bounds_around(middle: float, top: float, block: TextBlock) -> Bounds:
@@ -95,7 +95,7 @@ def _bounds_around(middle: float, top: float, block: TextBlock) -> Bounds:
 
 
 def _find_middle(points: Sequence[Point]) -> tuple[Point, bool]:
-    """Find the point at half of the way, and whether the line is rather level there."""
+    """Return the point halfway along a line, and whether the line is rather horizontal there."""
     left = sum(length for _, _, length in _measure_segments(points)) / 2
     for start, end, length in _measure_segments(points):
         if left <= length:
@@ -116,7 +116,7 @@ _WIDE = frozenset("mwMW@%ЖШЩЮжшщюЫФ—…")
 
 
 def fit_text(text: str, width: float, height: float, sizes: tuple[float, ...] = (12, 11, 10)) -> TextBlock:
-    """Lay text out in a box by the largest letters it fits with; with the smallest the rest is left out."""
+    """Lay text out in a box in the largest of the sizes it fits with; in the smallest, what is left over is cut."""
     block = TextBlock((), sizes[-1])
     for size in sizes:
         lines = wrap_text(text, width, size)
@@ -132,14 +132,14 @@ def wrap_text(text: str, width: float, size: float) -> tuple[str, ...]:
 
 
 def measure_width(text: str, size: float) -> float:
-    return sum(_measure_letter(letter) for letter in text) * size
+    return sum(_measure_character(character) for character in text) * size
 
 
 def _wrap_paragraph(text: str, width: float, size: float) -> Iterator[str]:
     line, taken, space = "", 0.0, measure_width(" ", size)
     for word in text.split():
         wide = measure_width(word, size)
-        # Widths are added up, not measured anew: a name has many words and a file many names.
+        # Widths are added up instead of measuring the line again: a file may have many long names.
         if line and taken + space + wide <= width:
             line, taken = f"{line} {word}", taken + space + wide
             continue
@@ -153,14 +153,14 @@ def _wrap_paragraph(text: str, width: float, size: float) -> Iterator[str]:
 
 
 def _break_word(word: str, width: float, size: float) -> list[str]:
-    """Break a word that is wider than the box; a piece is never empty."""
+    """Break a word that is wider than the box into pieces, none of them empty."""
     pieces, taken = [""], 0.0
-    for letter in word:
-        wide = measure_width(letter, size)
+    for character in word:
+        wide = measure_width(character, size)
         if pieces[-1] and taken + wide > width:
             pieces.append("")
             taken = 0
-        pieces[-1] += letter
+        pieces[-1] += character
         taken += wide
     return pieces
 
@@ -174,13 +174,13 @@ def _cut_line(line: str, width: float, size: float) -> str:
 
 
 @lru_cache(maxsize=2_000)
-def _measure_letter(letter: str) -> float:
-    if unicodedata.combining(letter):
+def _measure_character(character: str) -> float:
+    if unicodedata.combining(character):
         return 0
-    if letter in _NARROW:
+    if character in _NARROW:
         return 0.36
-    if letter in _WIDE:
+    if character in _WIDE:
         return 0.94
-    if unicodedata.east_asian_width(letter) in "WF":
+    if unicodedata.east_asian_width(character) in "WF":
         return 1
-    return 0.7 if letter.isupper() else 0.6
+    return 0.7 if character.isupper() else 0.6

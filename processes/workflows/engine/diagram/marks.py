@@ -1,4 +1,4 @@
-"""What an instance adds to the drawing of its definition."""
+"""The marks of an instance on the diagram of its definition: tokens, states and incidents, as colours and badges."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -28,20 +28,20 @@ from processes.workflows.engine.diagram.svg import add_element, add_text
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Where an instance stands. Ids that the file does not have are passed over."""
+    """The tokens, incidents and item states of an instance; ids that the file does not have are ignored."""
 
     active: Mapping[str, int] = field(default_factory=dict)
     """Tokens by element."""
     incidents: frozenset[str] = frozenset()
     done: frozenset[str] = frozenset()
-    """Visited and left."""
+    """Elements that were completed."""
     items: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """Of a case: how many instances of a plan item are in which state."""
 
 
 @dataclass(frozen=True, slots=True)
 class MarkLabels:
-    """What the marks are called, in the language of the reader."""
+    """The texts of the marks in the language of the reader."""
 
     tokens: str = "Tokens"
     incident: str = "Incident"
@@ -49,7 +49,7 @@ class MarkLabels:
     states: Mapping[str, str] = field(default_factory=dict)
     """The states of plan items; one that is not here is called by its own name."""
 
-    def say_state(self, state: str) -> str:
+    def label_state(self, state: str) -> str:
         return self.states.get(state, state)
 
 
@@ -77,7 +77,7 @@ def find_shown_state(counts: Mapping[str, int]) -> tuple[str, int] | None:
 
 @dataclass(frozen=True, slots=True)
 class ShapeMarks:
-    """What the marks say of the shapes, those of undrawn elements counted where they are shown."""
+    """The marks by shape; those of elements without a shape count for the shape that stands for them."""
 
     tokens: Mapping[str, int]
     incidents: frozenset[str]
@@ -85,9 +85,9 @@ class ShapeMarks:
     items: Mapping[str, Mapping[str, int]]
     """Of plan items that are drawn: how many are in which state."""
     failed: frozenset[str]
-    """Where something has failed that the shown state does not tell: an undrawn item, or an earlier one of several."""
+    """Shapes with a failed item that their shown state hides: one without a shape, or an earlier one of several."""
 
-    def get_look(self, key: str) -> ShapeStyle:
+    def get_style(self, key: str) -> ShapeStyle:
         if key in self.incidents:
             return BROKEN
         state = self.find_state(key)
@@ -105,17 +105,19 @@ class ShapeMarks:
         is_marked = key in self.tokens or key in self.incidents or key in self.failed
         return is_marked or self.find_state(key) is not None
 
-    def describe(self, key: str, words: MarkLabels) -> str:
-        """Say in words what the badges of a shape show; nothing when there are none."""
-        parts = [words.incident] if key in self.incidents else []
+    def describe(self, key: str, mark_labels: MarkLabels) -> str:
+        """Return what the badges of a shape show as text; empty when there are none."""
+        parts = [mark_labels.incident] if key in self.incidents else []
         counts = self.items.get(key, {})
-        parts += [format_count(words.say_state(state), counts[state]) for state in STATES if counts.get(state, 0) > 0]
+        parts += [
+            format_count(mark_labels.label_state(state), counts[state]) for state in STATES if counts.get(state, 0) > 0
+        ]
         if key in self.failed and not counts.get("failed"):
-            parts.append(words.say_state("failed"))
+            parts.append(mark_labels.label_state("failed"))
         if key in self.tokens:
-            parts.append(f"{words.tokens}: {self.tokens[key]}")
+            parts.append(f"{mark_labels.tokens}: {self.tokens[key]}")
         if not parts and key in self.done:
-            parts.append(words.done)
+            parts.append(mark_labels.done)
         return ", ".join(parts)
 
 
@@ -128,7 +130,7 @@ def assign_marks(marks: Marks, shown_by: Mapping[str, str]) -> ShapeMarks:
     return ShapeMarks(
         tokens=dict(tokens),
         incidents=frozenset(shown_by[key] for key in marks.incidents if key in shown_by),
-        # A part that is done does not make the whole done: only what is drawn itself.
+        # A completed part does not complete the whole: only elements with a shape of their own count.
         done=frozenset(key for key in marks.done if shown_by.get(key) == key),
         items=items,
         failed=frozenset(_find_failed(marks.items, shown_by)),
@@ -142,8 +144,8 @@ def format_count(word: str, count: int) -> str:
 def _find_failed(items: Mapping[str, Mapping[str, int]], shown_by: Mapping[str, str]) -> Iterator[str]:
     for key, counts in items.items():
         state = find_shown_state(counts)
-        is_told = shown_by.get(key) == key and state is not None and state[0] == "failed"
-        if key in shown_by and counts.get("failed", 0) > 0 and not is_told:
+        is_shown = shown_by.get(key) == key and state is not None and state[0] == "failed"
+        if key in shown_by and counts.get("failed", 0) > 0 and not is_shown:
             yield shown_by[key]
 
 
@@ -153,20 +155,22 @@ _REACH = 22.0
 """How far a badge may lie outside of its shape: within the margin of the drawing."""
 
 
-def draw_badges(parent: etree._Element, bounds: Bounds, key: str, standing: ShapeMarks, words: MarkLabels) -> None:
-    state, tokens = standing.find_state(key), standing.tokens.get(key, 0)
+def draw_badges(
+    parent: etree._Element, bounds: Bounds, key: str, shape_marks: ShapeMarks, mark_labels: MarkLabels
+) -> None:
+    state, tokens = shape_marks.find_state(key), shape_marks.tokens.get(key, 0)
     if state is not None:
-        _draw_state(parent, *state, bounds.x, bounds.y, words)
+        _draw_state(parent, *state, bounds.x, bounds.y, mark_labels)
     if tokens:
         _draw_badge(parent, _format_badge_count(tokens), bounds.x, bounds.y, ACCENT)
-    if key in standing.incidents or key in standing.failed:
+    if key in shape_marks.incidents or key in shape_marks.failed:
         _draw_badge(parent, "!", bounds.right, bounds.y, ALARM)
 
 
-def _draw_state(parent: etree._Element, state: str, count: int, x: float, y: float, words: MarkLabels) -> None:
+def _draw_state(parent: etree._Element, state: str, count: int, x: float, y: float, mark_labels: MarkLabels) -> None:
     """Draw the sign of a state, before the number of several."""
     badge = add_element(parent, "g", data_state=state)
-    add_text(badge, "title", format_count(words.say_state(state), count))
+    add_text(badge, "title", format_count(mark_labels.label_state(state), count))
     text = _format_badge_count(count) if count > 1 else ""
     wide = 8.0 * len(text)
     width = 2 * _RADIUS + (wide + 2 if text else 0)

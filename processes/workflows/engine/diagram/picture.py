@@ -1,6 +1,6 @@
-"""A picture, as it was read from a file and before it is drawn: what is where."""
+"""A picture before it is drawn: shapes and edges with their places, and the notation that draws them."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -42,7 +42,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class DrawnElement:
-    """What the model says of an element, as far as it is seen."""
+    """The visible properties of an element of the model."""
 
     id: str
     kind: str
@@ -89,30 +89,7 @@ class Picture:
     shapes: tuple[Shape, ...]
     edges: tuple[Edge, ...]
     shown_by: Mapping[str, str]
-    """By element, the shape that stands for it: itself, or the collapsed one it lies in."""
-
-
-_MARGIN = 24.0
-"""Enough for the badges on the corners."""
-
-
-def find_extent(picture: Picture, labels: Iterable[Bounds]) -> Bounds:
-    boxes = [*_shapes(picture), *_points(picture), *labels]
-    left, top = min(box.x for box in boxes) - _MARGIN, min(box.y for box in boxes) - _MARGIN
-    right, bottom = max(box.right for box in boxes) + _MARGIN, max(box.bottom for box in boxes) + _MARGIN
-    return Bounds(left, top, right - left, bottom - top)
-
-
-def _shapes(picture: Picture) -> Iterator[Bounds]:
-    for shape in picture.shapes:
-        box, above = shape.bounds, shape.overhang
-        yield Bounds(box.x, box.y - above, box.width, box.height + above)
-
-
-def _points(picture: Picture) -> Iterator[Bounds]:
-    for edge in picture.edges:
-        for point in edge.points:
-            yield Bounds(point.x, point.y, 0, 0)
+    """The shape that stands for an element, by element id: its own, or the collapsed one around it."""
 
 
 DrawShape = Callable[[etree._Element, Shape, ShapeStyle], None]
@@ -129,7 +106,24 @@ class Layer(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Notation:
+    """How a notation is drawn: its reader, and per shape the drawing function, the layer and the place of the name."""
+
     find_picture: Callable[[xml.XmlElement], Picture | None]
     find_draw: Callable[[Shape], DrawShape]
     find_layer: Callable[[Shape], Layer]
     is_labelled_beside: Callable[[Shape], bool]
+
+
+_MARGIN = 24.0
+"""Enough for the badges on the corners."""
+
+
+def find_extent(picture: Picture, labels: Iterable[Bounds]) -> Bounds:
+    """Return the area of a drawing: everything in it and a margin. Coordinates may be negative."""
+    shapes = [(shape.bounds, shape.overhang) for shape in picture.shapes]
+    boxes = [Bounds(box.x, box.y - above, box.width, box.height + above) for box, above in shapes]
+    boxes += [Bounds(point.x, point.y, 0, 0) for edge in picture.edges for point in edge.points]
+    boxes += labels
+    left, top = min(box.x for box in boxes) - _MARGIN, min(box.y for box in boxes) - _MARGIN
+    right, bottom = max(box.right for box in boxes) + _MARGIN, max(box.bottom for box in boxes) + _MARGIN
+    return Bounds(left, top, right - left, bottom - top)

@@ -1,4 +1,4 @@
-"""What the BPMN model says of an element, as far as it is seen in a drawing."""
+"""The picture of a process: BPMN diagram interchange, and how its elements are described."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ from processes.workflows.engine.bpmn import xml
 from processes.workflows.engine.diagram import interchange
 from processes.workflows.engine.diagram.interchange import (
     ElementsById,
-    InterchangeFormat,
+    InterchangeDialect,
     InterchangeNode,
     children,
     find_reference,
@@ -18,12 +18,46 @@ from processes.workflows.engine.diagram.picture import Bounds, DrawnElement, Pic
 
 MODEL = "http://www.omg.org/spec/BPMN/20100524/MODEL"
 SUB_PROCESSES = frozenset({"subProcess", "transaction", "adHocSubProcess"})
-
+_BPMNDI = "http://www.omg.org/spec/BPMN/20100524/DI"
 _DEFINITION = "EventDefinition"
 _TRIGGERS = {"conditional": "condition", "compensate": "compensation"}
 _GATEWAYS = frozenset(
     {"exclusiveGateway", "parallelGateway", "inclusiveGateway", "eventBasedGateway", "complexGateway"}
 )
+
+
+def find_picture(root: xml.XmlElement) -> Picture | None:
+    return interchange.find_picture(root, _DIALECT)
+
+
+def _each_plane(root: xml.XmlElement) -> Iterator[xml.XmlElement]:
+    for diagram in children(root, _BPMNDI, "BPMNDiagram"):
+        yield from children(diagram, _BPMNDI, "BPMNPlane")
+
+
+def _find_title(root: xml.XmlElement) -> str:
+    """Return the title: the first name among collaborations and processes, else the id of a process."""
+    processes = list(children(root, MODEL, "process"))
+    names = [node.get("name") for node in (*children(root, MODEL, "collaboration"), *processes)]
+    return next((shorten_name(text) for text in (*names, *(node.id for node in processes)) if text), "")
+
+
+def _make_shape(drawn: InterchangeNode, bounds: Bounds) -> Shape:
+    return Shape(
+        element=describe_element(drawn.element, drawn.index),
+        bounds=bounds,
+        label=drawn.label,
+        is_expanded=_is_expanded(drawn),
+        is_horizontal=drawn.node.get("isHorizontal") != "false",
+        has_marker=drawn.node.get("isMarkerVisible") != "false",
+    )
+
+
+def _is_expanded(drawn: InterchangeNode) -> bool:
+    """Return whether the inside is shown: as the file says, else whether anything in it has a shape."""
+    if drawn.element.name == "participant":
+        return drawn.element.get("processRef") != ""
+    return drawn.has_children if drawn.node.get("isExpanded") == "" else drawn.node.get("isExpanded") == "true"
 
 
 def describe_element(node: xml.XmlElement, index: ElementsById) -> DrawnElement:
@@ -108,48 +142,7 @@ def _children(node: xml.XmlElement) -> Iterator[xml.XmlElement]:
     return (child for child in node.children if child.space == MODEL)
 
 
-_BPMNDI = "http://www.omg.org/spec/BPMN/20100524/DI"
-
-
-def find_picture(root: xml.XmlElement) -> Picture | None:
-    return interchange.find_picture(root, _DIALECT)
-
-
-def _each_plane(root: xml.XmlElement) -> Iterator[xml.XmlElement]:
-    for diagram in children(root, _BPMNDI, "BPMNDiagram"):
-        yield from children(diagram, _BPMNDI, "BPMNPlane")
-
-
-def _find_title(root: xml.XmlElement) -> str:
-    """Find what the drawing is called: the first name among collaborations and processes, else the id of a process."""
-    processes = list(children(root, MODEL, "process"))
-    names = [node.get("name") for node in (*children(root, MODEL, "collaboration"), *processes)]
-    return next((shorten_name(text) for text in (*names, *(node.id for node in processes)) if text), "")
-
-
-def _make_shape(drawn: InterchangeNode, bounds: Bounds) -> Shape:
-    return Shape(
-        element=describe_element(drawn.element, drawn.index),
-        bounds=bounds,
-        label=drawn.label,
-        is_expanded=_is_expanded(drawn),
-        is_horizontal=drawn.node.get("isHorizontal") != "false",
-        has_marker=drawn.node.get("isMarkerVisible") != "false",
-    )
-
-
-def _is_expanded(drawn: InterchangeNode) -> bool:
-    """Tell whether the inside is shown: as the file says, else by what there is to show."""
-    if drawn.element.name == "participant":
-        return drawn.element.get("processRef") != ""
-    return drawn.has_children if drawn.node.get("isExpanded") == "" else drawn.node.get("isExpanded") == "true"
-
-
-def _describe_edge(drawn: InterchangeNode) -> DrawnElement:
-    return describe_element(drawn.element, drawn.index)
-
-
-_DIALECT = InterchangeFormat(
+_DIALECT = InterchangeDialect(
     prefix="BPMN",
     reference="bpmnElement",
     target="",
@@ -161,5 +154,5 @@ _DIALECT = InterchangeFormat(
     each_plane=_each_plane,
     find_title=_find_title,
     make_shape=_make_shape,
-    describe_edge=_describe_edge,
+    describe_edge=lambda drawn: describe_element(drawn.element, drawn.index),
 )

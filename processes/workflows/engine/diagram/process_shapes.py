@@ -1,4 +1,4 @@
-"""Events, activities and gateways: each is drawn in a group whose origin is the upper left corner of its bounds."""
+"""The shapes of BPMN: each is drawn in a group whose origin is the upper left corner of its bounds."""
 
 from lxml import etree
 
@@ -22,64 +22,66 @@ _THROWING = frozenset({"endEvent", "intermediateThrowEvent", "implicitThrowEvent
 _DOUBLE = frozenset({"intermediateThrowEvent", "intermediateCatchEvent", "boundaryEvent"})
 
 
-def draw_event(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
+def draw_event(group: etree._Element, shape: Shape, style: ShapeStyle) -> None:
     element, bounds = shape.element, shape.bounds
     x, y, radius = bounds.width / 2, bounds.height / 2, min(bounds.width, bounds.height) / 2
     is_end = element.kind == "endEvent"
     rings = (radius, radius * 0.82) if element.kind in _DOUBLE else (radius * 0.95 if is_end else radius,)
     for ring in rings:
-        circle = add_element(group, "circle", cx=x, cy=y, r=ring, fill=look.fill, stroke=look.stroke)
+        circle = add_element(group, "circle", cx=x, cy=y, r=ring, fill=style.fill, stroke=style.stroke)
         circle.set("stroke-width", "3.6" if is_end else "1.6")
         if not element.is_interrupting:
             circle.set("stroke-dasharray", "4 3")
     icon = EVENT_ICONS.get(element.trigger)
     if icon is not None:
         is_throwing = element.kind in _THROWING
-        draw_icon(group, icon, x, y, scale=radius / 18, ink=look.stroke, is_filled=is_throwing)
+        draw_icon(group, icon, x, y, scale=radius / 18, ink=style.stroke, is_filled=is_throwing)
 
 
-def draw_activity(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
+def draw_activity(group: etree._Element, shape: Shape, style: ShapeStyle) -> None:
     element, bounds = shape.element, shape.bounds
     is_open = element.kind in SUB_PROCESSES and shape.is_expanded
-    _draw_box(group, shape, look)
+    _draw_box(group, shape, style)
     icon = TASK_ICONS.get(element.kind)
     if icon is not None:
-        draw_icon(group, icon, 15, 15, scale=0.85, ink=look.stroke)
+        draw_icon(group, icon, 15, 15, scale=0.85, ink=style.stroke)
     markers = [MARKER_ICONS[name] for name in element.markers]
     if element.kind in SUB_PROCESSES and not shape.is_expanded:
         markers.insert(0, MARKER_ICONS["collapsed"])
-    draw_markers(group, markers, bounds.width / 2, bounds.height - 12, look.stroke)
+    draw_markers(group, markers, bounds.width / 2, bounds.height - 12, style.stroke)
     top, bottom = (23 if icon else 6), bounds.height - (20 if markers else 6)
     write_name(group, shape, top, bottom, is_at_top=is_open)
 
 
-def draw_gateway(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
+def draw_gateway(group: etree._Element, shape: Shape, style: ShapeStyle) -> None:
     element, bounds = shape.element, shape.bounds
     x, y = bounds.width / 2, bounds.height / 2
     corners = make_path((x, 0), (bounds.width, y), (x, bounds.height), (0, y), closed=True)
-    add_element(group, "path", d=corners, fill=look.fill, stroke=look.stroke, stroke_width=1.6, stroke_linejoin="round")
+    add_element(
+        group, "path", d=corners, fill=style.fill, stroke=style.stroke, stroke_width=1.6, stroke_linejoin="round"
+    )
     scale = min(bounds.width, bounds.height) / 50
     if element.kind == "eventBasedGateway":
-        _draw_event_choice(group, shape, look, scale)
+        _draw_event_choice(group, shape, style, scale)
     elif element.kind in GATEWAY_ICONS and (shape.has_marker or element.kind != "exclusiveGateway"):
-        sign = add_group(group, x, y, scale * 1.15, fill="none", stroke=look.stroke)
+        sign = add_group(group, x, y, scale * 1.15, fill="none", stroke=style.stroke)
         add_element(sign, "path", d=GATEWAY_ICONS[element.kind].body, stroke_width=2.8, stroke_linecap="round")
 
 
-def _draw_event_choice(group: etree._Element, shape: Shape, look: ShapeStyle, scale: float) -> None:
+def _draw_event_choice(group: etree._Element, shape: Shape, style: ShapeStyle, scale: float) -> None:
     x, y = shape.bounds.width / 2, shape.bounds.height / 2
     rings = (14.0,) if shape.element.variant else (14.0, 11.5)
     for ring in rings:
-        add_element(group, "circle", cx=x, cy=y, r=ring * scale, fill="none", stroke=look.stroke, stroke_width=1.2)
+        add_element(group, "circle", cx=x, cy=y, r=ring * scale, fill="none", stroke=style.stroke, stroke_width=1.2)
     icon = PLUS if shape.element.variant == "parallel" else PENTAGON
-    draw_icon(group, icon, x, y, scale=scale * (0.9 if icon is PLUS else 1), ink=look.stroke)
+    draw_icon(group, icon, x, y, scale=scale * (0.9 if icon is PLUS else 1), ink=style.stroke)
 
 
-def _draw_box(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
+def _draw_box(group: etree._Element, shape: Shape, style: ShapeStyle) -> None:
     element, bounds = shape.element, shape.bounds
     box = add_element(group, "rect", x=0, y=0, width=bounds.width, height=bounds.height, rx=10)
-    box.set("fill", look.fill)
-    box.set("stroke", look.stroke)
+    box.set("fill", style.fill)
+    box.set("stroke", style.stroke)
     box.set("stroke-width", "3.6" if element.kind == "callActivity" else "1.6")
     if element.kind in SUB_PROCESSES and shape.is_expanded:
         # A large area in a full tint would outshout what is in it.
@@ -90,7 +92,7 @@ def _draw_box(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
     if element.kind == "transaction" and min(bounds.width, bounds.height) > 8:
         inner = add_element(group, "rect", x=3, y=3, width=bounds.width - 6, height=bounds.height - 6, rx=7)
         inner.set("fill", "none")
-        inner.set("stroke", look.stroke)
+        inner.set("stroke", style.stroke)
 
 
 def draw_markers(group: etree._Element, markers: list[Icon], x: float, y: float, ink: str) -> None:
@@ -102,7 +104,7 @@ def draw_markers(group: etree._Element, markers: list[Icon], x: float, y: float,
 def write_name(
     group: etree._Element, shape: Shape, top: float, bottom: float, *, is_at_top: bool = False, aside: float = 6
 ) -> None:
-    """Write the name in the middle; where that would touch the icon or the markers, between them."""
+    """Write the name of a shape in its middle, moved between icon and markers where it would touch them."""
     bounds = shape.bounds
     block = fit_text(shape.element.name, bounds.width - 2 * aside, max(bottom - top, 1))
     middle = (bounds.height - block.height) / 2
@@ -113,8 +115,8 @@ def write_name(
 _BAND = 30.0
 
 
-def draw_pool(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
-    """Draw a pool with a band for its name; one that shows nothing of its inside has its name in the middle."""
+def draw_pool(group: etree._Element, shape: Shape, style: ShapeStyle) -> None:
+    """Draw a pool with its name in a band, or in the middle if its inside is not shown."""
     bounds = shape.bounds
     add_element(group, "rect", x=0, y=0, width=bounds.width, height=bounds.height, fill=PAPER, stroke=FRAME)
     if shape.is_expanded:
@@ -126,14 +128,14 @@ def draw_pool(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
         draw_icon(group, MARKER_ICONS["parallel"], bounds.width / 2, bounds.height - 10, scale=0.8, ink=INK)
 
 
-def draw_lane(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
+def draw_lane(group: etree._Element, shape: Shape, style: ShapeStyle) -> None:
     add_element(
         group, "rect", x=0, y=0, width=shape.bounds.width, height=shape.bounds.height, fill="none", stroke=FRAME
     )
     _draw_band(group, shape, "none")
 
 
-def draw_data(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
+def draw_data(group: etree._Element, shape: Shape, style: ShapeStyle) -> None:
     """Draw a sheet with a folded corner."""
     width, height = shape.bounds.width, shape.bounds.height
     fold = min(12.0, width / 3, height / 3)
@@ -143,7 +145,7 @@ def draw_data(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
         add_element(group, "path", d=path, fill=fill, stroke=INK, stroke_width=1.4, stroke_linejoin="round")
 
 
-def draw_store(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
+def draw_store(group: etree._Element, shape: Shape, style: ShapeStyle) -> None:
     """Draw a drum."""
     width, height = shape.bounds.width, shape.bounds.height
     lid = min(8.0, height / 4)
@@ -153,7 +155,7 @@ def draw_store(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
     add_element(group, "ellipse", cx=width / 2, cy=lid, rx=width / 2, ry=lid, fill=PAPER, stroke=INK, stroke_width=1.4)
 
 
-def draw_annotation(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
+def draw_annotation(group: etree._Element, shape: Shape, style: ShapeStyle) -> None:
     width, height = shape.bounds.width, shape.bounds.height
     reach = min(10.0, width)
     bracket = make_path((reach, 0), (0, 0), (0, height), (reach, height))
@@ -162,7 +164,7 @@ def draw_annotation(group: etree._Element, shape: Shape, look: ShapeStyle) -> No
     write_block(group, block, 7, max((height - block.height) / 2, 0), anchor="start")
 
 
-def draw_group(group: etree._Element, shape: Shape, look: ShapeStyle) -> None:
+def draw_group(group: etree._Element, shape: Shape, style: ShapeStyle) -> None:
     box = add_element(group, "rect", x=0, y=0, width=shape.bounds.width, height=shape.bounds.height, rx=10, fill="none")
     box.set("stroke", FRAME)
     box.set("stroke-width", "1.4")
@@ -221,8 +223,11 @@ def _find_layer(shape: Shape) -> Layer:
     return Layer.BORDER if kind == "boundaryEvent" else Layer.NODE
 
 
-def _is_labelled_beside(shape: Shape) -> bool:
-    return shape.element.kind not in _LABELLED_INSIDE and _find_draw(shape) is not draw_activity
-
-
-PROCESS = Notation(find_picture, _find_draw, _find_layer, _is_labelled_beside)
+PROCESS = Notation(
+    find_picture,
+    _find_draw,
+    _find_layer,
+    is_labelled_beside=lambda shape: (
+        shape.element.kind not in _LABELLED_INSIDE and _find_draw(shape) is not draw_activity
+    ),
+)

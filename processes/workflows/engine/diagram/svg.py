@@ -1,4 +1,4 @@
-"""Elements of an SVG. Everything that is written goes through here, as attributes and text of a tree."""
+"""Elements of an SVG. All output is built here as a tree of elements, so that texts of the file are always escaped."""
 
 from lxml import etree
 

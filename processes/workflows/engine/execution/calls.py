@@ -1,4 +1,4 @@
-"""What is run inside the same state: a process or a case, with a copy of the variables that can be seen from there."""
+"""Called definitions: a process or a case inside the caller's state, with a copy of the visible variables."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ _NAMES = {"bpmn": "process", "cmmn": "case"}
 
 
 def call_definition(work: UnitOfWork, caller: str, owner: str, element: str, key: str, *, kinds: Sequence[str]) -> None:
-    """Begin the newest revision of a definition for a token or an item that lies in the scope `caller`."""
+    """Begin the newest revision of a definition, owned by a token or an item of the scope `caller`."""
     if _count_calls_around(work, caller) >= MAX_CALLS:
         raise CommandFailed(element, f"More than {MAX_CALLS} processes and cases would call one another.")
     definition, revision = _find_definition(work, element, key, kinds)
@@ -23,20 +23,21 @@ def call_definition(work: UnitOfWork, caller: str, owner: str, element: str, key
             "element": definition.key,
             "parent": caller,
             "token": owner,
+            # With its revision: a newer one that is published does not change a call under way.
             "definition": [definition.key, revision],
             "variables": dict(get_visible(work, caller)),
             "written": [],
         },
     )
     if definition.plan is not None:
-        work.later("begin_case", scope)
+        work.enqueue("begin_case", scope)
     else:
         begin_scope(work, scope)
 
 
 def close_scope(work: UnitOfWork, scope: str, owner: str) -> None:
-    """Put away a scope that has ended; a called one gives back what it has written."""
-    record = work.drop_scope(scope)
+    """Remove an ended scope; a called one first writes its changed variables to the caller."""
+    record = work.remove_scope(scope)
     if "written" in record:
         given_back = {name: record["variables"][name] for name in record["written"]}
         caller = work.owner(owner)
@@ -45,7 +46,7 @@ def close_scope(work: UnitOfWork, scope: str, owner: str) -> None:
 
 def _find_definition(work: UnitOfWork, element: str, key: str, kinds: Sequence[str]) -> tuple[Definition, int]:
     try:
-        definition, revision = work.newest(key)
+        definition, revision = work.newest_definition(key)
     except LookupError as error:
         raise CommandFailed(element, f"There is no definition {key}.") from error
     if definition.kind not in kinds:

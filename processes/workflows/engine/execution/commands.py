@@ -1,7 +1,8 @@
-"""The commands an instance takes."""
+"""The commands an instance accepts, beside those to single plan items."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from processes.workflows.engine.cases.commands import (
@@ -14,7 +15,7 @@ from processes.workflows.engine.cases.commands import (
     terminate_case,
 )
 from processes.workflows.engine.cases.transitions import is_subscription_suspended, is_within_suspended
-from processes.workflows.engine.definition import Definition, Node, NodeKind, Trigger
+from processes.workflows.engine.definition import Definition, Trigger
 from processes.workflows.engine.execution.activities import finish_activity
 from processes.workflows.engine.execution.completion import end_instance
 from processes.workflows.engine.execution.errors import CommandFailed, CommandRejected
@@ -29,7 +30,7 @@ Command = Mapping[str, Any]
 
 
 def start_instance(library: Library, command: Command, at: datetime) -> UnitOfWork:
-    """Begin an instance."""
+    """Create the unit of work of a new instance."""
     key, revision = command["definition"]
     definition, revision = library(key, revision)
     variables = read_variables(command)
@@ -48,16 +49,17 @@ def start_instance(library: Library, command: Command, at: datetime) -> UnitOfWo
         },
     )
     if definition.plan is not None:
-        work.later("begin_case", scope)
+        work.enqueue("begin_case", scope)
     else:
         begin_scope(work, scope, _choose_start(definition, command.get("start")))
     return work
 
 
 def apply_command(work: UnitOfWork, command: Command) -> None:
-    """Do what a command asks of an instance that runs."""
+    """Apply a command to a started instance."""
     name = command["command"]
     work.hops = command.get("hops", 0)
+    # The one command that an ended case accepts.
     if name == "close" and is_case(work):
         close_case(work)
         return
@@ -68,14 +70,14 @@ def apply_command(work: UnitOfWork, command: Command) -> None:
     if name in ITEM_COMMANDS:
         apply_item_command(work, name, command)
         return
-    carry_out = _COMMANDS.get(name)
-    if carry_out is None:
+    handle = _COMMANDS.get(name)
+    if handle is None:
         raise CommandRejected(f"A {'case' if is_case(work) else 'process'} takes no command {name}.")
-    carry_out(work, command)
+    handle(work, command)
 
 
 def read_variables(command: Command, key: str = "variables") -> Variables:
-    """Give the variables a command brings."""
+    """Return the variables of a command; raises CommandRejected if they cannot be stored."""
     variables = command.get(key)
     if variables is None:
         return {}
@@ -92,13 +94,13 @@ def read_variables(command: Command, key: str = "variables") -> Variables:
 
 
 def _choose_start(definition: Definition, chosen: str | None) -> tuple[str, ...]:
-    """Give the element to start with; without one named, the process has exactly one none start event."""
+    """Return the start event named by the command; else the process must have exactly one without a trigger."""
     starts = definition.starts.get(definition.key, ())
     if chosen is not None:
         if chosen not in starts:
             raise CommandRejected(f"The process has no start event {chosen}.")
         return (chosen,)
-    plain = [key for key in starts if _is_plain(definition.nodes[key])]
+    plain = [key for key in starts if definition.nodes[key].trigger is Trigger.NONE]
     if starts and len(plain) != 1:
         raise CommandRejected("The process does not have exactly one start event without a trigger.")
     try:
@@ -107,27 +109,16 @@ def _choose_start(definition: Definition, chosen: str | None) -> tuple[str, ...]
         raise CommandRejected(failed.reason) from failed
 
 
-def _is_plain(node: Node) -> bool:
-    return node.kind is NodeKind.START and (node.event is None or node.event.trigger is Trigger.NONE)
-
-
-def _complete_task(work: UnitOfWork, command: Command) -> None:
-    _complete(work, command, ("user", "manual", "receive"))
-
-
-def _complete_job(work: UnitOfWork, command: Command) -> None:
-    _complete(work, command, ("external", "job"))
-
-
-def _complete(work: UnitOfWork, command: Command, kinds: tuple[str, ...]) -> None:
+def _complete_task(work: UnitOfWork, command: Command, *, kinds: tuple[str, ...]) -> None:
     task = _get_task(work, command, kinds)
+    # The answer of a handler continues the chain that has led to its task.
     work.hops = command.get("hops", task.get("hops", 0))
     write_variables(work, task["scope"], read_variables(command), task["element"])
     finish_activity(work, task["token"])
 
 
 def _fail_job(work: UnitOfWork, command: Command) -> None:
-    task = _get_task(work, command, ("external", "job"))
+    task = _get_task(work, command, _JOB_KINDS)
     reason = str(command.get("error") or "The work failed.")
     code = command.get("code")
     if not code:
@@ -150,7 +141,8 @@ def _get_task(work: UnitOfWork, command: Command, kinds: tuple[str, ...]) -> Tas
 
 def _send_message(work: UnitOfWork, command: Command) -> None:
     name = command.get("name")
-    for key in work.subscriptions.in_order():
+    # By BPMN a message has one receiver, a signal reaches all.
+    for key in work.subscriptions.keys_in_order():
         record = work.subscriptions[key]
         if record["kind"] == "message" and record["name"] == name and not is_subscription_suspended(work, record):
             fire_event(work, key, record, read_variables(command))
@@ -165,14 +157,10 @@ def _deliver_event(work: UnitOfWork, command: Command) -> None:
         raise CommandRejected("Nothing waits for the event any more.")
     if is_subscription_suspended(work, record):
         raise CommandRejected("What waits for the event is suspended.")
-    fire_event(work, key, record, _told(command.get("payload")))
-
-
-def _told(payload: object) -> Variables:
-    """Give the variables in what an event tells: its parts that can be variables."""
-    if not isinstance(payload, dict):
-        return {}
-    return {name: value for name, value in payload.items() if is_name(name) and is_json(value)}
+    payload = command.get("payload")
+    parts = payload if isinstance(payload, dict) else {}
+    # Events are written by others: a part that cannot be a variable is left out, and the event still arrives.
+    fire_event(work, key, record, {name: value for name, value in parts.items() if is_name(name) and is_json(value)})
 
 
 def _fire_timer(work: UnitOfWork, command: Command) -> None:
@@ -203,7 +191,7 @@ def _resume(work: UnitOfWork, command: Command) -> None:
     if is_case(work):
         resume_case(work)
     work.status = "active"
-    work.is_changed = True  # variables may have been set in the meantime
+    work.conditions_due = True  # variables may have been set in the meantime
 
 
 def _terminate(work: UnitOfWork, command: Command) -> None:
@@ -217,9 +205,10 @@ def _get_root_scope(work: UnitOfWork) -> str:
     return next(key for key, record in work.scopes.items() if record["token"] is None)
 
 
+_JOB_KINDS = ("external", "job")
 _COMMANDS: dict[str, Callable[[UnitOfWork, Command], None]] = {
-    "complete_task": _complete_task,
-    "complete_job": _complete_job,
+    "complete_task": partial(_complete_task, kinds=("user", "manual", "receive")),
+    "complete_job": partial(_complete_task, kinds=_JOB_KINDS),
     "fail_job": _fail_job,
     "send_message": _send_message,
     "event": _deliver_event,

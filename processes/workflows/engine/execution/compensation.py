@@ -1,4 +1,4 @@
-"""Compensation: what is done can be undone, the last thing first."""
+"""Compensation: completed activities are logged and undone in reverse order."""
 
 from collections.abc import Sequence
 from typing import cast
@@ -20,9 +20,9 @@ from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 def record_completed(
     work: UnitOfWork, token: str, node: Node, *, inner: Sequence[CompensationEntry], ended: ScopeRecord | None
 ) -> None:
-    """Note an activity that is done, when there is a way to undo it.
+    """Log a completed activity that can be compensated.
 
-    What it saw in scopes that are gone by then, its own and its round's, is kept for the one that undoes it.
+    The variables of scopes that end with it, its own and its round's, are kept for the compensating activity.
     """
     scope = work.tokens[token]["scope"]
     around = work.scopes[scope]
@@ -35,20 +35,20 @@ def record_completed(
         variables = {**around["variables"], **variables}
     if variables:
         entry["variables"] = variables
-        work.allowance.grow(work.allowance.weigh(variables, node.id), node.id)
+        work.budget.add_size(work.budget.measure(variables, node.id), node.id)
     _append_entry(work, entry, around.get("loop"))
 
 
 def record_completed_rounds(work: UnitOfWork, entries: list[CompensationEntry]) -> None:
-    """Note the rounds of an activity that is done as a whole."""
+    """Log the completed rounds of an activity that is completed as a whole."""
     if entries:
         _log_entries(work, entries)
 
 
 def compensate(work: UnitOfWork, token: str, element: str) -> None:
-    """Undo an activity, or everything in the scope, then let the token go on."""
+    """Compensate an activity, or everything in the scope, then send the token on."""
     scope = _find_compensated_scope(work, work.tokens[token]["scope"], element)
-    entries = work.log.take(scope, element) if scope is not None else []
+    entries = work.compensations.take(scope, element) if scope is not None else []
     if not entries or scope is None:
         leave_element(work, token)
         return
@@ -56,8 +56,8 @@ def compensate(work: UnitOfWork, token: str, element: str) -> None:
 
 
 def finish_compensation(work: UnitOfWork, scope: str) -> None:
-    """Go on when one thing is undone."""
-    record = work.drop_scope(scope)
+    """Continue with the next entry when the compensation of one is finished."""
+    record = work.remove_scope(scope)
     _compensate_next(work, record["undo"])
 
 
@@ -68,6 +68,7 @@ def _make_entry(
         return {"element": node.id, "scope": scope, "handler": node.compensated_by}
     if ended is None or (not inner and _find_compensation_start(work, scope, node.id) is None):
         return None
+    # Their scope ends with the activity; they get the one that is opened to compensate them in.
     parts: list[CompensationEntry] = [{**part, "scope": ""} for part in inner]
     entry: CompensationEntry = {"element": node.id, "scope": scope, "inner": parts}
     if "definition" in ended:
@@ -77,6 +78,7 @@ def _make_entry(
 
 def _append_entry(work: UnitOfWork, entry: CompensationEntry, loop: str | None) -> None:
     if loop is not None:
+        # A round can be compensated only after the activity is completed as a whole.
         record = work.loops[loop]
         work.loops.put(loop, {**record, "entries": [*record["entries"], entry]})
     else:
@@ -84,13 +86,13 @@ def _append_entry(work: UnitOfWork, entry: CompensationEntry, loop: str | None) 
 
 
 def _log_entries(work: UnitOfWork, entries: list[CompensationEntry]) -> None:
-    if len(work.log) + len(entries) > MAX_ENTRIES:
+    if len(work.compensations) + len(entries) > MAX_ENTRIES:
         raise CommandFailed(entries[0]["element"], f"More than {MAX_ENTRIES} activities could be undone.")
-    work.log.extend(entries)
+    work.compensations.extend(entries)
 
 
 def _find_compensated_scope(work: UnitOfWork, scope: str | None, element: str) -> str | None:
-    """Give the scope the thrower speaks of: its own, or the one around an event sub-process."""
+    """Return the scope a compensation event refers to: its own, or that around its event sub-process."""
     while scope is not None:
         record = work.scopes[scope]
         definition = work.definition(scope)
@@ -129,11 +131,11 @@ def _compensate_next(work: UnitOfWork, key: str) -> None:
     if record["entries"]:
         entry = record["entries"][-1]
         work.undoing.put(key, {**record, "entries": record["entries"][:-1]})
-        weight = work.allowance.weigh(entry.get("variables", {}), entry["element"])
-        work.allowance.grow(-weight, entry["element"])
+        weight = work.budget.measure(entry.get("variables", {}), entry["element"])
+        work.budget.add_size(-weight, entry["element"])
         _compensate_entry(work, key, record, entry)
         return
-    work.drop(work.undoing, key)
+    work.remove(work.undoing, key)
     if record["within"] is not None:
         finish_compensation(work, record["within"])
     else:
@@ -143,7 +145,7 @@ def _compensate_next(work: UnitOfWork, key: str) -> None:
 def _compensate_entry(work: UnitOfWork, key: str, record: UndoRecord, entry: CompensationEntry) -> None:
     if "handler" in entry:
         scope = open_scope(work, {**_make_scope_record(key, record, entry), "element": entry["handler"], "wraps": True})
-        work.later("enter", work.add_token(scope, entry["handler"]), None)
+        work.enqueue("enter", work.add_token(scope, entry["handler"]), None)
         return
     scope = _reopen_scope(work, key, record, entry)
     inner: list[CompensationEntry] = [{**part, "scope": scope} for part in entry.get("inner", [])]
@@ -151,12 +153,12 @@ def _compensate_entry(work: UnitOfWork, key: str, record: UndoRecord, entry: Com
     if start is None:
         _compensate_next(work, _start_compensating(work, record["token"], scope, inner, within=scope))
         return
-    work.log.extend(inner)
+    work.compensations.extend(inner)
     start_event_sub_process(work, scope, start)
 
 
 def _reopen_scope(work: UnitOfWork, key: str, record: UndoRecord, entry: CompensationEntry) -> str:
-    """Make a scope like the one that a sub-process or a called process had, to undo its parts in."""
+    """Open a scope like the one the sub-process or called process had, to compensate its parts in."""
     scope = _make_scope_record(key, record, entry)
     if "definition" in entry:
         scope = {**scope, "definition": entry["definition"], "element": entry["definition"][0]}
@@ -174,11 +176,11 @@ def _make_scope_record(key: str, record: UndoRecord, entry: CompensationEntry) -
 
 
 def _find_compensation_start(work: UnitOfWork, scope: str, element: str) -> Node | None:
-    """Give the start of the event sub-process that undoes the sub-process it lies in."""
+    """Return the start of the event sub-process that compensates the sub-process around it."""
     definition = work.definition(scope)
     for sub_process in definition.event_sub_processes.get(element, ()):
         for start in definition.starts.get(sub_process, ()):
             node = definition.nodes[start]
-            if node.event is not None and node.event.trigger is Trigger.COMPENSATION:
+            if node.trigger is Trigger.COMPENSATION:
                 return node
     return None

@@ -1,4 +1,4 @@
-"""How scopes end."""
+"""Completion: how scopes end, and with the outermost one the instance."""
 
 from processes.workflows.engine.execution.activities import finish_activity
 from processes.workflows.engine.execution.calls import close_scope
@@ -9,7 +9,7 @@ from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 
 
 def complete_scope(work: UnitOfWork, scope: str) -> None:
-    """End a scope in which no token is left."""
+    """End a scope if no token is left in it."""
     record = work.scopes.get(scope)
     if record is None or work.has_tokens(scope):
         return
@@ -20,13 +20,13 @@ def complete_scope(work: UnitOfWork, scope: str) -> None:
     elif record["token"] is None:
         end_instance(work, scope, "completed")
     else:
-        entries = work.log.take(scope)
+        entries = work.compensations.take(scope)
         close_scope(work, scope, record["token"])
         finish_activity(work, record["token"], inner=entries, ended=record)
 
 
 def terminate_scope(work: UnitOfWork, scope: str) -> None:
-    """End a scope in which everything was cancelled; what was done in it cannot be undone any more."""
+    """End a scope in which everything was cancelled; what it did can no longer be compensated."""
     record = work.scopes.get(scope)
     if record is None:
         return
@@ -39,13 +39,13 @@ def terminate_scope(work: UnitOfWork, scope: str) -> None:
         if record["token"] in work.items:
             finish_activity(work, record["token"])
             return
-        work.clear(record["token"])
+        work.cancel_owned(record["token"])
         leave_element(work, record["token"])
 
 
 def end_instance(work: UnitOfWork, scope: str, status: str) -> None:
-    """End the instance: its variables are all that is left."""
-    work.clear(scope)
+    """End the instance; only its variables remain in the state."""
+    work.cancel_owned(scope)
     work.queue.clear()
-    work.allowance.grow(-work.weigh_entries(work.log.take(scope)), work.scopes[scope]["element"])
+    work.budget.add_size(-work.measure_entries(work.compensations.take(scope)), work.scopes[scope]["element"])
     work.status = status

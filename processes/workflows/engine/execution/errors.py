@@ -1,5 +1,8 @@
+"""Why a command was not applied."""
+
+
 class CommandRejected(Exception):
-    """The command does not fit the state the instance is in."""
+    """The command does not fit the state of the instance; nothing was changed."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -7,7 +10,7 @@ class CommandRejected(Exception):
 
 
 class CommandFailed(Exception):
-    """The command was tried and could not go through; nothing of it is left."""
+    """The command failed at an element; the state is unchanged, and the failure becomes an incident."""
 
     def __init__(self, element: str, reason: str) -> None:
         super().__init__(f"{element}: {reason}")

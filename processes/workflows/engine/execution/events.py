@@ -1,4 +1,4 @@
-"""Events in the flow: starts, ends, intermediate ones; and the gateway that waits for the first of several."""
+"""Events: entered by a token, fired by their trigger, thrown as signals, or raised outwards as errors."""
 
 from collections.abc import Iterable
 
@@ -22,19 +22,19 @@ from processes.workflows.engine.expressions import ExpressionFailed
 
 
 def pass_event(work: UnitOfWork, token: str, node: Node, flow: str | None) -> None:
-    """Go on from a start or boundary event: what it waits for has come already."""
+    """Leave a start or boundary event: it was entered because its trigger has fired."""
     leave_element(work, token)
 
 
 def enter_catch(work: UnitOfWork, token: str, node: Node, flow: str | None) -> None:
-    if node.event is None or node.event.trigger is Trigger.NONE:
+    if node.trigger is Trigger.NONE:
         leave_element(work, token)
-        return
-    arm_event(work, node, work.tokens[token]["scope"], token)
+    else:
+        arm_event(work, node, work.tokens[token]["scope"], token)
 
 
 def enter_event_gateway(work: UnitOfWork, token: str, node: Node, flow: str | None) -> None:
-    """Wait at every event behind the gateway; the first one that comes takes the token."""
+    """Arm every event behind the gateway; the first one that fires takes the token."""
     scope = work.tokens[token]["scope"]
     definition = work.definition(scope)
     for outgoing in node.outgoing:
@@ -42,17 +42,17 @@ def enter_event_gateway(work: UnitOfWork, token: str, node: Node, flow: str | No
 
 
 def enter_throw(work: UnitOfWork, token: str, node: Node, flow: str | None) -> None:
-    """Do what an end or an intermediate throw event does."""
+    """Throw the event of an end or an intermediate throw event."""
     event = node.event
-    trigger = event.trigger if event is not None else Trigger.NONE
-    if event is None or trigger is Trigger.NONE:
+    if event is None or event.trigger is Trigger.NONE:
         leave_element(work, token)
-    elif trigger is Trigger.COMPENSATION:
+    elif event.trigger is Trigger.COMPENSATION:
         compensate(work, token, event.name)
-    elif trigger is Trigger.TERMINATE:
+    elif event.trigger is Trigger.TERMINATE:
         _terminate_scope(work, token)
-    elif trigger is Trigger.ERROR:
-        _throw_error(work, token, event)
+    elif event.trigger is Trigger.ERROR:
+        work.trace.append(("leave", node.id))
+        raise_in_scope(work, work.remove_token(token)["scope"], event.name, origin=node.id)
     else:
         _throw(work, token, node, event)
 
@@ -61,25 +61,19 @@ def _throw(work: UnitOfWork, token: str, node: Node, event: BpmnEvent) -> None:
     inputs = evaluate_inputs(work, token, node)
     if event.trigger is Trigger.SIGNAL:
         throw_signal(work, event.name)
-        work.give("signal", node.id, inputs, event.name)
+        work.add_effect("signal", node.id, inputs, event.name)
     else:
-        work.give("throw", node.id, inputs, event.name)
-    if token in work.tokens:  # the signal may have interrupted the one who threw it
+        work.add_effect("throw", node.id, inputs, event.name)
+    if token in work.tokens:  # a boundary event that hears the signal may have interrupted its thrower
         leave_element(work, token)
-
-
-def _throw_error(work: UnitOfWork, token: str, event: BpmnEvent) -> None:
-    work.trace.append(("leave", work.tokens[token]["element"]))
-    record = work.drop_token(token)
-    raise_in_scope(work, record["scope"], event.name, origin=record["element"])
 
 
 def _terminate_scope(work: UnitOfWork, token: str) -> None:
     """End the scope at once, with everything that still runs in it."""
     work.trace.append(("leave", work.tokens[token]["element"]))
-    scope = work.drop_token(token)["scope"]
-    work.clear(scope)
-    work.at_once("terminate", scope)
+    scope = work.remove_token(token)["scope"]
+    work.cancel_owned(scope)
+    work.enqueue_first("terminate", scope)
 
 
 def fire_event(
@@ -88,7 +82,7 @@ def fire_event(
     record: TimerRecord | SubscriptionRecord | ConditionRecord,
     variables: Variables | None = None,
 ) -> None:
-    """Let the event happen that a timer, a subscription or a condition waits for."""
+    """Fire the event that a timer, a subscription or a condition was armed for."""
     node = work.definition(record["scope"]).nodes[record["element"]]
     if variables:
         write_variables(work, record["scope"], variables, node.id)
@@ -99,7 +93,7 @@ def fire_event(
         return
     token = record["token"]
     if token is not None and token in work.items:
-        work.at_once("occur", token, key)
+        work.enqueue_first("occur", token, key)
         return
     if token is None:
         raise CommandFailed(node.id, "Nothing waits at this event.")
@@ -109,22 +103,24 @@ def fire_event(
         interrupt_activity(work, token, node.id)
     else:
         rearm_event(work, key)
-        work.later("enter", work.add_token(record["scope"], node.id), None)
+        work.enqueue("enter", work.add_token(record["scope"], node.id), None)
 
 
 def throw_signal(work: UnitOfWork, name: str) -> None:
-    """Let a signal reach everything that waits for it now."""
-    for key in [key for key in work.subscriptions.in_order() if _is_signal(work.subscriptions[key], name)]:
+    """Fire every event in this state that waits for a signal."""
+    for key in work.subscriptions.keys_in_order():
+        # One event may cancel what another waits in, and what it arms itself does not hear this signal.
         record = work.subscriptions.get(key)
-        if record is not None and not is_subscription_suspended(work, record):
+        is_awaited = record is not None and record["kind"] == "signal" and record["name"] == name
+        if record is not None and is_awaited and not is_subscription_suspended(work, record):
             fire_event(work, key, record)
 
 
 def fire_true_conditions(work: UnitOfWork) -> None:
     """Fire the conditional events whose condition has become true."""
-    for key in work.conditions.in_order():
+    for key in work.conditions.keys_in_order():
         record = work.conditions.get(key)
-        if record is None:
+        if record is None:  # an event fired before it has cancelled what it waited in
             continue
         does_hold = _holds_now(work, record)
         if does_hold and not record["held"]:
@@ -134,21 +130,17 @@ def fire_true_conditions(work: UnitOfWork) -> None:
 
 
 def _continue_at_event(work: UnitOfWork, token: str, node: Node) -> None:
-    """Let a token go on that waits at the event itself or at an event-based gateway before it."""
+    """Send on a token that waits at the event itself or at an event-based gateway before it."""
     waits_at = work.tokens[token]["element"]
     if waits_at != node.id:
         work.trace.append(("leave", waits_at))
-        work.move(token, node.id)
+        work.move_token(token, node.id)
         work.trace.append(("enter", node.id))
     if node.kind is NodeKind.RECEIVE_TASK:
         finish_activity(work, token)
         return
-    work.clear(token)
+    work.cancel_owned(token)
     leave_element(work, token)
-
-
-def _is_signal(record: SubscriptionRecord, name: str) -> bool:
-    return record["kind"] == "signal" and record["name"] == name
 
 
 def _holds_now(work: UnitOfWork, record: ConditionRecord) -> bool:
@@ -170,7 +162,7 @@ def raise_error(work: UnitOfWork, token: str, code: str, reason: str) -> None:
 
 
 def raise_in_scope(work: UnitOfWork, scope: str, code: str, *, origin: str, reason: str = "") -> None:
-    """Hand an error to the nearest event sub-process or boundary event that catches it."""
+    """Raise an error outwards, up to the nearest event sub-process or boundary event that catches it."""
     while True:
         start = _find_event_sub_process(work, scope, code)
         if start is not None:
@@ -180,7 +172,7 @@ def raise_in_scope(work: UnitOfWork, scope: str, code: str, *, origin: str, reas
         if token is None:
             raise CommandFailed(origin, reason or f"Nothing catches the error {code}.")
         if token in work.items:
-            work.at_once("fail_task", token)
+            work.enqueue_first("fail_task", token)
             return
         if _is_caught_at(work, token, code):
             return
@@ -213,7 +205,7 @@ def _find_event_sub_process(work: UnitOfWork, scope: str, code: str) -> Node | N
 
 
 def _find_matching_error(definition: Definition, events: Iterable[str], code: str) -> Node | None:
-    """Give the event that catches this very error, else one that catches any."""
+    """Return the event that catches this error code, else the first that catches any."""
     catches_any = None
     for event in events:
         node = definition.nodes[event]

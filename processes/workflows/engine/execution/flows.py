@@ -1,4 +1,4 @@
-"""How a token goes from one element to the next, and how it ends."""
+"""Sequence flows: how a token moves from one element to the next, and how it is consumed."""
 
 from collections.abc import Sequence
 
@@ -9,9 +9,9 @@ from processes.workflows.engine.execution.variables import evaluate_condition
 
 
 def leave_element(work: UnitOfWork, token: str) -> None:
-    """Let a token go on from the element it is on, by every flow whose condition holds."""
+    """Send a token on from its element along every outgoing flow whose condition holds."""
     record = work.tokens[token]
-    if "loop" not in record:
+    if "loop" not in record:  # of a loop the rounds are traced, not the activity as a whole
         work.trace.append(("leave", record["element"]))
     scope = work.scopes[record["scope"]]
     if "wraps" in scope and scope["element"] == record["element"]:
@@ -21,27 +21,27 @@ def leave_element(work: UnitOfWork, token: str) -> None:
 
 
 def take_flows(work: UnitOfWork, token: str, flows: Sequence[str]) -> None:
-    """Send a token along flows: itself along the first, a new one along each of the others."""
+    """Send a token along flows: itself along the first, new tokens along the others."""
     if not flows:
         consume_token(work, token)
         return
     scope = work.tokens[token]["scope"]
     known = work.definition(scope).flows
-    work.move(token, known[flows[0]].target)
-    work.later("enter", token, flows[0])
+    work.move_token(token, known[flows[0]].target)
+    work.enqueue("enter", token, flows[0])
     for flow in flows[1:]:
-        work.later("enter", work.add_token(scope, known[flow].target), flow)
+        work.enqueue("enter", work.add_token(scope, known[flow].target), flow)
 
 
 def consume_token(work: UnitOfWork, token: str) -> None:
-    """End a token; the last one of a scope ends the scope."""
-    scope = work.drop_token(token)["scope"]
+    """Remove a token; the last one of a scope ends the scope."""
+    scope = work.remove_token(token)["scope"]
     if not work.has_tokens(scope):
-        work.at_once("end", scope)
+        work.enqueue_first("end", scope)
 
 
 def choose_flows(work: UnitOfWork, token: str, node: Node, *, only_one: bool = False) -> list[str]:
-    """Give the flows whose condition holds, in the order of the file; the default one when none does."""
+    """Return the outgoing flows whose condition holds, in the order of the file; else the default flow."""
     scope = work.tokens[token]["scope"]
     known = work.definition(scope).flows
     found: list[str] = []

@@ -1,11 +1,11 @@
-"""Gateways: exclusive, parallel and inclusive ones. The event-based one waits like an event: see `events`."""
+"""Gateways: exclusive, parallel and inclusive; event-based ones wait like events, see `events`."""
 
 from collections.abc import Iterable
 from typing import TypeAlias
 
 from processes.workflows.engine.definition import Definition, Node, NodeKind
 from processes.workflows.engine.execution.flows import choose_flows, take_flows
-from processes.workflows.engine.execution.limits import MAX_UPSTREAM, VISITS_A_LOOK
+from processes.workflows.engine.execution.limits import MAX_UPSTREAM, VISITS_PER_CHECK
 from processes.workflows.engine.execution.records import sequence_number
 from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 
@@ -16,7 +16,8 @@ def enter_exclusive(work: UnitOfWork, token: str, node: Node, flow: str | None) 
 
 
 def enter_parallel(work: UnitOfWork, token: str, node: Node, flow: str | None) -> None:
-    """Wait for one token of every incoming flow, then go on by every outgoing one."""
+    """Wait for one token of every incoming flow, then leave by every outgoing one."""
+    # A token that came by no flow was put here by the scope that began: there is nothing to wait for.
     if flow is not None and len(node.incoming) > 1:
         waiting = work.wait_at_join(token, flow)
         if len(waiting) < len(node.incoming):
@@ -27,7 +28,7 @@ def enter_parallel(work: UnitOfWork, token: str, node: Node, flow: str | None) -
 
 
 def enter_inclusive(work: UnitOfWork, token: str, node: Node, flow: str | None) -> None:
-    """Wait for every token that can still come, then go on by every flow whose condition holds."""
+    """Wait for every token that can still arrive, then leave by every flow whose condition holds."""
     if flow is not None and len(node.incoming) > 1:
         waiting = work.wait_at_join(token, flow)
         if _can_token_still_arrive(work, node, work.tokens[token]["scope"], waiting):
@@ -37,7 +38,7 @@ def enter_inclusive(work: UnitOfWork, token: str, node: Node, flow: str | None) 
 
 
 def open_inclusive_join(work: UnitOfWork) -> bool:
-    """Open one inclusive join for which nothing can come any more; tell whether there was one."""
+    """Open the oldest inclusive join that no further token can reach; return whether there was one."""
     if not work.joins:
         return False
     for (scope, element), waiting in sorted(work.joins.items(), key=_oldest):
@@ -58,15 +59,15 @@ def _leave_inclusive(work: UnitOfWork, token: str, node: Node) -> None:
 
 
 def _merge_tokens(work: UnitOfWork, waiting: dict[str, list[str]]) -> str:
-    """Make one token of the first of each flow; others that came by the same flows go on waiting."""
+    """Merge the first token of each flow into one; later tokens of the same flows keep waiting."""
     oldest, *others = sorted((tokens[0] for tokens in waiting.values()), key=sequence_number)
     for other in others:
-        work.drop_token(other)
+        work.remove_token(other)
     return oldest
 
 
 def _can_token_still_arrive(work: UnitOfWork, node: Node, scope: str, waiting: dict[str, list[str]]) -> bool:
-    """Tell whether a token elsewhere in the scope can reach a flow of the join at which none waits.
+    """Return whether a token elsewhere in the scope can reach an incoming flow at which none waits.
 
     By the standard such a token does not count when it can also reach a flow at which one waits already. There boundary
     events lead nowhere: what one of them lets go to the join comes beside the activity, or the activity never ends.
@@ -76,7 +77,7 @@ def _can_token_still_arrive(work: UnitOfWork, node: Node, scope: str, waiting: d
         return False
     towards_empty, towards_full = _find_upstream(work, scope, node, empty, waiting)
     tokens = work.tokens_of(scope)
-    work.allowance.look(node.id, len(tokens))
+    work.budget.count_checks(node.id, len(tokens))
     for token in tokens:
         record = work.tokens[token]
         element = record["element"]
@@ -93,7 +94,7 @@ JoinUpstream: TypeAlias = tuple[frozenset[str], frozenset[str]]
 
 
 def _find_upstream(work: UnitOfWork, scope: str, node: Node, empty: Iterable[str], full: Iterable[str]) -> JoinUpstream:
-    """Find what lies upstream of a join, on this side of it. The definition remembers it, as far as there is room."""
+    """Return what lies upstream of a join, cached on the definition up to `MAX_UPSTREAM` elements."""
     definition = work.definition(scope)
     key = (node.id, frozenset(full))
     found = definition.upstream.get(key)
@@ -103,15 +104,16 @@ def _find_upstream(work: UnitOfWork, scope: str, node: Node, empty: Iterable[str
             _find_elements_reaching(definition, key[1], node.id, by_boundaries=False),
         )
         size = sum(map(len, found))
-        work.allowance.look(node.id, size // VISITS_A_LOOK)
-        while definition.upstream and size + sum(_size(each) for each in definition.upstream.values()) > MAX_UPSTREAM:
+        work.budget.count_checks(node.id, size // VISITS_PER_CHECK)
+        # The definition is shared by threads: the oldest entry may be gone by the time it is evicted.
+        while definition.upstream and size + _count_cached(definition) > MAX_UPSTREAM:
             definition.upstream.pop(next(iter(definition.upstream)), None)
         definition.upstream[key] = found
     return found
 
 
-def _size(upstream: JoinUpstream) -> int:
-    return len(upstream[0]) + len(upstream[1])
+def _count_cached(definition: Definition) -> int:
+    return sum(len(towards_empty) + len(towards_full) for towards_empty, towards_full in definition.upstream.values())
 
 
 def _find_elements_reaching(

@@ -1,4 +1,4 @@
-"""How large a state may grow and how far one command may go."""
+"""Limits: how large a state may grow and how much one command may do."""
 
 import math
 from collections.abc import Mapping
@@ -14,48 +14,48 @@ MAX_ROUNDS = 10_000
 MAX_CALLS = 20
 """Call activities inside one another."""
 MAX_HOPS = 100
-"""How often events, handlers and timers of no length may lead to one another without anybody from outside."""
+"""How often events, handlers and timers without a wait may lead to one another without a command from outside."""
 LEAST_WAIT = 1.0
 """Seconds: a timer that waits for less counts as such a hop."""
 LONG_WAIT = 60.0
-"""Seconds: whatever goes on after such a wait begins anew, for it cannot happen often."""
+"""Seconds: a timer that waits this long resets the chain, for it cannot fire often."""
 MAX_SCOPES_DEEP = 100
 """Sub-processes, rounds and calls inside one another. One file stays within it: see `bpmn.outline.MAX_NESTED`."""
 MAX_VARIABLES = 1_000_000
 """Bytes of JSON that variables, and what is kept of them elsewhere in the state, may take in all."""
 MAX_EFFECTS = 16_000_000
 """Bytes of JSON that the effects of one command may take in all."""
-MAX_LOOKS = 200_000
+MAX_CHECKS = 200_000
 """Steps that expressions take, and tokens looked at for joins, by one command."""
-VISITS_A_LOOK = 10
+VISITS_PER_CHECK = 10
 """Elements upstream of a join that are found in the time of one such step."""
 MAX_UPSTREAM = 20_000
-"""Elements that a definition remembers to lie upstream of its joins: about two megabytes."""
+"""Elements in a definition's cache of what lies upstream of its joins: about two megabytes."""
 MAX_MEASURED = 100_000_000
 """Bytes of JSON that one command may write, copy and remove in all."""
 MAX_ENTRIES = 10_000
-"""Activities that can still be undone."""
+"""Completed activities that can be compensated."""
 MAX_NAME = 100
 MAX_DEPTH = 50
 MAX_INTEGER = 2**63
 
 
 def estimate_size(variables: Mapping[str, Any]) -> int:
-    """Count about how many bytes variables take as JSON."""
+    """Return about how many bytes variables take as JSON."""
     return sum(len(name) + 4 + estimate_value_size(value) for name, value in variables.items())
 
 
 def estimate_value_size(value: object) -> int:
-    """Count about how many bytes a value takes as JSON.
+    """Return about how many bytes a value takes as JSON.
 
-    A value of an expression may hold the same large list a hundred times and be much larger written than it is here:
-    so what is past the limit is not counted to its end, and what is nested too deeply counts as past the limit.
+    A value may contain the same large list a hundred times and be much larger in JSON than in memory, so counting stops
+    past the limit; a value nested too deeply counts as past the limit.
     """
     kind = type(value)
     if kind is str:
         return _estimate_text_size(value)  # type: ignore[arg-type]
     if kind is not list and kind is not dict:
-        return 8
+        return 8  # a number, a boolean or null
     weight = 0
     level = [value]
     for _ in range(MAX_DEPTH):
@@ -77,7 +77,7 @@ def estimate_value_size(value: object) -> int:
 
 
 def _estimate_container_size(part: list[object] | dict[str, object], below: list[object]) -> int:
-    """Count a list or a map without what lies in it, which is put with the parts to be counted next."""
+    """Return the size of a list or a map without its parts, which are added to `below`."""
     if isinstance(part, list):
         below.extend(part)
         return 2 + len(part)
@@ -86,19 +86,21 @@ def _estimate_container_size(part: list[object] | dict[str, object], below: list
 
 
 def _estimate_text_size(text: str) -> int:
+    # Beyond ASCII a character takes two to four bytes of UTF-8.
     return len(text) + 2 if text.isascii() else len(text) * 3 + 2
 
 
 def is_name(name: object) -> bool:
-    """Tell whether an expression could ask for a variable of this name."""
+    """Return whether a text can be the name of a variable in an expression."""
     return isinstance(name, str) and len(name) <= MAX_NAME and name.isidentifier()
 
 
 def is_json(value: object, depth: int = 0) -> bool:
-    """Tell whether a value comes back from JSON as it went in."""
+    """Return whether a value survives a round trip through JSON unchanged."""
     if value is None or isinstance(value, bool):
         return True
     if isinstance(value, str):
+        # A lone surrogate has no UTF-8, so no database would store it.
         return value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value)
     if isinstance(value, int):
         return -MAX_INTEGER <= value < MAX_INTEGER
@@ -114,50 +116,50 @@ def is_json(value: object, depth: int = 0) -> bool:
 
 
 class CommandBudget:
-    """What one command may take, and what its state may hold; past it the command fails at an element.
+    """Counts what one command does and what its state holds; past a limit the command fails at an element.
 
-    A file is written by others: whatever it says, a command ends within seconds and its state stays small.
+    Definitions are uploaded: whatever a file says, a command ends within seconds and its state stays small.
     """
 
-    __slots__ = ("_effects", "_looks", "_steps", "_weighed", "size")
+    __slots__ = ("_checks", "_effects", "_measured", "_steps", "size")
 
     def __init__(self, size: int) -> None:
         self.size = size
         """What the state holds in variables, in bytes of JSON."""
         self._steps = 0
-        self._looks = 0
-        self._weighed = 0
+        self._checks = 0
+        self._measured = 0
         self._effects = 0
 
-    def step(self, element: str) -> None:
+    def count_step(self, element: str) -> None:
         self._steps += 1
         if self._steps > MAX_STEPS:
             raise CommandFailed(element, f"One command would go through more than {MAX_STEPS} elements.")
 
-    def look(self, element: str, count: int = 1) -> None:
-        """Count what is looked at again and again: expressions, tokens that a join waits for."""
-        self._looks += count
-        if self._looks > MAX_LOOKS:
+    def count_checks(self, element: str, count: int = 1) -> None:
+        """Count what can repeat for every token or item: steps of expressions, tokens looked at for a join."""
+        self._checks += count
+        if self._checks > MAX_CHECKS:
             raise CommandFailed(
-                element, f"One command would take more than {MAX_LOOKS} steps in expressions and joins."
+                element, f"One command would take more than {MAX_CHECKS} steps in expressions and joins."
             )
 
-    def weigh(self, variables: Mapping[str, Any], element: str) -> int:
-        return sum(len(name) + 4 + self.weigh_value(value, element) for name, value in variables.items())
+    def measure(self, variables: Mapping[str, Any], element: str) -> int:
+        return sum(len(name) + 4 + self.measure_value(value, element) for name, value in variables.items())
 
-    def weigh_value(self, value: object, element: str) -> int:
+    def measure_value(self, value: object, element: str) -> int:
         weight = estimate_value_size(value)
-        self._weighed += weight
-        if self._weighed > MAX_MEASURED:
+        self._measured += weight
+        if self._measured > MAX_MEASURED:
             raise CommandFailed(element, f"One command would handle more than {MAX_MEASURED} bytes of variables.")
         return weight
 
-    def grow(self, by: int, element: str) -> None:
+    def add_size(self, by: int, element: str) -> None:
         self.size += by
         if by > 0 and self.size > MAX_VARIABLES:
             raise CommandFailed(element, f"The variables would take more than {MAX_VARIABLES} bytes.")
 
-    def give(self, inputs: Mapping[str, Any], element: str) -> None:
-        self._effects += self.weigh(inputs, element)
+    def count_effect(self, inputs: Mapping[str, Any], element: str) -> None:
+        self._effects += self.measure(inputs, element)
         if self._effects > MAX_EFFECTS:
             raise CommandFailed(element, f"The effects of one command would take more than {MAX_EFFECTS} bytes.")

@@ -1,7 +1,7 @@
-"""More than one round of an activity: multi-instance, sequential and parallel, and the standard loop.
+"""Loops: the rounds of an activity, sequential or parallel multi-instance or a standard loop.
 
-The activity's own token stays and owns everything; each round has a scope, with the counter and the item, and a token
-of its own in it.
+The activity's own token stays and owns the rounds; each round has a scope, with the counter and the item, and in it a
+token of its own.
 """
 
 from typing import Any
@@ -38,9 +38,10 @@ def begin_loop(work: UnitOfWork, token: str, node: Node, loop: Loop) -> None:
         "weight": 0,
     }
     if items is not None and loop.is_sequential:
+        # Later rounds read the collection as it is now, whatever is written to it in the meantime.
         record["items"] = items
-        record["weight"] = work.allowance.weigh_value(items, node.id)
-        work.allowance.grow(record["weight"], node.id)
+        record["weight"] = work.budget.measure_value(items, node.id)
+        work.budget.add_size(record["weight"], node.id)
     key = work.add(work.loops, record)
     work.tokens.put(token, {**work.tokens[token], "loop": key})
     arm_boundary_events(work, node, scope, token)
@@ -51,7 +52,7 @@ def begin_loop(work: UnitOfWork, token: str, node: Node, loop: Loop) -> None:
 
 
 def end_round(work: UnitOfWork, scope: str) -> None:
-    """Count a round that is done, and go on with the next one or from the activity."""
+    """Count a completed round, then start the next one or end the loop."""
     record = work.scopes[scope]
     key = record["loop"]
     loop_record = work.loops[key]
@@ -64,7 +65,7 @@ def end_round(work: UnitOfWork, scope: str) -> None:
     work.loops.put(key, loop_record)
     is_over = _is_completed_early(work, scope, node, node.loop, loop_record)
     names_scope = loop_record["scope"]
-    work.drop_scope(scope)
+    work.remove_scope(scope)
     if is_over:
         _end_loop(work, key, node.loop)
     elif node.loop.is_multi_instance and not node.loop.is_sequential:
@@ -105,7 +106,7 @@ def _start_all_rounds(work: UnitOfWork, key: str, loop: Loop, items: list[Any] |
 
 
 def _start_next_round(work: UnitOfWork, key: str, node: Node, loop: Loop, scope: str) -> None:
-    """Start the next round of a loop that runs one after the other, or end it."""
+    """Start the next round of a sequential loop, or end the loop."""
     record = work.loops[key]
     done = record["started"]
     if loop.is_multi_instance:
@@ -122,7 +123,7 @@ def _start_next_round(work: UnitOfWork, key: str, node: Node, loop: Loop, scope:
 
 
 def _goes_round_again(work: UnitOfWork, node: Node, loop: Loop, scope: str, done: int) -> bool:
-    """Tell whether a standard loop goes round once more; without a condition it does so up to its maximum."""
+    """Return whether a standard loop runs once more; without a condition it does up to its maximum."""
     if loop.maximum is not None and done >= loop.maximum:
         return False
     if loop.condition is None:
@@ -135,7 +136,7 @@ def _start_round(work: UnitOfWork, key: str, loop: Loop, count: int, item: objec
     work.loops.put(key, {**record, "started": count})
     variables: Variables = {}
     if loop.output_item:
-        variables[loop.output_item] = None  # so that rounds that run at once do not write over each other
+        variables[loop.output_item] = None  # local to the round: parallel rounds do not overwrite each other
     variables["loopCounter"] = count
     if loop.item:
         variables[loop.item] = item
@@ -151,19 +152,19 @@ def _start_round(work: UnitOfWork, key: str, loop: Loop, count: int, item: objec
             "round": count,
         },
     )
-    work.later("enter", work.add_token(scope, record["element"]), None)
+    work.enqueue("enter", work.add_token(scope, record["element"]), None)
 
 
 def _record_output(work: UnitOfWork, scope: str, count: int, loop: Loop, record: LoopRecord) -> None:
     value = get_visible(work, scope).get(loop.output_item or loop.item)
-    weight = work.allowance.weigh_value(value, record["element"])
-    work.allowance.grow(weight, record["element"])
+    weight = work.budget.measure_value(value, record["element"])
+    work.budget.add_size(weight, record["element"])
     record["weight"] += weight
     record["outputs"] = [*record["outputs"], [count, value]]
 
 
 def _is_completed_early(work: UnitOfWork, scope: str, node: Node, loop: Loop, record: LoopRecord) -> bool:
-    """Ask the completion condition, which is given the counters by the standard's names and by those of other tools."""
+    """Return whether the completion condition holds; it sees the counters under BPMN's names and under Camunda's."""
     if not loop.is_multi_instance or loop.completion is None:
         return False
     total, completed = record["total"], record["completed"]
@@ -183,11 +184,11 @@ def _is_completed_early(work: UnitOfWork, scope: str, node: Node, loop: Loop, re
 
 
 def _end_loop(work: UnitOfWork, key: str, loop: Loop) -> None:
-    """Let the activity go on; what still runs of it is cancelled."""
+    """End the loop, cancel the rounds still running and send the activity's token on."""
     record = work.loops[key]
     token = record["token"]
     work.loops.put(key, {**record, "entries": []})  # they outlive the loop
-    work.clear(token)
+    work.cancel_owned(token)
     if loop.output_collection:
         outputs = [value for _, value in sorted(record["outputs"], key=lambda output: int(output[0]))]
         write_variables(work, record["scope"], {loop.output_collection: outputs}, record["element"])

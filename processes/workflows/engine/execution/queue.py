@@ -1,4 +1,4 @@
-"""One step after the other, until everything waits for something outside."""
+"""The queue of a command: its steps are run until everything waits for something outside."""
 
 from collections.abc import Callable
 
@@ -14,23 +14,27 @@ from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 
 
 def run_queue(work: UnitOfWork) -> None:
-    """Do what there is to do: tokens in the order they were made, conditions whenever variables have changed.
+    """Run the queued steps until everything waits for something outside, checking conditions after each.
 
     A stage is complete only when everything that its last item has set off is done.
     """
     while True:
-        _look_at_conditions(work)
+        _check_conditions(work)
         while work.queue:
             name, *arguments = work.queue.popleft()
             _STEPS[name](work, *arguments)
-            _look_at_conditions(work)
-        if work.status != "active" or not (gateways.open_inclusive_join(work) or _complete_stage(work)):
+            _check_conditions(work)
+        if work.status != "active":
+            return
+        # Last, when nothing moves any more: until then a token or an item may still arrive.
+        if not gateways.open_inclusive_join(work) and not (len(work.items) and complete_innermost_stage(work)):
             return
 
 
-def _look_at_conditions(work: UnitOfWork) -> None:
-    while work.is_changed:
-        work.is_changed = False
+def _check_conditions(work: UnitOfWork) -> None:
+    # What a condition sets off may write variables that make another one true.
+    while work.conditions_due:
+        work.conditions_due = False
         if len(work.conditions):
             fire_true_conditions(work)
         if len(work.items):
@@ -38,29 +42,25 @@ def _look_at_conditions(work: UnitOfWork) -> None:
             sentries.check_sentry_conditions(work)
 
 
-def _complete_stage(work: UnitOfWork) -> bool:
-    return len(work.items) > 0 and complete_innermost_stage(work)
-
-
-def _enter(work: UnitOfWork, token: str, flow: str | None) -> None:
+def _enter_element(work: UnitOfWork, token: str, flow: str | None) -> None:
     record = work.tokens.get(token)
     if record is None:
         return  # cancelled in the meantime
-    work.allowance.step(record["element"])
+    work.budget.count_step(record["element"])
     node = work.definition(record["scope"]).nodes[record["element"]]
     if node.loop is not None and "loop" not in work.scopes[record["scope"]]:
         begin_loop(work, token, node, node.loop)
         return
     work.trace.append(("enter", node.id))
-    _ENTERING.get(node.kind, _begin)(work, token, node, flow)
-
-
-def _begin(work: UnitOfWork, token: str, node: Node, flow: str | None) -> None:
-    begin_activity(work, token, node)
+    enter = _ENTER.get(node.kind)
+    if enter is None:
+        begin_activity(work, token, node)
+    else:
+        enter(work, token, node, flow)
 
 
 _STEPS: dict[str, Callable[..., None]] = {
-    "enter": _enter,
+    "enter": _enter_element,
     "end": complete_scope,
     "terminate": terminate_scope,
     "begin_case": begin_case,
@@ -72,7 +72,7 @@ _STEPS: dict[str, Callable[..., None]] = {
     "fail_task": items.fail_task,
 }
 
-_ENTERING: dict[NodeKind, Callable[[UnitOfWork, str, Node, str | None], None]] = {
+_ENTER: dict[NodeKind, Callable[[UnitOfWork, str, Node, str | None], None]] = {
     NodeKind.START: events.pass_event,
     NodeKind.BOUNDARY: events.pass_event,
     NodeKind.END: events.enter_throw,

@@ -1,4 +1,4 @@
-"""The parts of a state, as JSON holds them. Every id is `epoch.number`, from one counter."""
+"""The records of a state, as stored in JSON. Every id is `epoch.number`, from one counter."""
 
 from collections.abc import Callable
 from typing import Any, NotRequired, TypedDict
@@ -22,14 +22,14 @@ class ScopeRecord(TypedDict):
     definition: NotRequired[list[Any]]
     """Of a process, the instance's own or a called one: key and revision. Variables are not looked for beyond it."""
     written: NotRequired[list[str]]
-    """Of a called process: the variables that it gives back."""
+    """Of a called process: the variables it returns to its caller."""
     wraps: NotRequired[bool]
     """There is one token in it, on the activity that `element` names, which lies in the parent scope by the file."""
     loop: NotRequired[str]
     round: NotRequired[int]
     undo: NotRequired[str]
     interrupted: NotRequired[bool]
-    """An event sub-process has taken over."""
+    """An interrupting event sub-process has cancelled everything else in it."""
 
 
 class TokenRecord(TypedDict):
@@ -52,11 +52,11 @@ class ItemRecord(TypedDict):
     since: str
     required: NotRequired[bool]
     heard: NotRequired[dict[str, list[int]]]
-    """By the place of the criterion: the on-parts that have happened."""
+    """The on-parts that have happened, by the index of the criterion."""
     held: NotRequired[list[int]]
-    """The criteria without on-parts whose condition holds already."""
+    """The criteria without on-parts whose condition held at the last check."""
     before: NotRequired[str]
-    """The state it was in when what it lies in was suspended."""
+    """The state to resume, while the stage around it is suspended."""
     paused: NotRequired[list["TimerRecord"]]
     """The timers in it, while it is suspended."""
 
@@ -72,7 +72,7 @@ class TaskRecord(TypedDict):
     topic: NotRequired[str]
     handler: NotRequired[str]
     hops: NotRequired[int]
-    """Of work that a handler of ours does: how long the chain is that has led to it."""
+    """Of a task with a Python handler: how long the chain is that has led to it."""
     inputs: NotRequired[Variables]
 
 
@@ -105,11 +105,11 @@ class ConditionRecord(TypedDict):
     scope: str
     is_persistent: bool
     held: bool
-    """Whether it held when it was last looked at: it fires when it becomes true."""
+    """Whether it held at the last check: the event fires when the condition becomes true, not while it is."""
 
 
 class CompensationEntry(TypedDict):
-    """An activity that is done and can be undone."""
+    """A completed activity that can be compensated."""
 
     element: str
     scope: str
@@ -117,7 +117,7 @@ class CompensationEntry(TypedDict):
     """The activity that undoes it; without one, what `inner` holds is undone."""
     definition: NotRequired[list[Any]]
     variables: NotRequired[Variables]
-    """What the activity saw in scopes that are gone."""
+    """The variables of scopes that ended with the activity."""
     inner: NotRequired[list["CompensationEntry"]]
 
 
@@ -133,7 +133,7 @@ class LoopRecord(TypedDict):
     entries: list[CompensationEntry]
     weight: int
     items: NotRequired[list[Any]]
-    """Of sequential rounds: what was in the collection when they began."""
+    """Of sequential rounds: a copy of the collection, which later writes do not change."""
 
 
 class UndoRecord(TypedDict):
@@ -176,7 +176,7 @@ class Effect(TypedDict):
     name: NotRequired[str]
     inputs: Variables
     hops: NotRequired[int]
-    """Of one that is an event."""
+    """Of effects that are events: see `MAX_HOPS`."""
 
 
 EVENTS = frozenset({"event", "throw", "signal"})
@@ -184,5 +184,5 @@ EVENTS = frozenset({"event", "throw", "signal"})
 
 
 def sequence_number(key: str) -> int:
-    """Give the place of an id in the order of creation."""
+    """Return the part of an id that counts up in the order of creation."""
     return int(key.partition(".")[2])

@@ -1,4 +1,4 @@
-"""Scopes: how they begin, and how an event takes over from what runs in them."""
+"""Scopes: how they are opened and begun, and how events interrupt what runs in them."""
 
 from collections.abc import Sequence
 
@@ -12,12 +12,12 @@ from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 
 def open_scope(work: UnitOfWork, record: ScopeRecord) -> str:
     _check_depth(work, record)
-    work.allowance.grow(work.allowance.weigh(record["variables"], record["element"]), record["element"])
+    work.budget.add_size(work.budget.measure(record["variables"], record["element"]), record["element"])
     return work.add(work.scopes, record)
 
 
 def _check_depth(work: UnitOfWork, record: ScopeRecord) -> None:
-    """Keep what has to be walked and written by depth, as what can be undone in each other, within a bound."""
+    """Fail past the bound: compensation entries nest as deep as scopes, and are walked and serialized recursively."""
     depth, parent = 1, record["parent"]
     while parent is not None:
         depth, parent = depth + 1, work.scopes[parent]["parent"]
@@ -27,17 +27,17 @@ def _check_depth(work: UnitOfWork, record: ScopeRecord) -> None:
 
 
 def begin_scope(work: UnitOfWork, scope: str, starts: Sequence[str] = ()) -> None:
-    """Put tokens on the start of a scope and arm its event sub-processes."""
+    """Put tokens on the first elements of a scope and arm its event sub-processes."""
     element = work.scopes[scope]["element"]
     for start in starts or find_first_elements(work.definition(scope), element):
-        work.later("enter", work.add_token(scope, start), None)
+        work.enqueue("enter", work.add_token(scope, start), None)
     arm_event_sub_processes(work, element, scope)
 
 
 def find_first_elements(definition: Definition, scope: str) -> Sequence[str]:
-    """Give the none start event; in a scope without start events, every element that nothing leads to."""
+    """Return the start event without a trigger; without any start event, all elements without incoming flows."""
     starts = definition.starts.get(scope, ())
-    plain = [start for start in starts if _trigger(definition.nodes[start]) is Trigger.NONE]
+    plain = [start for start in starts if definition.nodes[start].trigger is Trigger.NONE]
     if plain:
         return plain[:1]
     if starts:
@@ -49,28 +49,25 @@ def find_first_elements(definition: Definition, scope: str) -> Sequence[str]:
 
 
 def interrupt_activity(work: UnitOfWork, token: str, boundary: str) -> None:
-    """Cancel an activity and let its token go on at a boundary event."""
+    """Cancel an activity and move its token to a boundary event."""
     record = work.tokens[token]
-    work.clear(token)
+    work.cancel_owned(token)
     if "loop" not in record:
         work.trace.append(("cancel", record["element"]))
-    work.move(token, boundary)
-    work.later("enter", token, None)
+    work.move_token(token, boundary)
+    work.enqueue("enter", token, None)
 
 
 def start_event_sub_process(work: UnitOfWork, scope: str, start: Node) -> None:
-    """Run an event sub-process in its scope; an interrupting one after everything else there was cancelled."""
+    """Start an event sub-process in its scope; an interrupting one cancels everything else there first."""
     if start.is_interrupting:
-        work.clear(scope)
+        work.cancel_owned(scope)
+        # An error out of the event sub-process goes to the outer scope, not to another one of this scope.
         work.scopes.put(scope, {**work.scopes[scope], "interrupted": True})
     token = work.add_token(scope, start.scope)
     work.trace.append(("enter", start.scope))
     inner = open_scope(work, {"element": start.scope, "parent": scope, "token": token, "variables": {}})
     begin_scope(work, inner, (start.id,))
-
-
-def _trigger(node: Node) -> Trigger:
-    return node.event.trigger if node.event is not None else Trigger.NONE
 
 
 def _is_first(node: Node) -> bool:

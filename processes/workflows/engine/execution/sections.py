@@ -1,3 +1,5 @@
+"""Sections of a state: records by id, and the log of what can be compensated."""
+
 from collections.abc import Callable, ItemsView, Iterable
 from typing import Any, Generic, TypeVar
 
@@ -7,7 +9,7 @@ Record = TypeVar("Record")
 
 
 class Section(Generic[Record]):
-    """One section of the state; copied when it is first written to."""
+    """The records of one kind by id, copied on the first write."""
 
     __slots__ = ("_is_copied", "owner_of", "records")
 
@@ -15,7 +17,7 @@ class Section(Generic[Record]):
         self.records: dict[str, Record] = records if records is not None else {}
         self._is_copied = records is None
         self.owner_of = owner_of
-        """Gives the id of what a record belongs to."""
+        """Returns the id of the record that owns another one."""
 
     def __getitem__(self, key: str) -> Record:
         return self.records[key]
@@ -32,8 +34,8 @@ class Section(Generic[Record]):
     def items(self) -> ItemsView[str, Record]:
         return self.records.items()
 
-    def in_order(self) -> list[str]:
-        """Give the ids in the order of creation, whatever order JSON left them in."""
+    def keys_in_order(self) -> list[str]:
+        """Return the ids in the order of creation: a JSON store may have reordered the keys."""
         return sorted(self.records, key=sequence_number)
 
     def put(self, key: str, record: Record) -> None:
@@ -45,13 +47,14 @@ class Section(Generic[Record]):
         return self.records.pop(key)
 
     def _copy(self) -> None:
+        # The initial state stays as it is: a command that fails later must leave nothing behind.
         if not self._is_copied:
             self.records = dict(self.records)
             self._is_copied = True
 
 
 class CompensationLog:
-    """What is done and can be undone, by the scope it was done in, in the order in which it was done."""
+    """The entries of completed activities by scope, in the order of their completion."""
 
     __slots__ = ("_by_scope", "_count", "_given", "_is_changed")
 
@@ -73,7 +76,7 @@ class CompensationLog:
             self._is_changed = True
 
     def take(self, scope: str, element: str = "") -> list[CompensationEntry]:
-        """Take out what can be undone in a scope, or what of it is one activity's."""
+        """Remove and return the entries of a scope, or those of one activity in it."""
         entries = self._by_scope.pop(scope, [])
         taken = [entry for entry in entries if element in ("", entry["element"])]
         if len(taken) < len(entries):

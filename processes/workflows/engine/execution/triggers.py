@@ -1,4 +1,4 @@
-"""What waits for something outside: timers, subscriptions and conditions."""
+"""Triggers of events: timers, subscriptions and conditions are armed, and timers find their due times."""
 
 from datetime import datetime, timedelta
 
@@ -19,7 +19,7 @@ from processes.workflows.engine.iso import (
 
 
 def arm_event(work: UnitOfWork, node: Node, scope: str, token: str | None, *, is_persistent: bool = False) -> None:
-    """Let an event wait for what triggers it. Errors and compensation find their handlers by themselves."""
+    """Add the timer, subscription or condition of an event. Errors and compensation look up their handlers instead."""
     event = node.event
     if event is None:
         return
@@ -44,7 +44,7 @@ def arm_event(work: UnitOfWork, node: Node, scope: str, token: str | None, *, is
             "held": False,
         }
         work.add(work.conditions, condition)
-        work.is_changed = True
+        work.conditions_due = True
 
 
 def arm_boundary_events(work: UnitOfWork, node: Node, scope: str, token: str) -> None:
@@ -63,7 +63,7 @@ def arm_event_sub_processes(work: UnitOfWork, element: str, scope: str) -> None:
 
 
 def rearm_event(work: UnitOfWork, key: str) -> None:
-    """Let an event that fired without interrupting wait for its next time, if there is one."""
+    """Keep a non-interrupting event armed: restart its timer cycle, or wait until its condition turns false."""
     if key in work.timers:
         repeat_timer(work, key)
     elif key in work.conditions:
@@ -86,7 +86,7 @@ def start_timer(work: UnitOfWork, node: Node, timer: TimerDefinition, scope: str
         "due": due.isoformat(),
         "since": work.now,
     }
-    hops = _hops(work, node.id, (due - work.at).total_seconds())
+    hops = _count_hops(work, node.id, (due - work.at).total_seconds())
     if hops:
         record["hops"] = hops
     if cycle is not None:
@@ -97,11 +97,11 @@ def start_timer(work: UnitOfWork, node: Node, timer: TimerDefinition, scope: str
 
 
 def repeat_timer(work: UnitOfWork, timer: str) -> None:
-    """Put the next firing of a cycle in the place of the one that fired; without one, the timer is gone.
+    """Replace a fired timer with the next firing of its cycle, if there is one.
 
-    Moments that passed while nobody could fire it are left out: it goes on at the next one of its own rhythm.
+    Firings missed while nothing ran are skipped: it continues at the next time of its own rhythm.
     """
-    following = find_next_firing(work, work.drop(work.timers, timer))
+    following = find_next_firing(work, work.remove(work.timers, timer))
     if following is not None:
         work.add(work.timers, following)
 
@@ -120,10 +120,10 @@ def find_next_firing(work: UnitOfWork, record: TimerRecord) -> TimerRecord | Non
     return following
 
 
-def _hops(work: UnitOfWork, element: str, wait: float) -> int:
-    """Return how long the chain is after a timer: one that hardly waits is a hop, one that waits long ends it."""
+def _count_hops(work: UnitOfWork, element: str, wait: float) -> int:
+    """Return the length of the chain after a timer: one that hardly waits is a hop, one that waits long resets it."""
     if wait < LEAST_WAIT:
-        return work.hop(element)
+        return work.count_hop(element)
     return work.hops if wait < LONG_WAIT else 0
 
 
@@ -152,8 +152,9 @@ def _require_text(value: object) -> str:
 
 
 def _find_next_time(due: datetime, interval: Duration, now: datetime) -> datetime:
-    """Give the first moment of the rhythm after now."""
+    """Return the first time of a cycle after now."""
     following = interval.after(due)
+    # Months have no fixed length and are stepped; anything else is computed, for millions of firings may be missed.
     if following > now or interval.months:
         while following <= now:
             following = interval.after(following)

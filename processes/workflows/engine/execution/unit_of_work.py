@@ -1,4 +1,4 @@
-"""The working copy of a state while one command runs."""
+"""The unit of work of one command: a state that is copied on write, and what the command has produced."""
 
 from collections import deque
 from collections.abc import Iterable, Mapping
@@ -31,42 +31,42 @@ from processes.workflows.engine.execution.records import (
 from processes.workflows.engine.execution.sections import CompensationLog, Record, Section
 
 
-def _scope_of(record: TokenRecord | ItemRecord) -> str:
+def _get_scope(record: TokenRecord | ItemRecord) -> str:
     return record["scope"]
 
 
-def _token_of(record: ScopeRecord | TaskRecord | LoopRecord | UndoRecord) -> str | None:
+def _get_token(record: ScopeRecord | TaskRecord | LoopRecord | UndoRecord) -> str | None:
     return record["token"]
 
 
-def _token_or_scope_of(record: TimerRecord | SubscriptionRecord | ConditionRecord) -> str:
+def _get_token_or_scope(record: TimerRecord | SubscriptionRecord | ConditionRecord) -> str:
     return record["token"] or record["scope"]
 
 
 FEW_ITEMS = 100
-"""Up to so many are looked through; for more an index is made."""
+"""Up to this many items a scan is cheaper than building an index."""
 
 
 class UnitOfWork:
-    """A state that may be changed, what is still to be done in it, and what came of it so far."""
+    """The changes of one command to a state: records copied on write, queued steps, effects and trace."""
 
     def __init__(self, library: Library, state: InstanceState, at: datetime) -> None:
-        self.given = state
+        self.initial_state = state
         self.at = at
         self.now = at.isoformat()
         self.epoch = state["epoch"]
         self.next_number = state["next"]
         self.status = state["status"]
-        self.allowance = CommandBudget(state.get("size", 0))
-        self.scopes: Section[ScopeRecord] = Section(state.get("scopes"), _token_of)
-        self.tokens: Section[TokenRecord] = Section(state.get("tokens"), _scope_of)
-        self.items: Section[ItemRecord] = Section(state.get("items"), _scope_of)
-        self.tasks: Section[TaskRecord] = Section(state.get("tasks"), _token_of)
-        self.timers: Section[TimerRecord] = Section(state.get("timers"), _token_or_scope_of)
-        self.subscriptions: Section[SubscriptionRecord] = Section(state.get("subscriptions"), _token_or_scope_of)
-        self.conditions: Section[ConditionRecord] = Section(state.get("conditions"), _token_or_scope_of)
-        self.loops: Section[LoopRecord] = Section(state.get("loops"), _token_of)
-        self.undoing: Section[UndoRecord] = Section(state.get("undoing"), _token_of)
+        self.budget = CommandBudget(state.get("size", 0))
+        self.scopes: Section[ScopeRecord] = Section(state.get("scopes"), _get_token)
+        self.tokens: Section[TokenRecord] = Section(state.get("tokens"), _get_scope)
+        self.items: Section[ItemRecord] = Section(state.get("items"), _get_scope)
+        self.tasks: Section[TaskRecord] = Section(state.get("tasks"), _get_token)
+        self.timers: Section[TimerRecord] = Section(state.get("timers"), _get_token_or_scope)
+        self.subscriptions: Section[SubscriptionRecord] = Section(state.get("subscriptions"), _get_token_or_scope)
+        self.conditions: Section[ConditionRecord] = Section(state.get("conditions"), _get_token_or_scope)
+        self.loops: Section[LoopRecord] = Section(state.get("loops"), _get_token)
+        self.undoing: Section[UndoRecord] = Section(state.get("undoing"), _get_token)
         self._sections: tuple[Section[Any], ...] = (
             self.scopes,
             self.tokens,
@@ -78,33 +78,34 @@ class UnitOfWork:
             self.loops,
             self.undoing,
         )
-        self.log = CompensationLog(state.get("compensations"))
+        self.compensations = CompensationLog(state.get("compensations"))
         self.queue: deque[tuple[Any, ...]] = deque()
         self.trace: list[tuple[str, str]] = []
         self.effects: list[Effect] = []
         self.joins: dict[tuple[str, str], dict[str, list[str]]] = {}
         """Tokens that wait at a join, by scope and element, then by the flow they came by."""
-        self.is_changed = False
-        """Variables were written or a condition was armed since conditions were last looked at."""
+        self.conditions_due = False
+        """Variables were written or a condition was armed since conditions were last checked."""
         self.file_changes: list[tuple[str, str, Any, Any]] = []
         """Variables of cases that were written: the case's scope, the name, the value before and after."""
-        self.own: set[str] = set()
-        """Scopes whose records are copies already."""
+        self.copied_scopes: set[str] = set()
+        """Scopes whose variables are copies already and may be written in place."""
         self.hops = 0
-        """How long the chain is that has led here: see `MAX_HOPS`."""
-        self.names: dict[str, Mapping[str, Any]] = {}
-        """What can be seen from a scope; forgotten at every change."""
-        self.weights: dict[tuple[str, str], int] = {}
-        """What variables weigh that were written by this command, by scope and name."""
+        """The length of the chain of events, handlers and timers that has led here: see `MAX_HOPS`."""
+        self.visible_variables: dict[str, Mapping[str, Any]] = {}
+        """Cache of `get_visible` by scope; cleared at every write."""
+        self.variable_sizes: dict[tuple[str, str], int] = {}
+        """Sizes of the variables written by this command, by scope and name."""
         self._library = library
         self._definitions: dict[str, Definition] = {}
+        # What each record owns, with its section: a cancellation walks down from the owner and scans nothing.
         self._children: dict[str, dict[str, Section[Any]]] = {}
         self._items_of: dict[str, list[str]] | None = None
         self._has_conditions: bool | None = None
         self._index()
 
     def definition(self, scope: str) -> Definition:
-        """Give the definition that the elements of a scope are of."""
+        """Return the definition that the elements of a scope belong to."""
         found = self._definitions.get(scope)
         if found is None:
             record = self.scopes[scope]
@@ -114,7 +115,7 @@ class UnitOfWork:
             found = self._definitions[scope] = self._library(key, revision)[0]
         return found
 
-    def newest(self, key: str) -> tuple[Definition, int]:
+    def newest_definition(self, key: str) -> tuple[Definition, int]:
         return self._library(key, None)
 
     def node(self, token: str) -> Node:
@@ -127,7 +128,7 @@ class UnitOfWork:
         return key
 
     def add(self, section: Section[Record], record: Record) -> str:
-        """Put a record under a new id, as something of its owner."""
+        """Store a record under a new id and list it with its owner."""
         key = self.new_id()
         section.put(key, record)
         owner = section.owner_of(record)
@@ -147,19 +148,19 @@ class UnitOfWork:
             self._items_of.setdefault(record["element"], []).append(key)
         return key
 
-    def drop_item(self, key: str) -> None:
-        self.clear(key)
-        self._unlist(key, self.drop(self.items, key))
+    def remove_item(self, key: str) -> None:
+        self.cancel_owned(key)
+        self._unlist(key, self.remove(self.items, key))
 
-    def items_of(self, element: str) -> list[str]:
-        """Give the items of one plan item, in the order of creation, whichever stage they lie in."""
+    def items_of_element(self, element: str) -> list[str]:
+        """Return the items of one element in the order of creation, in whichever run of its stage."""
         if self._items_of is None and len(self.items) <= FEW_ITEMS:
             found = [key for key, record in self.items.items() if record["element"] == element]
             return found if len(found) < 2 else sorted(found, key=sequence_number)
         return list(self._item_index().get(element, ()))
 
     def items_of_stage(self, key: str) -> list[str]:
-        """Give the items that lie in a stage, without those further in."""
+        """Return the items directly in a stage."""
         return [
             child
             for scope, section in self._children.get(key, {}).items()
@@ -168,35 +169,35 @@ class UnitOfWork:
             if inner is self.items
         ]
 
-    def has_conditions(self) -> bool:
-        """Tell whether a case in this state has criteria with conditions."""
+    def has_sentry_conditions(self) -> bool:
+        """Return whether a case in this state has criteria with conditions."""
         if self._has_conditions is None:
             plans = [self.definition(key).plan for key, scope in self.scopes.items() if "definition" in scope]
-            self._has_conditions = any(plan is not None and plan.conditioned for plan in plans)
+            self._has_conditions = any(plan is not None and plan.items_with_conditions for plan in plans)
         return self._has_conditions
 
-    def forget_conditions(self) -> None:
-        """Let it be told anew: another case has begun."""
+    def reset_conditions(self) -> None:
+        """Recompute `has_sentry_conditions` when next asked: another case has begun."""
         self._has_conditions = None
 
     def items_below(self, owner: str) -> list[str]:
-        """Give the nearest items inside a token, an item or a scope, in the order of creation."""
+        """Return the nearest items inside a token, an item or a scope, in the order of creation."""
         return self._below(owner, self.items)
 
     def timers_below(self, owner: str) -> list[str]:
-        """Give the timers inside a token, an item or a scope that belong to no item further in."""
+        """Return the timers inside a token, an item or a scope, except those of items further in."""
         return self._below(owner, self.timers)
 
     def owner(self, key: str) -> TokenRecord | ItemRecord:
-        """Give the token or the item that something belongs to."""
+        """Return the record of an owner, which is a token or a plan item."""
         return self.items[key] if key in self.items else self.tokens[key]
 
-    def _below(self, owner: str, wanted: Section[Any]) -> list[str]:
+    def _below(self, owner: str, kind: Section[Any]) -> list[str]:
         found: list[str] = []
         owners = [owner]
         while owners:
             for key, section in self._children.get(owners.pop(), {}).items():
-                if section is wanted:
+                if section is kind:
                     found.append(key)
                 elif section is not self.items:
                     owners.append(key)
@@ -205,7 +206,7 @@ class UnitOfWork:
     def _item_index(self) -> dict[str, list[str]]:
         if self._items_of is None:
             self._items_of = {}
-            for key in self.items.in_order():
+            for key in self.items.keys_in_order():
                 self._items_of.setdefault(self.items[key]["element"], []).append(key)
         return self._items_of
 
@@ -213,26 +214,27 @@ class UnitOfWork:
         if self._items_of is not None:  # else it is made without the item
             self._items_of[record["element"]].remove(key)
 
-    def drop(self, section: Section[Record], key: str) -> Record:
+    def remove(self, section: Section[Record], key: str) -> Record:
         record = section.pop(key)
         owner = section.owner_of(record)
         if owner is not None:
             self._children[owner].pop(key, None)
         return record
 
-    def drop_token(self, token: str) -> TokenRecord:
-        record = self.drop(self.tokens, token)
+    def remove_token(self, token: str) -> TokenRecord:
+        record = self.remove(self.tokens, token)
         self._leave_join(token, record)
         return record
 
-    def move(self, token: str, element: str) -> None:
-        """Put a token on another element of its scope; it waits for nothing there yet."""
+    def move_token(self, token: str, element: str) -> None:
+        """Move a token to another element of its scope, where it waits for nothing yet."""
         record = self.tokens[token]
         self._leave_join(token, record)
+        # A new record: the flow it waited at or the loop it ran does not come along.
         self.tokens.put(token, {"element": element, "scope": record["scope"], "since": self.now})
 
     def wait_at_join(self, token: str, flow: str) -> dict[str, list[str]]:
-        """Let a token wait at the join it is on; give those that wait there by flow."""
+        """Mark a token as waiting at its join; return all that wait there, by flow."""
         record = self.tokens[token]
         self.tokens.put(token, {**record, "flow": flow})
         waiting = self.joins.setdefault((record["scope"], record["element"]), {})
@@ -256,8 +258,8 @@ class UnitOfWork:
     def tokens_of(self, scope: str) -> list[str]:
         return [key for key, section in self._children.get(scope, {}).items() if section is self.tokens]
 
-    def clear(self, owner: str) -> None:
-        """Cancel everything that belongs to a token or a scope: what lies in something before the thing itself."""
+    def cancel_owned(self, owner: str) -> None:
+        """Cancel everything owned by a token, an item or a scope, children before parents."""
         rest = self._take_children(owner)
         while rest:
             section, key, is_empty = rest.pop()
@@ -268,7 +270,7 @@ class UnitOfWork:
                 rest += self._take_children(key)
 
     def _take_children(self, owner: str) -> list[tuple[Section[Any], str, bool]]:
-        """Take what belongs to an owner, the newest first."""
+        """Detach and return the children of an owner, the newest first."""
         children = self._children.pop(owner, {})
         return [(children[key], key, False) for key in sorted(children, key=sequence_number, reverse=True)]
 
@@ -279,78 +281,79 @@ class UnitOfWork:
             if "loop" not in record:
                 self.trace.append(("cancel", record["element"]))
         elif section is self.scopes:
-            self._forget(key, record)
+            self._release_scope(key, record)
         elif section is self.items:
             self._unlist(key, record)
             if record["state"] not in ENDED:
                 self.trace.append(("cancel", record["element"]))
         elif section is self.loops:
-            self.allowance.grow(-record["weight"] - self.weigh_entries(record["entries"]), record["element"])
+            self.budget.add_size(-record["weight"] - self.measure_entries(record["entries"]), record["element"])
         elif section is self.undoing:
-            self.allowance.grow(-self.weigh_entries(record["entries"]), record["element"])
+            self.budget.add_size(-self.measure_entries(record["entries"]), record["element"])
         elif section is self.tasks and "inputs" in record:
-            self.allowance.grow(-self.allowance.weigh(record["inputs"], record["element"]), record["element"])
+            self.budget.add_size(-self.budget.measure(record["inputs"], record["element"]), record["element"])
 
-    def drop_scope(self, scope: str) -> ScopeRecord:
-        """Remove a scope in which nothing is left, and what was armed in it."""
-        self.clear(scope)
-        record = self.drop(self.scopes, scope)
-        self._forget(scope, record)
+    def remove_scope(self, scope: str) -> ScopeRecord:
+        """Remove a scope with what is still armed in it."""
+        self.cancel_owned(scope)
+        record = self.remove(self.scopes, scope)
+        self._release_scope(scope, record)
         return record
 
-    def _forget(self, scope: str, record: ScopeRecord) -> None:
-        self.names.pop(scope, None)
-        self.own.discard(scope)
-        weight = self.allowance.weigh(record["variables"], record["element"])
-        self.allowance.grow(-weight - self.weigh_entries(self.log.take(scope)), record["element"])
+    def _release_scope(self, scope: str, record: ScopeRecord) -> None:
+        self.visible_variables.pop(scope, None)
+        self.copied_scopes.discard(scope)
+        weight = self.budget.measure(record["variables"], record["element"])
+        self.budget.add_size(-weight - self.measure_entries(self.compensations.take(scope)), record["element"])
 
-    def weigh_entries(self, entries: Iterable[CompensationEntry]) -> int:
+    def measure_entries(self, entries: Iterable[CompensationEntry]) -> int:
         weight = 0
         for entry in entries:
-            weight += self.allowance.weigh(entry.get("variables", {}), entry["element"])
-            weight += self.weigh_entries(entry.get("inner", ()))
+            weight += self.budget.measure(entry.get("variables", {}), entry["element"])
+            weight += self.measure_entries(entry.get("inner", ()))
         return weight
 
-    def give(self, kind: str, element: str, inputs: Variables, name: str = "") -> None:
-        """Add an effect."""
-        self.allowance.give(inputs, element)
+    def add_effect(self, kind: str, element: str, inputs: Variables, name: str = "") -> None:
+        """Add an effect, to be published after the commit."""
+        self.budget.count_effect(inputs, element)
+        # From the counter of the state: the same command gives the same id, by which receivers drop duplicates.
         effect: Effect = {"id": self.new_id(), "kind": kind, "element": element, "inputs": inputs}
         if kind in EVENTS:
-            effect["hops"] = self.hop(element)
+            effect["hops"] = self.count_hop(element)
         if name:
             effect["name"] = name
         self.effects.append(effect)
 
-    def hop(self, element: str) -> int:
-        """Return how long the chain is with what this element does; one that leads to itself for ever ends here."""
+    def count_hop(self, element: str) -> int:
+        """Return the length of the chain including this element; fail where it leads to itself for ever."""
         if self.hops >= MAX_HOPS:
             reason = "Events, handlers and timers without a wait have led to one another {count} times by themselves."
             raise CommandFailed(element, reason.format(count=MAX_HOPS))
         return self.hops + 1
 
-    def later(self, *step: object) -> None:
-        """Do a step after those that wait already."""
+    def enqueue(self, *step: object) -> None:
+        """Append a step to the queue."""
         self.queue.append(step)
 
-    def at_once(self, *step: object) -> None:
-        """Do a step before those that wait."""
+    def enqueue_first(self, *step: object) -> None:
+        """Put a step at the head of the queue."""
         self.queue.appendleft(step)
 
-    def result(self) -> InstanceState:
-        """Give the state as it is now; sections that nothing changed are those of the state given."""
+    def build_state(self) -> InstanceState:
+        """Return the resulting state; unchanged sections are shared with the initial one."""
         state: InstanceState = {
-            "kind": self.given["kind"],
+            "kind": self.initial_state["kind"],
             "epoch": self.epoch,
             "next": self.next_number,
             "status": self.status,
-            "record": self.given["record"],
-            "size": self.allowance.size,
+            "record": self.initial_state["record"],
+            "size": self.budget.size,
         }
         for name, section in zip(SECTIONS, self._sections, strict=True):
-            if section.records:
+            if section.records:  # empty sections are left out, so that an ended instance is small
                 state[name] = section.records  # type: ignore[literal-required]
-        if len(self.log):
-            state["compensations"] = self.log.entries()
+        if len(self.compensations):
+            state["compensations"] = self.compensations.entries()
         return state
 
     def _index(self) -> None:

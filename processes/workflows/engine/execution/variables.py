@@ -1,4 +1,4 @@
-"""Variables: a name is looked for from the scope outwards, up to the process; a new one belongs to the process."""
+"""Variables: looked up from a scope outwards, up to the process or case; a new one is written there."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
@@ -36,12 +36,12 @@ class VisibleVariables(Mapping[str, Any]):
 
 
 def get_visible(work: UnitOfWork, scope: str) -> Mapping[str, Any]:
-    """Give every variable that can be seen from a scope."""
-    found = work.names.get(scope)
+    """Return the variables visible from a scope, as a mapping that copies nothing."""
+    found = work.visible_variables.get(scope)
     if found is None:
-        layers = _layers(work, scope)
+        layers = _list_layers(work, scope)
         found = layers[0] if len(layers) == 1 else VisibleVariables(layers)
-        work.names[scope] = found
+        work.visible_variables[scope] = found
     return found
 
 
@@ -53,13 +53,13 @@ def evaluate(work: UnitOfWork, expression: Expression, scope: str, element: str,
 
 
 def try_evaluate(work: UnitOfWork, expression: Expression, scope: str, element: str, **more: object) -> Any:
-    """Give the value of an expression, or raise ExpressionFailed; either way it counts for what it took."""
+    """Evaluate an expression, or raise ExpressionFailed; its cost counts either way."""
     names = get_visible(work, scope)
     meter = Meter()
     try:
         return expression.evaluate(VisibleVariables((more, names)) if more else names, meter)
     finally:
-        work.allowance.look(element, 1 + meter.spent)
+        work.budget.count_checks(element, 1 + meter.spent)
 
 
 def evaluate_condition(work: UnitOfWork, expression: Expression, scope: str, element: str, **more: object) -> bool:
@@ -67,12 +67,12 @@ def evaluate_condition(work: UnitOfWork, expression: Expression, scope: str, ele
 
 
 def write_variables(work: UnitOfWork, scope: str, values: Mapping[str, Any], element: str) -> None:
-    """Write each variable where it is defined, from the scope outwards; one that is nowhere, into the process."""
+    """Write each variable in the nearest scope that has it; a new one in the scope of the process or case."""
     for name, value in values.items():
         _write_variable(work, _find_defining_scope(work, scope, name), name, value, element)
 
 
-def _layers(work: UnitOfWork, scope: str) -> list[Variables]:
+def _list_layers(work: UnitOfWork, scope: str) -> list[Variables]:
     record = work.scopes[scope]
     layers = [record["variables"]]
     while "definition" not in record:
@@ -91,38 +91,39 @@ def _find_defining_scope(work: UnitOfWork, scope: str, name: str) -> str:
 
 def _write_variable(work: UnitOfWork, scope: str, name: str, value: object, element: str) -> None:
     record = work.scopes[scope]
-    if scope not in work.own:
+    if scope not in work.copied_scopes:
         record = {**record, "variables": record["variables"].copy()}
         if "written" in record:
             record["written"] = list(record["written"])
         work.scopes.put(scope, record)
-        work.own.add(scope)
+        work.copied_scopes.add(scope)
     variables = record["variables"]
-    weight = work.allowance.weigh_value(value, element)
-    work.allowance.grow(weight - _size_before(work, scope, variables, name, element), element)
-    work.weights[scope, name] = weight
+    weight = work.budget.measure_value(value, element)
+    work.budget.add_size(weight - _size_before(work, scope, variables, name, element), element)
+    work.variable_sizes[scope, name] = weight
     if work.items.records and work.definition(scope).plan is not None:
         work.file_changes.append((scope, name, variables.get(name), value))
     variables[name] = value
     if "written" in record and name not in record["written"]:
         record["written"].append(name)
-    work.names.clear()
-    work.is_changed = True
+    work.visible_variables.clear()  # any scope may see what was written
+    work.conditions_due = True
 
 
 def _size_before(work: UnitOfWork, scope: str, variables: Variables, name: str, element: str) -> int:
     if name not in variables:
         return -len(name) - 4
-    known = work.weights.get((scope, name))
-    return known if known is not None else work.allowance.weigh_value(variables[name], element)
+    # Measuring counts towards the budget: what this command wrote itself is not measured again.
+    known = work.variable_sizes.get((scope, name))
+    return known if known is not None else work.budget.measure_value(variables[name], element)
 
 
 def evaluate_inputs(work: UnitOfWork, token: str, node: Node) -> Variables:
-    """Give what the handler is given; nothing said: every variable that can be seen."""
+    """Return the declared inputs of a task or a thrown event; without any, all visible variables."""
     scope = work.tokens[token]["scope"]
     if not node.inputs:
         return dict(get_visible(work, scope))
-    inputs = {given.name: evaluate(work, given.expression, scope, node.id) for given in node.inputs}
-    if work.allowance.weigh(inputs, node.id) > MAX_VARIABLES:
+    inputs = {declared.name: evaluate(work, declared.expression, scope, node.id) for declared in node.inputs}
+    if work.budget.measure(inputs, node.id) > MAX_VARIABLES:
         raise CommandFailed(node.id, f"The inputs would take more than {MAX_VARIABLES} bytes.")
     return inputs

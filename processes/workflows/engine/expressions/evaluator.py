@@ -1,9 +1,10 @@
-"""From a tree to a function of the names: each node becomes a closure over those of its operands.
+"""From a syntax tree to a function of the variables: each node becomes a closure over those of its operands.
 
-What conditions do all day has closures of its own, for speed; the rest goes through `operations`.
+Comparisons and variables, which conditions consist of, are inlined for speed; the rest goes through `operations`.
 """
 
 from collections.abc import Callable, Mapping
+from functools import singledispatch
 from typing import Any
 
 from processes.workflows.engine.expressions.functions import FUNCTIONS
@@ -40,15 +41,19 @@ from processes.workflows.engine.expressions.syntax_tree import (
 Evaluator = Callable[[Mapping[str, Any], Meter], Any]
 
 
+@singledispatch
 def build_evaluator(node: ExpressionNode) -> Evaluator:
-    return _MAKERS[type(node)](node)
+    """Compile a node of the syntax tree into a function of the variables and the meter."""
+    raise TypeError(f"{type(node).__name__} is no node of an expression.")
 
 
+@build_evaluator.register
 def _literal(node: Literal) -> Evaluator:
     value = node.value
     return lambda names, meter: value
 
 
+@build_evaluator.register
 def _name(node: VariableReference) -> Evaluator:
     name = node.name
 
@@ -59,16 +64,19 @@ def _name(node: VariableReference) -> Evaluator:
     return evaluate
 
 
+@build_evaluator.register
 def _list(node: ListOf) -> Evaluator:
     items = [build_evaluator(item) for item in node.items]
     return lambda names, meter: [item(names, meter) for item in items]
 
 
+@build_evaluator.register
 def _map(node: MapOf) -> Evaluator:
     entries = [(key, build_evaluator(value)) for key, value in node.entries]
     return lambda names, meter: {key: value(names, meter) for key, value in entries}
 
 
+@build_evaluator.register
 def _path(node: Path) -> Evaluator:
     base = build_evaluator(node.base)
     keys = [build_evaluator(key) for key in node.keys]
@@ -82,6 +90,7 @@ def _path(node: Path) -> Evaluator:
     return evaluate
 
 
+@build_evaluator.register
 def _call(node: FunctionCall) -> Evaluator:
     call = FUNCTIONS[node.function].call
     arguments = [build_evaluator(argument) for argument in node.arguments]
@@ -101,16 +110,19 @@ def _first_of(operands: list[Evaluator]) -> Evaluator:
     return evaluate
 
 
+@build_evaluator.register
 def _negative(node: Negative) -> Evaluator:
     operand = build_evaluator(node.operand)
     return lambda names, meter: negate(operand(names, meter))
 
 
+@build_evaluator.register
 def _not(node: Not) -> Evaluator:
     operand = build_evaluator(node.operand)
     return lambda names, meter: not operand(names, meter)
 
 
+@build_evaluator.register
 def _arithmetic(node: Arithmetic) -> Evaluator:
     first = build_evaluator(node.first)
     rest = [(ARITHMETIC[symbol], build_evaluator(operand)) for symbol, operand in node.rest]
@@ -124,6 +136,7 @@ def _arithmetic(node: Arithmetic) -> Evaluator:
     return evaluate
 
 
+@build_evaluator.register
 def _comparison(node: Comparison) -> Evaluator:
     left, right = build_evaluator(node.left), build_evaluator(node.right)
     if node.operator == "==":
@@ -147,6 +160,7 @@ def _ordering(symbol: str, left: Evaluator, right: Evaluator) -> Evaluator:
     return evaluate
 
 
+@build_evaluator.register
 def _all(node: AllOf) -> Evaluator:
     operands = [build_evaluator(operand) for operand in node.operands]
 
@@ -159,6 +173,7 @@ def _all(node: AllOf) -> Evaluator:
     return evaluate
 
 
+@build_evaluator.register
 def _any(node: AnyOf) -> Evaluator:
     operands = [build_evaluator(operand) for operand in node.operands]
 
@@ -171,27 +186,7 @@ def _any(node: AnyOf) -> Evaluator:
     return evaluate
 
 
+@build_evaluator.register
 def _choice(node: Conditional) -> Evaluator:
-    condition, then, otherwise = (
-        build_evaluator(node.condition),
-        build_evaluator(node.then),
-        build_evaluator(node.otherwise),
-    )
+    condition, then, otherwise = map(build_evaluator, (node.condition, node.then, node.otherwise))
     return lambda names, meter: then(names, meter) if condition(names, meter) else otherwise(names, meter)
-
-
-_MAKERS: dict[type[ExpressionNode], Callable[[Any], Evaluator]] = {
-    Literal: _literal,
-    VariableReference: _name,
-    ListOf: _list,
-    MapOf: _map,
-    Path: _path,
-    FunctionCall: _call,
-    Negative: _negative,
-    Not: _not,
-    Arithmetic: _arithmetic,
-    Comparison: _comparison,
-    AllOf: _all,
-    AnyOf: _any,
-    Conditional: _choice,
-}

@@ -1,4 +1,4 @@
-"""What an expression may be, and what it may take: together they keep any of them to milliseconds and megabytes."""
+"""Limits on the text and on the evaluation of an expression: they keep any of them to milliseconds and megabytes."""
 
 from processes.workflows.engine.expressions.errors import ExpressionFailed
 
@@ -15,7 +15,7 @@ CHARACTERS_PER_STEP = 100
 
 
 class Meter:
-    """The steps one evaluation has left.
+    """Counts the steps of one evaluation.
 
     Every part of an expression runs at most once, so only operations whose cost grows with the data are counted.
     """

@@ -1,6 +1,6 @@
-"""What operators do to values.
+"""The operators of the language.
 
-Data from outside is looked at before it is used: only JSON's own types come through, so no other class's method runs.
+Values from variables are checked before they are used: only JSON's own types pass, so no other class's method runs.
 """
 
 import operator
@@ -16,7 +16,7 @@ UNBOUNDED = frozenset({str, bool, NoneType, list, dict})
 
 
 def check_value(value: Any) -> Any:
-    """Give back a value found in the data, if it is one of the language's."""
+    """Return a value read from variables unchanged; fail if its type is not one of JSON's."""
     kind = type(value)
     if kind in UNBOUNDED:
         return value
@@ -26,11 +26,11 @@ def check_value(value: Any) -> Any:
 
 
 def check_number(number: int | float) -> int | float:
-    """Give back a number that is neither too large nor infinite nor undefined."""
+    """Return a number unchanged; fail if it is too large, infinite or NaN."""
     if type(number) is int:
         if -MAX_INTEGER <= number <= MAX_INTEGER:
             return number
-    elif number - number == 0:
+    elif number - number == 0:  # neither infinite nor NaN
         return number
     raise ExpressionFailed("a number is too large or undefined")
 
@@ -64,7 +64,7 @@ def add(left: Any, right: Any, meter: Meter) -> Any:
         if kind is list:
             meter.spend_items(len(left) + len(right))
             return left + right
-    if _is_text_and_number(left, right):
+    if {kind, type(right)} in ({str, int}, {str, float}):
         raise ExpressionFailed("text and a number cannot be added: use string(…) or number(…)")
     _check_numbers("+", left, right)
     return check_number(left + right)
@@ -117,6 +117,7 @@ def compare_ordered(symbol: str, left: Any, right: Any) -> bool:
 
 
 def is_equal(left: Any, right: Any, meter: Meter) -> bool:
+    # Types first: in Python True equals 1, in JSON it does not.
     kind = type(left)
     if kind is type(right):
         if kind is list or kind is dict:
@@ -156,10 +157,6 @@ _TYPE_NAMES = {
     list: "a list",
     dict: "a map",
 }
-
-
-def _is_text_and_number(left: Any, right: Any) -> bool:
-    return (type(left) is str and type(right) in _NUMBERS) or (type(left) in _NUMBERS and type(right) is str)
 
 
 def _check_numbers(symbol: str, left: Any, right: Any) -> None:

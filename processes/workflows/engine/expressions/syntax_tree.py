@@ -1,4 +1,4 @@
-"""The tree of an expression. `height` is the longest way down from a node, itself counted."""
+"""The syntax tree of an expression. `height` is the length of the longest path down from a node, itself included."""
 
 from dataclasses import dataclass
 from typing import Any

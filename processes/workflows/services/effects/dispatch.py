@@ -1,7 +1,7 @@
-"""Let effects leave: webhooks, alerts and messages, after the commit of the version that has them.
+"""Dispatch effects: webhooks, alerts and messages, after the commit of the version that has them.
 
-Each leaves in the transaction that marks its row, under the fence of its lease: it leaves once, and one that a return
-has cancelled meanwhile does not leave at all. What is refused for its contents is an incident.
+Each is dispatched in the transaction that marks its row, under the fence of its lease: it happens once, and not at all
+if a return has cancelled it meanwhile. One that is refused for its contents becomes an incident.
 """
 
 from collections.abc import Callable
@@ -16,20 +16,20 @@ from django.utils import timezone
 from config.common.correlation import correlated
 from config.common.database.leases import LeaseLost, claim, finish
 from processes.workflows.models import WorkflowEffect, WorkflowInstance
-from processes.workflows.services.effect_alerts import dispatch_alert
-from processes.workflows.services.effect_webhooks import dispatch_webhook
-from processes.workflows.services.effects.handlers import dispatch_message
-from processes.workflows.services.incidents import EFFECT, record_incident
-from processes.workflows.services.refusals import EffectRefused
+from processes.workflows.services.effects.handlers import (
+    EffectRefused,
+    dispatch_alert,
+    dispatch_message,
+    dispatch_webhook,
+)
+from processes.workflows.services.incidents import DISPATCH_EFFECT, EFFECT, record_incident
 
 BATCH = 50
 LEASE = timedelta(seconds=30)
-DISPATCH_EFFECT = "leave"
-"""What the incident of an effect holds in the place of a command."""
 
 log = structlog.get_logger(__name__)
 
-_WAYS: dict[str, Callable[[WorkflowEffect, WorkflowInstance, dict[str, Any]], None]] = {
+_HANDLERS: dict[str, Callable[[WorkflowEffect, WorkflowInstance, dict[str, Any]], None]] = {
     WorkflowEffect.Kind.WEBHOOK: dispatch_webhook,
     WorkflowEffect.Kind.ALERT: dispatch_alert,
     WorkflowEffect.Kind.MESSAGE: dispatch_message,
@@ -37,30 +37,31 @@ _WAYS: dict[str, Callable[[WorkflowEffect, WorkflowInstance, dict[str, Any]], No
 
 
 def dispatch_due_effects() -> bool:
-    """Let what waits leave; return whether there may be more."""
+    """Dispatch the effects that are due; return whether there may be more."""
     waiting = WorkflowEffect.objects.filter(status=WorkflowEffect.Status.WAITING)
     claimed = claim(waiting, limit=BATCH, lease=LEASE)
     for effect in claimed:
         with correlated(effect.correlation_id):
-            _leave(effect)
+            _dispatch(effect)
     return len(claimed) == BATCH
 
 
-def _leave(effect: WorkflowEffect) -> None:
+def _dispatch(effect: WorkflowEffect) -> None:
     instance = WorkflowInstance.objects.select_related("definition").get(pk=effect.instance_id)
     try:
-        _WAYS[effect.kind](effect, instance, msgspec.json.decode(effect.inputs))
+        _HANDLERS[effect.kind](effect, instance, msgspec.json.decode(effect.inputs))
     except LeaseLost:
         log.info("workflows.effect_overtaken", effect=effect.pk)
     except EffectRefused as refusal:
         _refuse(effect, str(refusal))
     except Exception:
-        # What failed for no fault of its own is tried again after its lease, and keeps no other one.
+        # A failure that is not of its contents: it is tried again after its lease, and holds up no other effect.
         log.exception("workflows.effect_failed", effect=effect.pk, kind=effect.kind)
 
 
 def _refuse(effect: WorkflowEffect, reason: str) -> None:
     with transaction.atomic():
+        # The instance before the effect, as a return locks them.
         instance = WorkflowInstance.objects.select_for_update(no_key=True).get(pk=effect.instance_id)
         try:
             finish(effect, status=WorkflowEffect.Status.REFUSED, due_at=None)

@@ -1,4 +1,4 @@
-"""Events from outside: what a source sends under one id counts once."""
+"""Receive an event from outside, by REST or RabbitMQ: what a source sends under one id counts once."""
 
 from datetime import datetime
 from typing import Any
@@ -11,7 +11,7 @@ from config.common.ids import new_id
 from config.common.text import is_storable
 from notifications.services.events import NewEvent, record_event
 from processes.workflows.models import ReceivedEvent
-from processes.workflows.services.planning import CUSTOM_PREFIX, LONGEST_TYPE
+from processes.workflows.services.steps import CUSTOM_PREFIX, LONGEST_TYPE
 
 LONGEST_ID = 200
 LONGEST_RECORD = 200
@@ -24,12 +24,12 @@ def receive_event(
     event_id = str(new_id()) if id is None else id
     payload = {} if payload is None else payload
     _check(type, event_id, record, payload)
-    told = {"record": record, "payload": payload, "source": source[:160], "id": event_id}
+    body = {"record": record, "payload": payload, "source": source[:160], "id": event_id}
     subject = f"record/{record}" if record else f"event/{event_id}"
     try:
         with transaction.atomic():
             ReceivedEvent.objects.create(source=source[:160], event_id=event_id)
-            record_event(NewEvent(type, subject[:120], at, told))
+            record_event(NewEvent(type, subject[:120], at, body))
     except IntegrityError:
         if not ReceivedEvent.objects.filter(source=source[:160], event_id=event_id).exists():
             raise

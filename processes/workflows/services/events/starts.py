@@ -1,4 +1,4 @@
-"""Begin instances by events."""
+"""Start instances by events, with a limit on how many a chain of events may start."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -16,87 +16,87 @@ from processes.workflows.engine.execution.limits import is_json, is_name
 from processes.workflows.errors import NotPossible
 from processes.workflows.models import EventElement, WorkflowInstance
 from processes.workflows.services.events.arrivals import ACTOR, Arrival
-from processes.workflows.services.events.subscribers import evaluate, format_record, get_bpmn_event
+from processes.workflows.services.events.subscribers import evaluate_or_fail, format_record, get_bpmn_event
 from processes.workflows.services.start import StartRequest, start_instance
 
 KIND = "workflow"
 LONG_CHAIN = 5
-"""From so many hops on, an event that begins an instance may be one that in the end begins itself more than once."""
+"""From so many hops on, an event may be one that in the end starts itself more than once."""
 MOST_STARTS = 100
-"""Instances of a definition in a minute, beyond which a long chain begins no more that run."""
+"""Instances of a definition in a minute, beyond which a long chain starts none that run."""
 MOST_REFUSED = 100
-"""So many more are kept with an incident each; what comes then is told by the log alone."""
+"""So many more are created with an incident each; any others are only logged."""
 TOO_MANY = f"A chain of events would begin more than {MOST_STARTS} instances of one definition in a minute."
 NOT_STARTED = gettext_noop("%(definition)s was not started by %(event)s: %(cause)s")
 
 
 def start_by_event(arrival: Arrival, element: EventElement) -> None:
-    """Begin an instance, if the element wants this event and has not begun one by it before."""
+    """Start an instance if the start event accepts this event and has not started one by it before."""
     try:
-        record = _record(arrival, element)
+        record = _find_record(arrival, element)
         if record is None:
             return
-        wanted = StartRequest(
+        fields = arrival.payload if isinstance(arrival.payload, dict) else {}
+        start = StartRequest(
             element.revision.definition_id,
             revision=element.revision.number,
             record=record,
-            variables=_variables(arrival.payload),
+            variables={name: value for name, value in fields.items() if is_name(name) and is_json(value)},
             start=element.element,
             start_key=f"event:{arrival.id}:{element.revision_id}:{element.element}"[:300],
             cause=f"event {arrival.type}",
             position=arrival.position,
             hops=arrival.hops,
         )
-        _start(wanted)
+        _start_once(start)
     except CommandFailed as failure:
         _log(arrival, element, failure.reason)
     except NotPossible as refusal:
         _log(arrival, element, str(refusal.data.get("reason")))
 
 
-def _record(arrival: Arrival, element: EventElement) -> str | None:
-    """Return what the instance is about, or None if the element does not want the event."""
+def _find_record(arrival: Arrival, element: EventElement) -> str | None:
+    """Return the record of the new instance, or None if the start event does not accept the event."""
     event = get_bpmn_event(element.revision.definition_id, element.revision.number, element.element)
     record = arrival.record
     if event.correlation is not None:
-        value = evaluate(event.correlation, arrival.names, element.element)
+        value = evaluate_or_fail(event.correlation, arrival.names, element.element)
         if value is None or value is False:
             return None
         record = record if value is True else format_record(value)
-    if event.filter is not None and not evaluate(event.filter, arrival.names, element.element):
+    if event.filter is not None and not evaluate_or_fail(event.filter, arrival.names, element.element):
         return None
     return record
 
 
-def _variables(payload: Any) -> dict[str, Any]:
-    """Give the parts of what is told that can be variables."""
-    if not isinstance(payload, dict):
-        return {}
-    return {name: value for name, value in payload.items() if is_name(name) and is_json(value)}
-
-
-def _start(wanted: StartRequest) -> None:
-    if WorkflowInstance.objects.filter(start_key=wanted.start_key).exists():
+def _start_once(start: StartRequest) -> None:
+    if WorkflowInstance.objects.filter(start_key=start.start_key).exists():
         return
     at = timezone.now()
-    begun = _begun_lately(wanted.definition, at=at) if wanted.hops >= LONG_CHAIN else 0
-    if begun >= MOST_STARTS + MOST_REFUSED:
+    started = _count_recent_starts(start.definition, at=at) if start.hops >= LONG_CHAIN else 0
+    if started >= MOST_STARTS + MOST_REFUSED:
         raise NotPossible(reason=TOO_MANY)
     try:
-        start_instance(replace(wanted, refusal=TOO_MANY if begun >= MOST_STARTS else ""), actor=ACTOR, at=at)
+        start_instance(replace(start, refusal=TOO_MANY if started >= MOST_STARTS else ""), actor=ACTOR, at=at)
     except IntegrityError:
-        if not WorkflowInstance.objects.filter(start_key=wanted.start_key).exists():
+        if not WorkflowInstance.objects.filter(start_key=start.start_key).exists():
             raise
 
 
-def _begun_lately(definition: str, *, at: datetime) -> int:
-    """Count the instances of the last minute, as far as it matters; their ids are in the order of time."""
+def _count_recent_starts(definition: str, *, at: datetime) -> int:
+    """Count the instances of the last minute, as far as the limits reach."""
+    # Ids are UUIDs of version 7: the first 48 bits are milliseconds, so the primary key finds them.
     since = int((at - timedelta(minutes=1)).timestamp() * 1000)
-    rows = WorkflowInstance.objects.filter(definition=definition, pk__gte=UUID(int=since << 80))
+    oldest = UUID(int=since << 80)
+    rows = WorkflowInstance.objects.filter(definition=definition, pk__gte=oldest)
     return len(rows.values_list("pk")[: MOST_STARTS + MOST_REFUSED])
 
 
 def _log(arrival: Arrival, element: EventElement, cause: str) -> None:
-    told = {"definition": element.revision.definition_id, "event": arrival.type, "cause": cause[:300]}
+    data: dict[str, Any] = {
+        "definition": element.revision.definition_id,
+        "event": arrival.type,
+        "cause": cause[:300],
+    }
     subject = f"definition/{element.revision.definition_id}"[:120]
-    write_log_entry(level=LogEntry.Level.WARNING, kind=KIND, subject=subject, template=NOT_STARTED, data=told)
+    write_log_entry(level=LogEntry.Level.WARNING, kind=KIND, subject=subject, template=NOT_STARTED, data=data)

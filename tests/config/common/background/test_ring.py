@@ -11,6 +11,7 @@ from django.db import connection, transaction
 from config.celery import QUEUE
 from config.common.background import ring as module
 from config.common.background import work
+from config.common.background.per_process import PerProcess
 from config.common.background.ring import CHANNEL, ring, set_local_wake
 from config.common.background.work import BackgroundWork
 from config.engines import amqp, postgresql
@@ -18,8 +19,7 @@ from tests.conftest import ServerAddresses
 from tests.faults.silent_servers import Proxy, SilentServer
 from tests.faults.wait import wait_until
 
-# One group: all look into the one queue of tasks.
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("ring")]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.broker]
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +60,7 @@ def no_scheduler_here() -> Iterator[None]:
 @pytest.fixture
 def bell(monkeypatch: pytest.MonkeyPatch) -> None:
     """A bell without the silence and the connection of an earlier test."""
-    monkeypatch.setattr(module, "_bell", module._Bell())
+    monkeypatch.setattr(module, "_bell", PerProcess(module._Bell))
 
 
 @pytest.fixture
@@ -185,7 +185,7 @@ class TestRing:
         wait_for_message(broker)
         child = os.fork()
         if child == 0:
-            module._bell.leave(BackgroundWork(name="test.forked", run_once=lambda: False, on_workers=True))
+            module._bell.get().leave(BackgroundWork(name="test.forked", run_once=lambda: False, on_workers=True))
             time.sleep(2)
             os._exit(0)
         _, body = wait_for_message(broker)

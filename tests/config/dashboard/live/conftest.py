@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from config.dashboard.live import broadcast as pulsing
+from config.dashboard.live import broadcast
 from config.dashboard.live import consumer as consuming
 from config.dashboard.live.admission import PERMISSIONS, Audience, Ticket
 from config.dashboard.live.page_state import Mark, PageState, Parts
@@ -20,7 +20,7 @@ Open = Callable[..., Awaitable[Socket]]
 @pytest.fixture(autouse=True)
 def _rare_heartbeats(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let news alone be told; the tests of the heartbeat say how often it is."""
-    monkeypatch.setattr(pulsing, "HEARTBEAT_SECONDS", 3600.0)
+    monkeypatch.setattr(broadcast, "HEARTBEAT_SECONDS", 3600.0)
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ async def open_socket() -> AsyncIterator[Open]:
 
 
 class Source:
-    """What the pulse reads, without a database."""
+    """What the broadcaster reads, without a database."""
 
     def __init__(self) -> None:
         self.facts = PageState(Parts({}, {}, {}, {}, {}), Mark(0, ()), read_at=0.0)
@@ -71,9 +71,9 @@ class Source:
 @pytest.fixture
 def source(monkeypatch: pytest.MonkeyPatch) -> Source:
     source = Source()
-    monkeypatch.setattr(pulsing, "read_state", source.read)
-    monkeypatch.setattr(pulsing, "engine_states", lambda: {"database": "ok"})
-    monkeypatch.setattr(pulsing, "admit", source.admit)
+    monkeypatch.setattr(broadcast, "read_state", source.read)
+    monkeypatch.setattr(broadcast, "engine_states", lambda: {"database": "ok"})
+    monkeypatch.setattr(broadcast, "admit", source.admit)
     monkeypatch.setattr(consuming, "admit", source.admit)
     return source
 

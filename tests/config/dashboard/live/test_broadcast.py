@@ -9,10 +9,10 @@ import pytest
 from django.db import OperationalError
 from structlog.testing import capture_logs
 
-from config.dashboard.live import broadcast as pulsing
+from config.dashboard.live import broadcast
 from config.dashboard.live import consumer as consuming
 from config.dashboard.live.admission import Audience, Ticket
-from config.dashboard.live.broadcast import pulse
+from config.dashboard.live.broadcast import broadcaster
 from config.dashboard.live.frames import delta
 from config.dashboard.live.page_state import Parts
 from tests.config.dashboard.live.conftest import EVERYTHING, Open, Source
@@ -41,7 +41,7 @@ class TestBeat:
     async def test_says_that_it_lives_while_nothing_changes(
         self, source: Source, open_socket: Open, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(pulsing, "HEARTBEAT_SECONDS", 0.5)
+        monkeypatch.setattr(broadcast, "HEARTBEAT_SECONDS", 0.5)
         socket = await open_socket()
         await socket.frame()
         frames = [await socket.frame(), await socket.frame()]
@@ -52,7 +52,7 @@ class TestBeat:
     async def test_does_not_vouch_for_what_it_cannot_read(
         self, source: Source, open_socket: Open, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(pulsing, "HEARTBEAT_SECONDS", 0.3)
+        monkeypatch.setattr(broadcast, "HEARTBEAT_SECONDS", 0.3)
         socket = await open_socket()
         await socket.frame()
         source.error = OperationalError("gone")
@@ -60,12 +60,12 @@ class TestBeat:
         assert await socket.frames_of(1.0) == []
 
     async def test_news_takes_the_place_of_a_heartbeat_that_waits(self) -> None:
-        line = pulsing.SocketQueue(Ticket("", "en"), EVERYTHING)
+        line = broadcast.SocketQueue(Ticket("", "en"), EVERYTHING)
         line._is_behind = False
         line.offer_heartbeat("alive")
         line.offer("news")
         line.offer_heartbeat("alive")
-        assert await line.take(pulse) == "news"
+        assert await line.take(broadcaster) == "news"
 
     async def test_tells_at_most_four_times_a_second(self, source: Source, open_socket: Open) -> None:
         source.is_restless = True
@@ -78,7 +78,7 @@ class TestBeat:
     ) -> None:
         socket = await open_socket()
         assert (await socket.frame())["engines"] == {"database": "ok"}
-        monkeypatch.setattr(pulsing, "engine_states", lambda: {"database": "ok", "redis": "down"})
+        monkeypatch.setattr(broadcast, "engine_states", lambda: {"database": "ok", "redis": "down"})
         assert (await socket.frame())["engines"] == {"redis": "down"}
 
     async def test_makes_one_message_for_all_who_see_the_same(
@@ -90,7 +90,7 @@ class TestBeat:
             made.append(audience)
             return delta(changes, audience, at=at)
 
-        monkeypatch.setattr(pulsing, "delta", note)
+        monkeypatch.setattr(broadcast, "delta", note)
         sockets = [await open_socket() for _ in range(5)]
         for socket in sockets:
             await socket.frame()
@@ -106,10 +106,10 @@ class TestBeat:
         sockets = [await open_socket() for _ in range(3)]
         for socket in sockets[:2]:
             await socket.leave()
-        assert pulse.is_running
+        assert broadcaster.is_running
         await sockets[2].leave()
         await asyncio.sleep(0)
-        assert not pulse.is_running
+        assert not broadcaster.is_running
         assert asyncio.all_tasks() == before
 
     async def test_begins_again_with_a_snapshot_of_now(self, source: Source, open_socket: Open) -> None:
@@ -153,7 +153,7 @@ class TestSlowSocket:
         source.move()
         assert socket.task is not None
         await asyncio.wait_for(socket.task, 5)
-        assert not pulse.is_running
+        assert not broadcaster.is_running
 
 
 class TestDatabaseAway:
@@ -182,8 +182,8 @@ class TestDatabaseAway:
         await socket.frame()
         with caplog.at_level(logging.CRITICAL):
             source.error = ZeroDivisionError()
-            assert await socket.closed() == pulsing.FAILED
-        assert not pulse.is_running
+            assert await socket.closed() == broadcast.FAILED
+        assert not broadcaster.is_running
         source.error = None
         another = await open_socket()
         assert (await another.frame())["type"] == "snapshot"
@@ -191,18 +191,18 @@ class TestDatabaseAway:
     async def test_a_socket_whose_writer_fails_is_closed_and_not_left_waiting(
         self, source: Source, open_socket: Open, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
-        async def fail(line: pulsing.SocketQueue, pulse: pulsing.Broadcaster) -> str:
+        async def fail(line: broadcast.SocketQueue, broadcaster: broadcast.Broadcaster) -> str:
             raise ZeroDivisionError
 
-        monkeypatch.setattr(pulsing.SocketQueue, "take", fail)
+        monkeypatch.setattr(broadcast.SocketQueue, "take", fail)
         with caplog.at_level(logging.CRITICAL):
-            assert await (await open_socket()).closed() == pulsing.FAILED
+            assert await (await open_socket()).closed() == broadcast.FAILED
 
 
 class TestCheck:
     @pytest.fixture(autouse=True)
     def _at_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(pulsing, "CHECK_SECONDS", 0.5)
+        monkeypatch.setattr(broadcast, "CHECK_SECONDS", 0.5)
 
     async def test_leaves_those_alone_whose_rights_stay(self, source: Source, open_socket: Open) -> None:
         socket = await open_socket()
@@ -214,12 +214,12 @@ class TestCheck:
     async def test_closes_a_socket_whose_session_has_ended(self, source: Source, open_socket: Open) -> None:
         socket = await open_socket()
         source.audience = None
-        assert await socket.closed() == pulsing.REFUSED
+        assert await socket.closed() == broadcast.REFUSED
 
     async def test_closes_a_socket_whose_rights_have_changed(self, source: Source, open_socket: Open) -> None:
         socket = await open_socket()
         source.audience = Audience(frozenset({"engines"}), "en")
-        assert await socket.closed() == pulsing.CHANGED
+        assert await socket.closed() == broadcast.CHANGED
 
     async def test_says_nothing_new_until_it_could_be_made(self, source: Source, open_socket: Open) -> None:
         socket = await open_socket()
@@ -233,4 +233,4 @@ class TestCheck:
 
 
 def test_rights_are_asked_for_again_within_a_minute() -> None:
-    assert pulsing.CHECK_SECONDS + 2 * pulsing.BEAT_SECONDS < 60
+    assert broadcast.CHECK_SECONDS + 2 * broadcast.BEAT_SECONDS < 60

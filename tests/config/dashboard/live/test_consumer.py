@@ -8,9 +8,9 @@ from django.contrib.sessions.models import Session
 from django.db import OperationalError
 from django.test import Client
 
-from config.dashboard.live import broadcast as pulsing
+from config.dashboard.live import broadcast
 from config.dashboard.live import consumer as consuming
-from config.dashboard.live.broadcast import pulse
+from config.dashboard.live.broadcast import broadcaster
 from processes.exchange.models import ExchangeProcess
 from tests.config.dashboard.live.conftest import Open
 from tests.config.dashboard.live.records import make_process, move
@@ -45,7 +45,7 @@ class TestDashboardConsumer:
         assert set(snapshot) == {"type", "at", "processes", "sensors", "deliveries", "alerts", "engines"}
         seen = []
         for status in (Status.READY_TO_COMMIT, Status.CLEANUP, Status.DONE):
-            await pulse.in_thread(move, process, status)
+            await broadcaster.in_thread(move, process, status)
             frame = await socket.frame_with(lambda frame: bool(frame["processes"]))
             seen.append((frame["type"], frame["processes"][0]["id"], frame["processes"][0]["status"]))
         assert seen == [("delta", str(process.pk), status) for status in ("READY_TO_COMMIT", "CLEANUP", "DONE")]
@@ -53,20 +53,20 @@ class TestDashboardConsumer:
     async def test_shows_those_without_the_permission_no_processes(
         self, process: ExchangeProcess, open_socket: Open
     ) -> None:
-        socket = await open_socket(await pulse.in_thread(lambda: session_of("ivan", is_staff=True)))
+        socket = await open_socket(await broadcaster.in_thread(lambda: session_of("ivan", is_staff=True)))
         snapshot = await socket.frame()
         assert snapshot["engines"]["database"] == "ok"
         assert [snapshot[part] for part in ("processes", "sensors", "deliveries", "alerts")] == [[], {}, {}, []]
-        await pulse.in_thread(move, process, Status.TIMED_OUT)
+        await broadcaster.in_thread(move, process, Status.TIMED_OUT)
         assert await socket.frames_of(1.0) == []
 
     async def test_is_closed_to_the_signed_out(self, transactional_db: None) -> None:
         assert await Socket().open() == "websocket.close"
 
     async def test_is_closed_to_those_who_are_not_staff(self, transactional_db: None) -> None:
-        session = await pulse.in_thread(lambda: session_of("vasya"))
+        session = await broadcaster.in_thread(lambda: session_of("vasya"))
         assert await Socket(session).open() == "websocket.close"
-        assert not pulse.is_running
+        assert not broadcaster.is_running
 
     @pytest.mark.parametrize(
         "origin",
@@ -95,20 +95,20 @@ class TestDashboardConsumer:
     async def test_is_closed_when_the_session_ends(
         self, admin: str, open_socket: Open, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(pulsing, "CHECK_SECONDS", 0.3)
+        monkeypatch.setattr(broadcast, "CHECK_SECONDS", 0.3)
         socket = await open_socket(admin)
         await socket.frame()
-        await pulse.in_thread(Session.objects.all().delete)
-        assert await socket.closed() == pulsing.REFUSED
+        await broadcaster.in_thread(Session.objects.all().delete)
+        assert await socket.closed() == broadcast.REFUSED
 
     async def test_is_closed_when_a_permission_is_withdrawn(
         self, transactional_db: None, open_socket: Open, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(pulsing, "CHECK_SECONDS", 0.3)
-        socket = await open_socket(await pulse.in_thread(_permitted))
+        monkeypatch.setattr(broadcast, "CHECK_SECONDS", 0.3)
+        socket = await open_socket(await broadcaster.in_thread(_permitted))
         await socket.frame()
-        await pulse.in_thread(User.user_permissions.through.objects.all().delete)
-        assert await socket.closed() == pulsing.CHANGED
+        await broadcaster.in_thread(User.user_permissions.through.objects.all().delete)
+        assert await socket.closed() == broadcast.CHANGED
 
 
 def _permitted() -> str:

@@ -17,7 +17,7 @@ from config.runtime.alerts.storage import StorageWatch
 from config.runtime.processes import PROCESSES, WATCH, needed_processes
 from notifications.models import Alert
 from tests.mail_server import MailServer, mail_server
-from tests.messaging.disk import failing
+from tests.messaging.failing_disk import failing
 
 
 class Database:

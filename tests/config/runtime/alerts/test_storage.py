@@ -21,7 +21,7 @@ from config.runtime.alerts.storage import (
 )
 from messaging.files.volume import check_volume
 from notifications.models import Alert
-from tests.messaging.disk import failing
+from tests.messaging.failing_disk import failing
 from tests.processes.exchange.test_volume import unmounted
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]

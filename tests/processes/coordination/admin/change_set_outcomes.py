@@ -13,41 +13,41 @@ from tests.processes.coordination.in_memory_roles import (
 )
 
 
-def commit(cast: InMemoryRoles, count: int = 1) -> int:
+def commit(roles: InMemoryRoles, count: int = 1) -> int:
     event = make_change_set(
         *(request_change("DummyItem", "insert", name=f"crate {number}") for number in range(count))
     ).event
-    cast.settle(lambda: status_of(event) == EventStatus.COMMITTED)
+    roles.settle(lambda: status_of(event) == EventStatus.COMMITTED)
     return event
 
 
-def begin(cast: InMemoryRoles, until: EventStatus = EventStatus.PREPARING) -> int:
+def begin(roles: InMemoryRoles, until: EventStatus = EventStatus.PREPARING) -> int:
     """Lead a change set to where the Coordinator has it in this status, and no further."""
     event = make_change_set(request_change("DummyNode", "insert", name="aisle")).event
     for _ in range(60):
-        for role in cast.all:
+        for role in roles.all:
             role.run_once()
             if WriterEvent.objects.filter(pk=event, app_event_status_id=until.value).exists():
                 return event
     raise AssertionError("it never came to that")
 
 
-def refuse(cast: InMemoryRoles) -> int:
+def refuse(roles: InMemoryRoles) -> int:
     """Let the reader refuse a change set, which is taken back."""
     made = make_change_set(request_change("DummyItem", "insert", name="barrel"))
     stand_in_the_way(made.ids[0])
-    cast.settle(lambda: status_of(made.event) == EventStatus.CANCELED)
+    roles.settle(lambda: status_of(made.event) == EventStatus.CANCELED)
     return made.event
 
 
-def fail(cast: InMemoryRoles) -> int:
+def fail(roles: InMemoryRoles) -> int:
     """Let the reader refuse a change set whose rows the next one has changed: it cannot be taken back."""
     made = make_change_set(
         request_change("DummyItem", "insert", name="pallet"), request_change("DummyItem", "insert", name="box")
     )
     stand_in_the_way(made.ids[0])
     newer = make_change_set(request_change("DummyItem", "update", made.ids[0], name="pallet of wood"))
-    cast.settle(lambda: status_of(newer.event) == EventStatus.COMMITTED)
+    roles.settle(lambda: status_of(newer.event) == EventStatus.COMMITTED)
     assert status_of(made.event) == EventStatus.COMPENSATION_FAILED
     return made.event
 

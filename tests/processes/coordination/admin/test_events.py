@@ -33,7 +33,7 @@ def operator() -> Client:
 
 
 @pytest.fixture
-def cast() -> InMemoryRoles:
+def roles() -> InMemoryRoles:
     return InMemoryRoles()
 
 
@@ -56,18 +56,18 @@ def said(browser: Client, address: str, reason: str) -> list[str]:
 
 
 class TestList:
-    def test_says_what_it_is_how_far_it_is_and_what_readers_say(self, cast: InMemoryRoles, operator: Client) -> None:
-        commit(cast, 12)
-        begin(cast)
+    def test_says_what_it_is_how_far_it_is_and_what_readers_say(self, roles: InMemoryRoles, operator: Client) -> None:
+        commit(roles, 12)
+        begin(roles)
         page = shown(operator)
         for part in ("dummy item: insert", "12 of 12", "committed", "preparing", "dummy node: insert", "0 of 1"):
             assert part in page
         assert page.count('data-step="now"') == 1
 
-    def test_newest_first_narrowed_and_found(self, cast: InMemoryRoles, operator: Client) -> None:
+    def test_newest_first_narrowed_and_found(self, roles: InMemoryRoles, operator: Client) -> None:
         with correlated("the-chain"):
-            first = commit(cast)
-        second, third = refuse(cast), begin(cast)
+            first = commit(roles)
+        second, third = refuse(roles), begin(roles)
         assert listed(operator) == [third, second, first]
         assert listed(operator, status="live") == [third]
         assert listed(operator, entity="DummyNode") == [third]
@@ -77,43 +77,43 @@ class TestList:
         assert listed(operator, q=f"coordination/{second}") == [second]
         assert listed(operator, q="9" * 30) == []
 
-    def test_a_filter_finds_what_the_column_shows(self, cast: InMemoryRoles, operator: Client) -> None:
-        event = begin(cast, EventStatus.PREPARED)
+    def test_a_filter_finds_what_the_column_shows(self, roles: InMemoryRoles, operator: Client) -> None:
+        event = begin(roles, EventStatus.PREPARED)
         found = {status for status in EventStatus if listed(operator, status=str(status.value)) == [event]}
         assert found == {EventStatus.PREPARED}
         assert listed(operator, status="nonsense") == [event]
 
     def test_a_refusal_remains_the_verdict_of_what_was_cancelled_for_it(
-        self, cast: InMemoryRoles, operator: Client
+        self, roles: InMemoryRoles, operator: Client
     ) -> None:
-        refuse(cast)
+        refuse(roles)
         page = shown(operator)
         assert "refused" in page
         assert page.count('data-step="bad"') == 2
 
-    def test_what_waits_says_so(self, cast: InMemoryRoles, operator: Client) -> None:
-        event = begin(cast)
+    def test_what_waits_says_so(self, roles: InMemoryRoles, operator: Client) -> None:
+        event = begin(roles)
         WriterEvent.objects.filter(pk=event).update(is_waiting=True)
         page = shown(operator)
         assert 'data-step="doubt"' in page
         assert "waits" in page
 
     def test_costs_the_same_for_many(
-        self, cast: InMemoryRoles, operator: Client, django_assert_num_queries: Any
+        self, roles: InMemoryRoles, operator: Client, django_assert_num_queries: Any
     ) -> None:
         operator.get(LIST)
         for _ in range(3):
-            commit(cast)
+            commit(roles)
             with django_assert_num_queries(QUERIES):
                 listed(operator)
 
-    def test_the_menu_counts_what_waits_for_a_person(self, cast: InMemoryRoles, operator: Client) -> None:
-        fail(cast)
+    def test_the_menu_counts_what_waits_for_a_person(self, roles: InMemoryRoles, operator: Client) -> None:
+        fail(roles)
         menu = operator.get(LIST).context["sidebar_navigation"]
         assert {item["title"]: item["badge"] for group in menu for item in group["items"]}["Coordination"] == 1
 
-    def test_a_viewer_may_look_others_may_not(self, cast: InMemoryRoles) -> None:
-        event = commit(cast)
+    def test_a_viewer_may_look_others_may_not(self, roles: InMemoryRoles) -> None:
+        event = commit(roles)
         viewer = signed_in("viewer", "vera")
         assert (viewer.get(LIST).status_code, viewer.get(address(event)).status_code) == (200, 200)
         stranger = Client()
@@ -122,18 +122,18 @@ class TestList:
 
 
 class TestReadersCard:
-    def test_says_how_many_wait_and_since_when(self, cast: InMemoryRoles, operator: Client) -> None:
-        event = begin(cast)
+    def test_says_how_many_wait_and_since_when(self, roles: InMemoryRoles, operator: Client) -> None:
+        event = begin(roles)
         made_at = timezone.now() - timedelta(hours=2, minutes=1)
         WriterEvent.objects.filter(pk=event).update(date=made_at)
         assert "1 change set waits, <span" in shown(operator)
         assert operator.get(LIST).context["card"].under_way == 1
         assert ">2\xa0hours</span> old" in shown(operator)
 
-    def test_says_whether_roles_were_heard_from_lately(self, cast: InMemoryRoles, operator: Client) -> None:
+    def test_says_whether_roles_were_heard_from_lately(self, roles: InMemoryRoles, operator: Client) -> None:
         assert "The Coordinator does not answer" in shown(operator)
-        cast.live()
-        cast.coordinator.run_once()
+        roles.live()
+        roles.coordinator.run_once()
         RoleLife.objects.filter(name="reader/main").update(seen_at=timezone.now() - timedelta(seconds=16))
         card = operator.get(LIST).context["card"]
         alive = {row.title: row.is_alive for row in card.rows}
@@ -142,16 +142,16 @@ class TestReadersCard:
 
 
 class TestPage:
-    def test_tells_all_of_a_committed_one(self, cast: InMemoryRoles, operator: Client) -> None:
+    def test_tells_all_of_a_committed_one(self, roles: InMemoryRoles, operator: Client) -> None:
         with correlated("the-chain"):
             made = make_change_set(request_change("DummyItem", "insert", name="crate"))
-        cast.settle()
+        roles.settle()
         page = shown(operator, address(made.event))
         for part in ("<ins>crate</ins>", "1 of 1", "/admin/trace/?id=the-chain", ">34.7<", "changes its tables by the"):
             assert part in page
         assert page.count('data-step="done"') == 10
 
-    def test_shows_what_an_update_changes_alone(self, cast: InMemoryRoles, operator: Client) -> None:
+    def test_shows_what_an_update_changes_alone(self, roles: InMemoryRoles, operator: Client) -> None:
         first = make_change_set(request_change("DummyItem", "insert", name="old"))
         made = make_change_set(request_change("DummyItem", "update", first.ids[0], name="new"))
         page = shown(operator, address(made.event))
@@ -168,17 +168,17 @@ class TestPage:
         assert "crate 100<" not in page
         assert "and 3 more" in page
 
-    def test_of_what_is_committed_and_cannot_be_applied_says_so(self, cast: InMemoryRoles, operator: Client) -> None:
-        event = begin(cast, EventStatus.COMMITTING)
+    def test_of_what_is_committed_and_cannot_be_applied_says_so(self, roles: InMemoryRoles, operator: Client) -> None:
+        event = begin(roles, EventStatus.COMMITTING)
         refusal = Message(MessageType.PROCESSED, event=event, role="main", reason="a trigger says no")
-        cast.bus.send([(COORDINATOR, refusal)])
-        cast.coordinator.receive()
+        roles.bus.send([(COORDINATOR, refusal)])
+        roles.coordinator.receive()
         page = shown(operator, address(event))
         for part in ("is not taken back any more", "a trigger says no", "refused", "cannot be cancelled"):
             assert part in page
 
-    def test_says_why_it_was_cancelled_and_who_refused(self, cast: InMemoryRoles, operator: Client) -> None:
-        event = refuse(cast)
+    def test_says_why_it_was_cancelled_and_who_refused(self, roles: InMemoryRoles, operator: Client) -> None:
+        event = refuse(roles)
         page = shown(operator, address(event))
         assert "Why it was cancelled" in page
         assert page.count("is here already") == 2
@@ -197,8 +197,8 @@ class TestPage:
 
 class TestResolve:
     @pytest.fixture
-    def failed(self, cast: InMemoryRoles) -> int:
-        return fail(cast)
+    def failed(self, roles: InMemoryRoles) -> int:
+        return fail(roles)
 
     def test_the_page_explains_what_stands_in_the_way(self, failed: int, operator: Client) -> None:
         newer = AppEvent.objects.latest("pk")

@@ -3,9 +3,9 @@ from datetime import UTC, datetime
 import pytest
 
 from config.common.times import format_time
-from processes.coordination.admin.progress import STEP_OF, WAY, line_of
+from processes.coordination.admin.presentation import ENTITY_WORDS, STATUSES, format_type
+from processes.coordination.admin.progress import STEP_OF, WAY, progress_stops
 from processes.coordination.admin.step_labels import STEPS, WAITS
-from processes.coordination.admin.words import ENTITY_WORDS, STATUSES, say_type
 from processes.coordination.models import AppEvent, WriterEvent
 from processes.coordination.protocol.statuses import EventStatus
 from processes.coordination.protocol.transitions import BY_NUMBER
@@ -26,7 +26,7 @@ def view_in(status: EventStatus, *, past: int = len(WAY), is_waiting: bool = Fal
 
 
 def states(view: EventOverview) -> list[str]:
-    return [stop.state for stop in line_of(view)]
+    return [stop.state for stop in progress_stops(view)]
 
 
 class TestLineOf:
@@ -49,7 +49,7 @@ class TestLineOf:
     def test_a_status_that_was_overtaken_counts_as_passed(self) -> None:
         view = view_in(EventStatus.COMMITTED)
         view.steps.remove((STEP_OF[EventStatus.PROCESSING], format_time(AT)))
-        stop = line_of(view)[WAY.index(EventStatus.PROCESSING)]
+        stop = progress_stops(view)[WAY.index(EventStatus.PROCESSING)]
         assert (stop.state, stop.at) == ("done", None)
 
     def test_what_waits_for_a_reader_is_in_doubt(self) -> None:
@@ -63,5 +63,5 @@ class TestWords:
         assert set(ENTITY_WORDS) == {entity.name for entity in ENTITIES}
 
     def test_every_type_is_said_and_one_of_another_release_is_its_number(self) -> None:
-        assert len({say_type(number) for number in type_names()}) == len(type_names())
-        assert say_type(999) == "999"
+        assert len({format_type(number) for number in type_names()}) == len(type_names())
+        assert format_type(999) == "999"

@@ -65,11 +65,11 @@ class TestEvents:
         assert [each["id"] for each in first["results"] + second["results"]] == made[::-1]
 
     def test_filters_by_every_status_as_it_shows_it(self, call: Caller) -> None:
-        cast = InMemoryRoles()
+        roles = InMemoryRoles()
         make_change_set(request_change("DummyItem", "insert", name="x"))
         seen: set[str] = set()
         while "Committed" not in seen:
-            for role in cast.all:
+            for role in roles.all:
                 role.run_once()
                 (shown,) = call("GET", PATH).json()["results"]
                 found = call("GET", f"{PATH}?status={shown['status']}").json()["results"]
@@ -89,7 +89,7 @@ class TestResolve:
     @pytest.fixture
     def failed(self) -> tuple[int, list[int]]:
         """Two rows that the reader refuses, of which one was changed since: return the event and the rows."""
-        cast = InMemoryRoles()
+        roles = InMemoryRoles()
         first = make_change_set(
             request_change("DummyItem", "insert", name="a"), request_change("DummyItem", "insert", name="b")
         )
@@ -97,7 +97,7 @@ class TestResolve:
             id=first.ids[0], name="in the way", correlation_id="00000000-0000-0000-0000-000000000001"
         )
         later = make_change_set(request_change("DummyItem", "update", first.ids[0], name="c"))
-        cast.settle(lambda: status_of(later.event) == EventStatus.COMMITTED)
+        roles.settle(lambda: status_of(later.event) == EventStatus.COMMITTED)
         assert status_of(first.event) == EventStatus.COMPENSATION_FAILED
         return first.event, first.ids
 

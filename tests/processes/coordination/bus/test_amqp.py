@@ -21,7 +21,7 @@ from processes.coordination.protocol.messages import (
 from tests.conftest import ServerAddresses
 from tests.faults.wait import wait_until
 
-pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("amqp")]
+pytestmark = [pytest.mark.django_db, pytest.mark.broker]
 QUEUES = (WRITER, COORDINATOR, queue_of_reader("main"))
 WAIT = 5.0
 """How long a message may take; nobody waits so long for one that is there."""

@@ -42,7 +42,7 @@ def event(pk: int, status: E = E.SAVED, *touched: str, is_published: bool = True
 
 def begin(line: list[WriterEvent], *, parallel: int) -> list[int]:
     """Choose where nobody waits."""
-    chosen, behind = choose_events(line, parallel=parallel, held={})
+    chosen, behind = choose_events(line, parallel=parallel, reserved={})
     assert behind == []
     return chosen
 
@@ -80,7 +80,7 @@ class TestChoose:
 
     def test_what_touches_a_row_of_one_that_waits_is_put_behind_it(self) -> None:
         line = [event(2, E.SAVED, "a"), event(3, E.SAVED, "b")]
-        assert choose_events(line, parallel=1, held={"a": 1}) == ([3], [2])
+        assert choose_events(line, parallel=1, reserved={"a": 1}) == ([3], [2])
 
     def test_so_is_what_touches_a_row_of_one_behind(self) -> None:
         line = [
@@ -89,10 +89,10 @@ class TestChoose:
             event(4, E.SAVED, "c"),
             event(5, E.SAVED, "d"),
         ]
-        assert choose_events(line, parallel=1, held={"a": 1}) == ([5], [2, 3, 4])
+        assert choose_events(line, parallel=1, reserved={"a": 1}) == ([5], [2, 3, 4])
 
     def test_what_comes_before_one_that_waits_is_not_behind_it(self) -> None:
-        assert choose_events([event(2, E.SAVED, "a")], parallel=1, held={"a": 3}) == ([2], [])
+        assert choose_events([event(2, E.SAVED, "a")], parallel=1, reserved={"a": 3}) == ([2], [])
 
     def test_nothing_of_nothing(self) -> None:
         assert begin([], parallel=8) == []
@@ -151,12 +151,12 @@ class TestMoves:
     def test_of_different_rows_begin_one_after_the_other(self, settings: Any) -> None:
         """Else a reader could show a circle that the Writer never had."""
         settings.COORDINATION_PARALLEL = 8
-        cast = InMemoryRoles()
+        roles = InMemoryRoles()
         a, b, c, d = make_change_set(*(request_change("DummyNode", "insert", name=name) for name in "abcd")).ids
-        cast.settle()
+        roles.settle()
         make_change_set(request_change("DummyNode", "update", a, parent=b))
         make_change_set(request_change("DummyNode", "update", c, parent=d))
         make_change_set(request_change("DummyNode", "insert", name="e"))
-        cast.rest_without_reader()
+        roles.rest_without_reader()
         begun = WriterEvent.objects.order_by("pk").values_list("app_event_status_id", flat=True)
         assert list(begun)[1:] == [E.ACTIVATED, E.SAVED, E.ACTIVATED]

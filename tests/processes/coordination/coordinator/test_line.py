@@ -27,23 +27,23 @@ READER = "reader_main"
 
 
 @pytest.fixture
-def cast(monkeypatch: pytest.MonkeyPatch) -> InMemoryRoles:
+def roles(monkeypatch: pytest.MonkeyPatch) -> InMemoryRoles:
     """All roles, with looks that go over three events at once."""
     monkeypatch.setattr(activation, "WINDOW", 3)
     monkeypatch.setattr(decisions, "MOST", 3)
-    cast = InMemoryRoles()
-    cast.live()
-    return cast
+    roles = InMemoryRoles()
+    roles.live()
+    return roles
 
 
-def let_wait(cast: InMemoryRoles, count: int, first: int = 1) -> None:
+def let_wait(roles: InMemoryRoles, count: int, first: int = 1) -> None:
     """Register sensors that the reader has already."""
     sensors = TABLES["Sensor"].objects.using(READER)
     for number in range(first, first + count):
         sensors.create(id=f"0x{number:X}", address="foreign", notes="", active=True, heartbeat_timeout=60)
         create_sensor(sensor_id=f"0x{number:X}", actor="test", address="1 Gate Street")
-    cast.settle(lambda: waiting() == count)
-    cast.rest()
+    roles.settle(lambda: waiting() == count)
+    roles.rest()
 
 
 def waiting() -> int:
@@ -54,47 +54,47 @@ def cure() -> None:
     TABLES["Sensor"].objects.using(READER).filter(address="foreign").delete()
 
 
-def commits(cast: InMemoryRoles, event: int) -> bool:
-    cast.rest()
+def commits(roles: InMemoryRoles, event: int) -> bool:
+    roles.rest()
     return status_of(event) == E.COMMITTED
 
 
 class TestWaiting:
-    def test_more_than_a_look_goes_over_stop_nobody(self, cast: InMemoryRoles) -> None:
-        let_wait(cast, 7)
-        assert commits(cast, make_change_set(request_change("DummyItem", "insert", name="a")).event)
+    def test_more_than_a_look_goes_over_stop_nobody(self, roles: InMemoryRoles) -> None:
+        let_wait(roles, 7)
+        assert commits(roles, make_change_set(request_change("DummyItem", "insert", name="a")).event)
 
-    def test_many_behind_one_that_waits_stop_nobody_and_keep_their_order(self, cast: InMemoryRoles) -> None:
-        let_wait(cast, 1)
+    def test_many_behind_one_that_waits_stop_nobody_and_keep_their_order(self, roles: InMemoryRoles) -> None:
+        let_wait(roles, 1)
         for number in range(7):
             update_sensor(sensor_id="0x1", actor="test", address=f"{number} Gate Street")
-        assert commits(cast, make_change_set(request_change("DummyItem", "insert", name="a")).event)
+        assert commits(roles, make_change_set(request_change("DummyItem", "insert", name="a")).event)
         cure()
         let_time_pass()
-        cast.settle()
+        roles.settle()
         assert TABLES["Sensor"].objects.using(READER).get().address == "6 Gate Street"
         assert not HeldRow.objects.exists()
         assert not WriterEvent.objects.filter(is_behind=True).exists()
 
-    def test_one_behind_another_that_was_behind_comes_back_when_that_has_ended(self, cast: InMemoryRoles) -> None:
+    def test_one_behind_another_that_was_behind_comes_back_when_that_has_ended(self, roles: InMemoryRoles) -> None:
         first, second = [make_change_set(request_change("DummyNode", "insert", name=name)).ids[0] for name in "ab"]
-        cast.settle()
+        roles.settle()
         held = make_change_set(request_change("DummyNode", "update", first, name="c")).event
         both = make_change_set(
             request_change("DummyNode", "update", first, name="d"),
             request_change("DummyNode", "update", second, name="d"),
         ).event
         last = make_change_set(request_change("DummyNode", "update", second, name="e")).event
-        cast.settle(WriterEvent.objects.filter(pk=held, app_event_status_id=E.COMMITTING).exists)
+        roles.settle(WriterEvent.objects.filter(pk=held, app_event_status_id=E.COMMITTING).exists)
         TABLES["DummyNode"].objects.using(READER).filter(pk=first)._raw_delete(READER)
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr("processes.coordination.reader.role.apply_changes", _fails)
-            cast.rest()
+            roles.rest()
             assert set(WriterEvent.objects.filter(is_behind=True).values_list("pk", flat=True)) == {both, last}
         make_node = TABLES["DummyNode"].objects.using(READER).create
         make_node(id=first, name="a", correlation_id="00000000-0000-0000-0000-000000000001")
         let_time_pass()
-        cast.settle()
+        roles.settle()
         assert [status_of(event) for event in (held, both, last)] == [E.COMMITTED] * 3
 
 
@@ -105,16 +105,16 @@ class TestAgain:
         settings.COORDINATION_PARALLEL = 20
         monkeypatch.setattr(role, "WAITING_AT_ONCE", 4)
         monkeypatch.setattr(role, "WAITING_PER_SECOND", 0)
-        cast = InMemoryRoles()
-        cast.live()
-        return cast
+        roles = InMemoryRoles()
+        roles.live()
+        return roles
 
     def test_few_are_asked_about_at_once(self, slow: InMemoryRoles) -> None:
         let_wait(slow, 12)
         let_time_pass()
         slow.rest(of=[slow.coordinator])
         asked = [
-            message.event for message in queued(slow.bus, slow.reader.queue) if message.told == MessageType.PROCESS
+            message.event for message in queued(slow.bus, slow.reader.queue) if message.type == MessageType.PROCESS
         ]
         assert len(asked) == len(set(asked)) == 4
 
@@ -130,16 +130,16 @@ class TestAgain:
         assert self._count_statements(20) <= self._count_statements(4) + 2
 
     def _count_statements(self, count: int) -> int:
-        cast = InMemoryRoles()
-        cast.live()
-        let_wait(cast, count, first=AppEvent.objects.count() + 1)
+        roles = InMemoryRoles()
+        roles.live()
+        let_wait(roles, count, first=AppEvent.objects.count() + 1)
         let_time_pass()
-        cast.settle(lambda: bool(cast.bus._queues[cast.reader.queue]))
+        roles.settle(lambda: bool(roles.bus._queues[roles.reader.queue]))
         with CaptureQueriesContext(connections[READER]) as captured:
-            cast.rest(of=[cast.reader])
+            roles.rest(of=[roles.reader])
         cure()
         let_time_pass()
-        cast.settle()
+        roles.settle()
         return len(captured)
 
 

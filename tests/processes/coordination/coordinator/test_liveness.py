@@ -4,7 +4,7 @@ import pytest
 
 from processes.coordination.coordinator.liveness import (
     HEARTBEAT_VALID_FOR,
-    LONGEST,
+    LONGEST_TICK,
     advance_clock,
     record_heartbeats,
 )
@@ -50,7 +50,7 @@ class TestTick:
         hear("writer", "reader/main", at=START)
         assert clock(START) == 0.0
         hear("writer", "reader/main", at=after(3600))
-        assert clock(after(3600)) == LONGEST.total_seconds()
+        assert clock(after(3600)) == LONGEST_TICK.total_seconds()
 
     def test_is_not_written_more_than_once_a_second(self) -> None:
         hear("writer", "reader/main", at=START)

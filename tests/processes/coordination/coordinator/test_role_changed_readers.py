@@ -18,9 +18,9 @@ from tests.processes.coordination.in_memory_roles import (
     pass_deadline,
     request_change,
 )
-from tests.processes.coordination.second_reader import SECOND, cast, items, rest_without_second, second_reader
+from tests.processes.coordination.second_reader import SECOND, items, rest_without_second, roles, second_reader
 
-__all__ = ["cast", "second_reader"]
+__all__ = ["roles", "second_reader"]
 pytestmark = [pytest.mark.django_db(databases=[*DATABASES, SECOND]), pytest.mark.usefixtures("second_reader")]
 WAITS_FOR_BOTH = [
     EventStatus.ACTIVATED,
@@ -31,8 +31,8 @@ WAITS_FOR_BOTH = [
 ]
 
 
-def lead_to(status: EventStatus, cast: InMemoryRoles) -> None:
-    cast.settle(lambda: WriterEvent.objects.filter(app_event_status_id=status.value).exists())
+def lead_to(status: EventStatus, roles: InMemoryRoles) -> None:
+    roles.settle(lambda: WriterEvent.objects.filter(app_event_status_id=status.value).exists())
 
 
 class TestTakenOut:
@@ -44,28 +44,28 @@ class TestTakenOut:
 
     @pytest.mark.parametrize("since", WAITS_FOR_BOTH)
     def test_nobody_waits_for_it_any_longer(
-        self, cast: InMemoryRoles, since: EventStatus, take_out: Callable[[], None]
+        self, roles: InMemoryRoles, since: EventStatus, take_out: Callable[[], None]
     ) -> None:
         item("a")
-        lead_to(since, cast)
-        rest_without_second(cast)
+        lead_to(since, roles)
+        rest_without_second(roles)
         assert WriterEvent.objects.get().status == since
         take_out()
         for _ in range(2):
             let_time_pass()
-            rest_without_second(cast)
+            rest_without_second(roles)
         assert AppEvent.objects.get().status == EventStatus.COMMITTED
         assert items("reader_main") == items("default") != {}
         assert not Alert.objects.exists()
 
-    def test_it_is_not_told_of_a_cancellation_for_ever(self, cast: InMemoryRoles, take_out: Callable[[], None]) -> None:
+    def test_a_cancellation_is_not_sent_for_ever(self, roles: InMemoryRoles, take_out: Callable[[], None]) -> None:
         item("a")
-        lead_to(EventStatus.PREPARED, cast)
+        lead_to(EventStatus.PREPARED, roles)
         for passes in (pass_deadline, let_time_pass, let_time_pass):
-            rest_without_second(cast)
+            rest_without_second(roles)
             passes()
         take_out()
-        rest_without_second(cast)
+        rest_without_second(roles)
         assert (WriterEvent.objects.get().status, WriterEvent.objects.get().again_at) == (EventStatus.CANCELED, None)
 
 

@@ -36,7 +36,7 @@ class LossyBus(MemoryBus):
         self.lost = 0
 
     def send(self, letters: list[OutgoingMessage]) -> None:
-        kept = [letter for letter in letters if letter[1].told != self._loses]
+        kept = [letter for letter in letters if letter[1].type != self._loses]
         if len(kept) < len(letters):
             self.lost, self._loses = len(letters) - len(kept), None
         super().send(kept)
@@ -58,10 +58,10 @@ class LeakyBus(MemoryBus):
                 super().send([letter])
 
 
-def end(cast: InMemoryRoles) -> None:
+def end(roles: InMemoryRoles) -> None:
     """Let time pass until the change sets have ended everywhere."""
     for _ in range(60):
-        cast.rest()
+        roles.rest()
         if not AppEvent.objects.filter(ended_at=None).exists():
             return
         let_time_pass()
@@ -76,27 +76,27 @@ class TestLostOnce:
     @pytest.mark.parametrize("loses", FORWARD)
     def test_a_message_on_the_way_to_the_commit(self, loses: MessageType) -> None:
         bus = LossyBus(loses)
-        cast = InMemoryRoles(bus=bus)
+        roles = InMemoryRoles(bus=bus)
         made = make_set()
-        end(cast)
+        end(roles)
         assert bus.lost
-        found = look(cast, made.event)
+        found = look(roles, made.event)
         assert (found.writer, found.coordinator, found.reader) == COMMITTED
         assert items_of_reader() == items_of_writer()
 
     @pytest.mark.parametrize("loses", TO_CANCEL)
     def test_a_message_of_the_cancellation(self, loses: MessageType) -> None:
         bus = LossyBus(loses)
-        cast = InMemoryRoles(bus=bus)
+        roles = InMemoryRoles(bus=bus)
         made = make_set()
         TABLES["DummyItem"].objects.using("reader_main").create(
             id=made.ids[0], name="foreign", correlation_id="00000000-0000-0000-0000-000000000000"
         )
-        end(cast)
+        end(roles)
         let_time_pass()
-        cast.rest()
+        roles.rest()
         assert bus.lost
-        found = look(cast, made.event)
+        found = look(roles, made.event)
         assert (found.writer, found.coordinator) == ("Canceled, 12 Saved", "Canceled+, 12 Processed")
         assert (found.reader, found.rows) == ("Canceled+, 12 Processed+", "0 0 1")
         assert items_of_writer() == {}
@@ -107,62 +107,62 @@ class TestLostAtRandom:
     @pytest.mark.parametrize("seed", range(2))
     def test_whatever_is_lost_all_ends_equal(self, seed: int) -> None:
         bus = LeakyBus(seed)
-        cast = InMemoryRoles(bus=bus)
+        roles = InMemoryRoles(bus=bus)
         made = make_set()
         other = make_change_set(
             request_change("DummyItem", "update", made.ids[0], name="x"),
             request_change("DummyItem", "delete", made.ids[1]),
         )
-        end(cast)
+        end(roles)
         assert bus.lost > 5
-        assert look(cast, made.event).writer == COMMITTED[0]
-        assert look(cast, other.event).coordinator == "Committed+, 2 Processed"
+        assert look(roles, made.event).writer == COMMITTED[0]
+        assert look(roles, other.event).coordinator == "Committed+, 2 Processed"
         assert items_of_reader() == items_of_writer()
 
 
 @pytest.mark.embedded
 class TestAgain:
     def test_nothing_is_told_again_before_its_time(self) -> None:
-        cast = InMemoryRoles()
+        roles = InMemoryRoles()
         make_set()
-        cast.rest_without_reader()
-        cast.bus._queues.clear()
+        roles.rest_without_reader()
+        roles.bus._queues.clear()
         soon = timezone.now() + REPEAT_AFTER / 2
-        for role in (cast.writer, cast.coordinator):
-            role.tell(soon)
-        assert not any(cast.bus._queues.values())
+        for role in (roles.writer, roles.coordinator):
+            role.publish(soon)
+        assert not any(roles.bus._queues.values())
 
     def test_is_told_once_in_ten_seconds(self) -> None:
-        cast = InMemoryRoles()
+        roles = InMemoryRoles()
         make_set()
-        cast.rest_without_reader()
-        cast.bus._queues.clear()
+        roles.rest_without_reader()
+        roles.bus._queues.clear()
         let_time_pass()
         now = timezone.now()
         for at in (now, now + REPEAT_AFTER / 2):
-            cast.writer.tell(at)
-            cast.coordinator.tell(at)
-        counted = {queue: len(messages) for queue, messages in cast.bus._queues.items()}
+            roles.writer.publish(at)
+            roles.coordinator.publish(at)
+        counted = {queue: len(messages) for queue, messages in roles.bus._queues.items()}
         assert counted == {"coordination.coordinator": 1, "coordination.reader.main": 1}
 
     def test_those_in_line_cost_one_question_and_no_answer(self) -> None:
         """A line of thousands is asked about every ten seconds while one is under way."""
-        cast = InMemoryRoles()
+        roles = InMemoryRoles()
         for _ in range(3):
             make_set()
-        cast.rest_without_reader()
-        cast.bus._queues.clear()
+        roles.rest_without_reader()
+        roles.bus._queues.clear()
         let_time_pass()
-        cast.writer.tell(timezone.now())
-        assert len(queued(cast.bus, COORDINATOR)) == 3
-        cast.coordinator.receive()
-        cast.coordinator.tell(timezone.now() - REPEAT_AFTER)
-        assert queued(cast.bus, WRITER) == []
+        roles.writer.publish(timezone.now())
+        assert len(queued(roles.bus, COORDINATOR)) == 3
+        roles.coordinator.receive()
+        roles.coordinator.publish(timezone.now() - REPEAT_AFTER)
+        assert queued(roles.bus, WRITER) == []
 
     def test_what_has_ended_is_never_told_again(self) -> None:
-        cast = InMemoryRoles()
+        roles = InMemoryRoles()
         make_set()
-        cast.settle()
-        cast.rest()
+        roles.settle()
+        roles.rest()
         assert not AppEvent.objects.filter(again_at__isnull=False).exists()
         assert not WriterEvent.objects.filter(again_at__isnull=False).exists()

@@ -21,9 +21,9 @@ from tests.processes.coordination.in_memory_roles import (
     request_change,
     status_of,
 )
-from tests.processes.coordination.second_reader import SECOND, cast, items, rest_without_second, second_reader
+from tests.processes.coordination.second_reader import SECOND, items, rest_without_second, roles, second_reader
 
-__all__ = ["cast", "second_reader"]
+__all__ = ["roles", "second_reader"]
 pytestmark = [
     pytest.mark.django_db(databases=[*DATABASES, SECOND]),
     pytest.mark.embedded,
@@ -36,80 +36,80 @@ def verdicts() -> dict[str, str]:
 
 
 class TestCommit:
-    def test_both_end_with_the_same_rows(self, cast: InMemoryRoles) -> None:
+    def test_both_end_with_the_same_rows(self, roles: InMemoryRoles) -> None:
         made = make_change_set(*(request_change("DummyItem", "insert", name=f"n{n}") for n in range(12)))
-        cast.settle()
+        roles.settle()
         assert status_of(made.event) == EventStatus.COMMITTED
         assert items("reader_main") == items(SECOND) == items("default")
         assert verdicts() == {"main": "committed", "second": "committed"}
 
-    def test_waits_for_the_last_of_them(self, cast: InMemoryRoles) -> None:
+    def test_waits_for_the_last_of_them(self, roles: InMemoryRoles) -> None:
         item("a")
-        rest_without_second(cast)
+        rest_without_second(roles)
         assert items("reader_main") == {}
         assert WriterEvent.objects.get().status == EventStatus.ACTIVATED
-        cast.settle()
+        roles.settle()
         assert items("reader_main") == items(SECOND) != {}
 
-    def test_a_payload_moves_on_when_both_have_it(self, cast: InMemoryRoles) -> None:
+    def test_a_payload_moves_on_when_both_have_it(self, roles: InMemoryRoles) -> None:
         item("a")
-        first, second = cast.reader, cast.readers["second"]
-        cast.settle(lambda: WriterEvent.objects.filter(app_event_status_id=EventStatus.PREPARING).exists())
-        cast.rest(of=[cast.coordinator, first])
+        first, second = roles.reader, roles.readers["second"]
+        roles.settle(lambda: WriterEvent.objects.filter(app_event_status_id=EventStatus.PREPARING).exists())
+        roles.rest(of=[roles.coordinator, first])
         payload = WriterEventPayload.objects.get()
         assert (payload.prepared_by, payload.app_event_payload_status_id) == (1, PayloadStatus.CREATED)
-        cast.rest(of=[cast.coordinator, second])
+        roles.rest(of=[roles.coordinator, second])
         payload.refresh_from_db()
         assert (payload.prepared_by, payload.app_event_payload_status_id) == (3, PayloadStatus.PREPARED)
-        cast.settle()
+        roles.settle()
         payload.refresh_from_db()
         assert (payload.processed_by, payload.app_event_payload_status_id) == (3, PayloadStatus.PROCESSED)
 
-    def test_is_told_again_to_the_one_alone_that_has_not_answered(self, cast: InMemoryRoles) -> None:
+    def test_is_told_again_to_the_one_alone_that_has_not_answered(self, roles: InMemoryRoles) -> None:
         item("a")
-        cast.settle(lambda: WriterEvent.objects.filter(app_event_status_id=EventStatus.COMMITTING).exists())
-        cast.rest(of=[cast.writer, cast.coordinator, cast.reader])
-        cast.bus._queues.clear()
+        roles.settle(lambda: WriterEvent.objects.filter(app_event_status_id=EventStatus.COMMITTING).exists())
+        roles.rest(of=[roles.writer, roles.coordinator, roles.reader])
+        roles.bus._queues.clear()
         let_time_pass()
-        cast.coordinator.run_once()
-        assert {queue: [each.told for each in told] for queue, told in cast.bus._queues.items() if told} == {
+        roles.coordinator.run_once()
+        assert {queue: [each.type for each in told] for queue, told in roles.bus._queues.items() if told} == {
             "coordination.reader.second": [MessageType.COMMIT]
         }
-        cast.settle()
+        roles.settle()
         assert items("reader_main") == items(SECOND) == items("default")
 
-    def test_one_that_has_lost_the_event_meanwhile_is_told_all_of_it(self, cast: InMemoryRoles) -> None:
+    def test_one_that_has_lost_the_event_meanwhile_is_told_all_of_it(self, roles: InMemoryRoles) -> None:
         made = make_change_set(*(request_change("DummyItem", "insert", name=f"n{n}") for n in range(12)))
-        cast.settle(lambda: WriterEvent.objects.filter(app_event_status_id=EventStatus.COMMITTING).exists())
+        roles.settle(lambda: WriterEvent.objects.filter(app_event_status_id=EventStatus.COMMITTING).exists())
         of_reader.AppEvent.objects.using(SECOND).all().delete()
-        cast.settle()
+        roles.settle()
         assert status_of(made.event) == EventStatus.COMMITTED
         assert items("reader_main") == items(SECOND) == items("default")
 
 
 class TestCancel:
-    def test_one_that_refuses_cancels_it_for_both(self, cast: InMemoryRoles) -> None:
+    def test_one_that_refuses_cancels_it_for_both(self, roles: InMemoryRoles) -> None:
         made = make_change_set(request_change("DummyItem", "insert", name="a"))
         foreign = {"name": "foreign", "correlation_id": made_correlation()}
         of_reader.TABLES["DummyItem"].objects.using(SECOND).create(id=made.ids[0], **foreign)
-        cast.settle()
-        cast.rest()
+        roles.settle()
+        roles.rest()
         assert status_of(made.event) == EventStatus.CANCELED
         assert items("default") == items("reader_main") == {}
         assert verdicts() == {"main": "canceled", "second": "canceled"}
         assert format_reason(AppEvent.objects.get().reason).startswith("second: ")
 
     @pytest.mark.parametrize("since", [EventStatus.ACTIVATED, EventStatus.PREPARING, EventStatus.PREPARED])
-    def test_one_that_is_silent_is_named_alone(self, cast: InMemoryRoles, since: EventStatus) -> None:
+    def test_one_that_is_silent_is_named_alone(self, roles: InMemoryRoles, since: EventStatus) -> None:
         item("a")
-        cast.settle(lambda: WriterEvent.objects.filter(app_event_status_id=since, is_published=True).exists())
+        roles.settle(lambda: WriterEvent.objects.filter(app_event_status_id=since, is_published=True).exists())
         for passes in (pass_deadline, let_time_pass, let_time_pass):
-            rest_without_second(cast)
+            rest_without_second(roles)
             passes()
-        rest_without_second(cast)
+        rest_without_second(roles)
         assert AppEvent.objects.get().status == EventStatus.CANCELED
         assert list(Alert.objects.filter(kind=SILENT).values_list("subject", flat=True)) == ["reader/second"]
-        cast.rest()
+        roles.rest()
         assert not of_reader.TABLES["DummyItem"].objects.using(SECOND).exists()
         assert Alert.objects.get(kind=SILENT).status == Alert.Status.RESOLVED
 
@@ -117,14 +117,14 @@ class TestCancel:
 class TestShuffled:
     def test_both_end_equal(self, settings: Any) -> None:
         settings.COORDINATION_PARALLEL = 8
-        cast = InMemoryRoles("main", "second", bus=ShuffledBus(1))
+        roles = InMemoryRoles("main", "second", bus=ShuffledBus(1))
         made = make_change_set(*(request_change("DummyItem", "insert", name=f"n{n}") for n in range(15)))
         make_change_set(
             request_change("DummyItem", "update", made.ids[0], name="b"),
             request_change("DummyItem", "delete", made.ids[1]),
         )
         item("c")
-        cast.settle()
+        roles.settle()
         assert len(items("default")) == 15
         assert items("reader_main") == items(SECOND) == items("default")
 

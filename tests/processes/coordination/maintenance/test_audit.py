@@ -77,10 +77,10 @@ class TestFindFaults:
         assert fault in kinds()
 
     def test_what_is_under_way_is_no_fault(self) -> None:
-        cast = InMemoryRoles()
+        roles = InMemoryRoles()
         make_change_set(request_change("DummyItem", "insert", name="a"))
         for _ in range(6):
-            for role in cast.all:
+            for role in roles.all:
                 role.run_once()
         assert find_faults(at=timezone.now()) == []
 
@@ -91,9 +91,9 @@ def let_sensor_wait(sensor: str = "0xA") -> None:
         id=sensor, address="foreign", notes="", active=True, heartbeat_timeout=60
     )
     create_sensor(sensor_id=sensor, address="1 Main Street", actor="test")
-    cast = InMemoryRoles()
-    cast.settle(WriterEvent.objects.filter(is_waiting=True).exists)
-    cast.rest()
+    roles = InMemoryRoles()
+    roles.settle(WriterEvent.objects.filter(is_waiting=True).exists)
+    roles.rest()
 
 
 @pytest.mark.embedded

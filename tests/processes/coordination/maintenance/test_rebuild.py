@@ -44,35 +44,35 @@ def lose() -> None:
 
 class TestRebuildReader:
     def test_brings_back_what_was_committed(self) -> None:
-        cast = InMemoryRoles()
+        roles = InMemoryRoles()
         top = make_change_set(request_change("DummyNode", "insert", name="top")).ids[0]
         make_change_set(*(request_change("DummyNode", "insert", name=f"n{n}", parent=top) for n in range(5)))
-        cast.settle()
+        roles.settle()
         lose()
         assert rebuild_reader("main")["DummyNode"] == 6
         assert theirs("DummyNode") == ours("DummyNode")
 
     @pytest.mark.embedded
     def test_leaves_out_what_is_under_way_and_has_it_in_the_end(self) -> None:
-        cast = InMemoryRoles()
+        roles = InMemoryRoles()
         row = make_change_set(request_change("DummyItem", "insert", name="old")).ids[0]
-        cast.settle()
+        roles.settle()
         made = make_change_set(
             request_change("DummyItem", "update", row, name="new"), request_change("DummyItem", "insert", name="more")
         )
-        cast.writer.run_once()
+        roles.writer.run_once()
         rebuild_reader("main")
         assert [each["name"] for each in theirs("DummyItem").values()] == ["old"]
-        cast.settle()
+        roles.settle()
         assert status_of(made.event) == EventStatus.COMMITTED
         assert theirs("DummyItem") == ours("DummyItem")
 
     @pytest.mark.embedded
     @pytest.mark.parametrize("content", ["{", '{"entity": "Stranger", "id": 1}', '{"entity": "DummyItem", "id": 1}'])
     def test_a_payload_that_nobody_can_read_holds_up_nothing(self, content: str) -> None:
-        cast = InMemoryRoles()
+        roles = InMemoryRoles()
         make_change_set(request_change("DummyItem", "insert", name="committed"))
-        cast.settle()
+        roles.settle()
         made = make_change_set(
             request_change("DummyItem", "insert", name="new"), request_change("DummyItem", "insert", name="other")
         )
@@ -84,30 +84,30 @@ class TestRebuildReader:
 
     @pytest.mark.parametrize("turns", range(2, 12, 2))
     def test_at_any_moment_of_an_event_both_sides_end_equal(self, turns: int) -> None:
-        cast = InMemoryRoles()
+        roles = InMemoryRoles()
         row = make_change_set(request_change("DummyItem", "insert", name="old")).ids[0]
-        cast.settle()
+        roles.settle()
         make_change_set(
             request_change("DummyItem", "update", row, name="new"), request_change("DummyItem", "insert", name="more")
         )
         make_change_set(request_change("DummyItem", "delete", row))
         for _ in range(turns):
-            for role in cast.all:
+            for role in roles.all:
                 role.run_once()
         rebuild_reader("main")
-        cast.settle_by_repeats()
+        roles.settle_by_repeats()
         assert theirs("DummyItem") == ours("DummyItem")
 
     def test_a_row_deleted_by_an_event_under_way_is_still_there(self) -> None:
-        cast = InMemoryRoles()
+        roles = InMemoryRoles()
         row = make_change_set(request_change("DummyItem", "insert", name="old")).ids[0]
-        cast.settle()
+        roles.settle()
         make_change_set(request_change("DummyItem", "delete", row))
         rebuild_reader("main")
         assert list(theirs("DummyItem")) == [row]
 
     def test_rows_that_a_failed_compensation_left_are_not_given_to_readers(self) -> None:
-        cast = InMemoryRoles()
+        roles = InMemoryRoles()
         made = make_change_set(
             request_change("DummyItem", "insert", name="a"), request_change("DummyItem", "insert", name="b")
         )
@@ -115,34 +115,34 @@ class TestRebuildReader:
             id=made.ids[0], name="x", correlation_id="00000000-0000-0000-0000-000000000001"
         )
         later = make_change_set(request_change("DummyItem", "update", made.ids[0], name="c"))
-        cast.settle(lambda: status_of(later.event) == EventStatus.COMMITTED)
+        roles.settle(lambda: status_of(later.event) == EventStatus.COMMITTED)
         assert status_of(made.event) == EventStatus.COMPENSATION_FAILED
         rebuild_reader("main")
         assert {pk: row["name"] for pk, row in theirs("DummyItem").items()} == {made.ids[0]: "c"}
 
     @pytest.mark.embedded
     def test_has_the_registry_as_it_was_committed(self) -> None:
-        cast = InMemoryRoles()
+        roles = InMemoryRoles()
         client = create_client(actor="test", name="c", url="https://example.com/").client_id
         create_sensor(sensor_id="S1", actor="test", address="here", clients=[client])
-        cast.settle()
+        roles.settle()
         update_sensor(sensor_id="S1", actor="test", address="there", clients=[])
         lose()
         rebuild_reader("main")
         sensors = reader.TABLES["Sensor"].objects.using("reader_main")
         assert list(sensors.values_list("pk", "address")) == [("S1", "here")]
         assert reader.TABLES["SensorLink"].objects.using("reader_main").count() == 1
-        cast.settle()
+        roles.settle()
         assert list(sensors.values_list("pk", "address")) == [("S1", "there")]
         assert reader.TABLES["SensorLink"].objects.using("reader_main").count() == 0
 
     def test_a_lost_event_that_is_being_committed_is_told_anew(self) -> None:
         """Without any rebuilding: the reader says that it does not know the event, and is told everything."""
-        cast = InMemoryRoles()
+        roles = InMemoryRoles()
         made = make_change_set(request_change("DummyItem", "insert", name="a"))
-        cast.settle(lambda: WriterEvent.objects.filter(app_event_status_id=EventStatus.COMMITTING.value).exists())
+        roles.settle(lambda: WriterEvent.objects.filter(app_event_status_id=EventStatus.COMMITTING.value).exists())
         lose()
-        cast.settle()
+        roles.settle()
         assert status_of(made.event) == EventStatus.COMMITTED
         assert theirs("DummyItem") == ours("DummyItem")
 

@@ -82,8 +82,8 @@ class TestSlim:
         assert present_event(get_event(event), at=timezone.now())["steps"] == before
 
     def test_leaves_what_is_young_cancelled_or_under_way(self) -> None:
-        cast = InMemoryRoles()
-        cancelled, young = refuse(cast), commit(cast)
+        roles = InMemoryRoles()
+        cancelled, young = refuse(roles), commit(roles)
         kept = counts(cancelled), counts(young)
         AppEvent.objects.filter(pk=cancelled).update(ended_at=timezone.now() - WHOLE_FOR * 2)
         under_way = make_change_set(request_change("DummyItem", "insert", name="c")).event

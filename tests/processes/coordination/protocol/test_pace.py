@@ -23,9 +23,9 @@ class TestPace:
     def test_allows_twice_as_many_as_have_helped_up_to_the_most(self) -> None:
         pace = Pace(20, burst=100, most=500, clock=Clock())
         pace.spend(100)
-        pace.have_helped(90)
+        pace.speed_up(90)
         assert pace.allowed() == 180
         pace.spend(180)
         assert pace.allowed() == 0
-        pace.have_helped(400)
+        pace.speed_up(400)
         assert pace.allowed() == 500

@@ -35,9 +35,9 @@ def cast_over_waiting_bus() -> tuple[InMemoryRoles, WaitingBus]:
 
 class TestRunOnce:
     def test_waits_for_a_message_when_there_is_nothing_to_do(self) -> None:
-        cast, bus = cast_over_waiting_bus()
+        roles, bus = cast_over_waiting_bus()
         for _ in range(3):
-            assert not cast.reader.run_once(0.2)
+            assert not roles.reader.run_once(0.2)
         assert bus.waited == [0.2, 0.2, 0.2]
 
     @pytest.mark.parametrize(
@@ -50,19 +50,19 @@ class TestRunOnce:
     def test_nobody_waits_behind_a_turn_that_leads_on(
         self, told: EventStatus, waited: float, then: EventStatus
     ) -> None:
-        cast, bus = cast_over_waiting_bus()
+        roles, bus = cast_over_waiting_bus()
         item("a")
         events = AppEvent.objects.using("reader_main")
-        cast.settle(lambda: events.filter(app_event_status_id=told, is_published=True).exists())
+        roles.settle(lambda: events.filter(app_event_status_id=told, is_published=True).exists())
         bus.waited.clear()
-        cast.reader.run_once(0.2)
+        roles.reader.run_once(0.2)
         assert bus.waited == [waited]
         assert events.get().status == then
 
 
 class TestDoesLeadOn:
     @pytest.mark.parametrize(
-        ("role", "status", "leads_on"),
+        ("role", "status", "continues"),
         [
             (RoleKind.WRITER, EventStatus.CREATED, False),
             (RoleKind.COORDINATOR, EventStatus.CREATED, False),
@@ -73,8 +73,8 @@ class TestDoesLeadOn:
             (RoleKind.READER, EventStatus.PROCESSED, False),
         ],
     )
-    def test_only_by_what_the_role_acts_upon_itself(self, role: RoleKind, status: EventStatus, leads_on: bool) -> None:
-        assert has_follow_up(role, [AppEvent(app_event_status_id=status.value)]) is leads_on
+    def test_only_by_what_the_role_acts_upon_itself(self, role: RoleKind, status: EventStatus, continues: bool) -> None:
+        assert has_follow_up(role, [AppEvent(app_event_status_id=status.value)]) is continues
 
     def test_there_may_be_more_behind_a_full_turn(self) -> None:
         told = AppEvent(app_event_status_id=EventStatus.CREATED.value)
@@ -90,7 +90,7 @@ class TestMayAct:
     def test_what_only_moves_an_event_on_makes_nothing_due(self, heard: MessageType) -> None:
         coordinator, at = InMemoryRoles().coordinator, timezone.now()
         coordinator.act(at)
-        assert not coordinator.may_act({heard}, at)
+        assert not coordinator.is_due({heard}, at)
 
     @pytest.mark.parametrize(
         "heard", [MessageType.PAYLOADS, MessageType.PROCESSED, MessageType.COMMITTED, MessageType.CANCELED]
@@ -98,24 +98,24 @@ class TestMayAct:
     def test_what_makes_something_due_does(self, heard: MessageType) -> None:
         coordinator, at = InMemoryRoles().coordinator, timezone.now()
         coordinator.act(at)
-        assert coordinator.may_act({heard, MessageType.PREPARING_BEGINS}, at)
+        assert coordinator.is_due({heard, MessageType.PREPARING_BEGINS}, at)
 
     @pytest.mark.parametrize("passed", [timedelta(seconds=0.3), timedelta(hours=-1)])
     def test_what_is_due_by_the_time_waits_for_no_message(self, passed: timedelta) -> None:
         coordinator, at = InMemoryRoles().coordinator, timezone.now()
         coordinator.act(at)
-        assert coordinator.may_act({MessageType.PREPARING_BEGINS}, at + passed)
+        assert coordinator.is_due({MessageType.PREPARING_BEGINS}, at + passed)
 
     def test_without_a_message_it_looks(self) -> None:
         coordinator, at = InMemoryRoles().coordinator, timezone.now()
         coordinator.act(at)
-        assert coordinator.may_act(set(), at)
+        assert coordinator.is_due(set(), at)
 
 
 class TestTell:
     def test_says_whether_anything_was_told(self) -> None:
-        cast = InMemoryRoles()
+        roles = InMemoryRoles()
         item("a")
-        cast.writer.act(timezone.now())
-        assert cast.writer.tell(timezone.now())
-        assert not cast.writer.tell(timezone.now())
+        roles.writer.act(timezone.now())
+        assert roles.writer.publish(timezone.now())
+        assert not roles.writer.publish(timezone.now())

@@ -110,12 +110,12 @@ class TestShuffled:
     @pytest.mark.parametrize(("seed", "parallel"), [(0, 1), (1, 8), (2, 8)])
     def test_all_is_committed_and_equal(self, seed: int, parallel: int, settings: Any) -> None:
         settings.COORDINATION_PARALLEL = parallel
-        cast, author = InMemoryRoles(bus=ShuffledBus(seed)), Author(seed)
+        roles, author = InMemoryRoles(bus=ShuffledBus(seed)), Author(seed)
         for _ in range(5):
             author.write()
-            for role in cast.all:
+            for role in roles.all:
                 role.run_once()
-        cast.settle()
+        roles.settle()
         assert set(AppEvent.objects.values_list("app_event_status_id", flat=True)) == {EventStatus.COMMITTED}
         assert is_equal("DummyItem")
         assert is_equal("DummyNode")
@@ -125,13 +125,13 @@ class TestShuffled:
     @pytest.mark.parametrize("seed", range(2))
     def test_what_is_refused_is_taken_back_on_both_sides(self, seed: int, settings: Any) -> None:
         settings.COORDINATION_PARALLEL = 8
-        cast = InMemoryRoles(bus=ShuffledBus(seed))
+        roles = InMemoryRoles(bus=ShuffledBus(seed))
         good = make_change_set(*(request_change("DummyItem", "insert", name=f"n{n}") for n in range(12)))
         bad = make_change_set(*(request_change("DummyItem", "insert", name=f"m{n}") for n in range(12)))
         row = {"name": "foreign", "correlation_id": DummyItem.objects.get(pk=bad.ids[0]).correlation_id}
         of_reader.TABLES["DummyItem"].objects.using(READER).create(id=bad.ids[0], **row)
-        cast.settle()
-        cast.rest()
+        roles.settle()
+        roles.rest()
         assert sorted(rows_of(DummyItem, using="default")) == good.ids
         assert sorted(rows_of(of_reader.TABLES["DummyItem"], using=READER)) == [*good.ids, bad.ids[0]]
         ended = of_reader.AppEvent.objects.using(READER).values_list("pk", "app_event_status_id")
@@ -141,10 +141,10 @@ class TestShuffled:
 class TestShuffledBus:
     def test_delivers_everything_twice_and_not_in_order(self) -> None:
         """Else the tests above would show nothing."""
-        cast = InMemoryRoles(bus=ShuffledBus(0))
+        roles = InMemoryRoles(bus=ShuffledBus(0))
         make_change_set(*(request_change("DummyItem", "insert", name=f"n{n}") for n in range(35)))
-        cast.settle(lambda: bool(cast.bus._queues[queue_of_reader("main")]))
-        cast.settle(lambda: len(cast.bus._queues[queue_of_reader("main")]) >= 8)
-        pages = [min(each.id for each in message.payloads) for message in cast.bus._queues[queue_of_reader("main")]]
+        roles.settle(lambda: bool(roles.bus._queues[queue_of_reader("main")]))
+        roles.settle(lambda: len(roles.bus._queues[queue_of_reader("main")]) >= 8)
+        pages = [min(each.id for each in message.payloads) for message in roles.bus._queues[queue_of_reader("main")]]
         assert sorted(pages) == sorted([*set(pages), *set(pages)])
         assert pages != sorted(pages)

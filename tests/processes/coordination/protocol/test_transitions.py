@@ -55,40 +55,40 @@ def line(
     return Line(steps, does, Tables(writer=w, coordinator=c, reader=r, rows=rows, waiting=q))
 
 
-def writer_acts(cast: InMemoryRoles) -> None:
-    cast.writer.act(timezone.now())
+def writer_acts(roles: InMemoryRoles) -> None:
+    roles.writer.act(timezone.now())
 
 
-def writer_tells(cast: InMemoryRoles) -> None:
-    cast.writer.tell(timezone.now())
+def writer_tells(roles: InMemoryRoles) -> None:
+    roles.writer.publish(timezone.now())
 
 
-def writer_hears(cast: InMemoryRoles) -> None:
-    cast.writer.receive()
+def writer_hears(roles: InMemoryRoles) -> None:
+    roles.writer.receive()
 
 
-def coordinator_acts(cast: InMemoryRoles) -> None:
-    cast.coordinator.act(timezone.now())
+def coordinator_acts(roles: InMemoryRoles) -> None:
+    roles.coordinator.act(timezone.now())
 
 
-def coordinator_tells(cast: InMemoryRoles) -> None:
-    cast.coordinator.tell(timezone.now())
+def coordinator_tells(roles: InMemoryRoles) -> None:
+    roles.coordinator.publish(timezone.now())
 
 
-def coordinator_hears(cast: InMemoryRoles) -> None:
-    cast.coordinator.receive()
+def coordinator_hears(roles: InMemoryRoles) -> None:
+    roles.coordinator.receive()
 
 
-def reader_acts(cast: InMemoryRoles) -> None:
-    cast.reader.act(timezone.now())
+def reader_acts(roles: InMemoryRoles) -> None:
+    roles.reader.act(timezone.now())
 
 
-def reader_tells(cast: InMemoryRoles) -> None:
-    cast.reader.tell(timezone.now())
+def reader_tells(roles: InMemoryRoles) -> None:
+    roles.reader.publish(timezone.now())
 
 
-def reader_hears(cast: InMemoryRoles) -> None:
-    cast.reader.receive()
+def reader_hears(roles: InMemoryRoles) -> None:
+    roles.reader.receive()
 
 
 # fmt: off
@@ -187,15 +187,15 @@ FORWARD = (*SAVING, *PREPARING, *PROCESSING)
 
 
 @pytest.fixture
-def cast(monkeypatch: pytest.MonkeyPatch) -> InMemoryRoles:
+def roles(monkeypatch: pytest.MonkeyPatch) -> InMemoryRoles:
     """Roles that take one message at a time, over two items that all of them have."""
-    cast = InMemoryRoles()
+    roles = InMemoryRoles()
     make_change_set(
         request_change("DummyItem", "insert", name="kept"), request_change("DummyItem", "insert", name="old")
     )
-    cast.settle()
+    roles.settle()
     monkeypatch.setattr(role, "BATCH", 1)
-    return cast
+    return roles
 
 
 def make_set() -> AppliedChangeSet:
@@ -214,35 +214,35 @@ def spoil_reader(made: AppliedChangeSet) -> None:
     TABLES["DummyItem"].objects.using("reader_main").filter(name="old").update(id=made.ids[0])
 
 
-def walk(cast: InMemoryRoles, event: int, *lines: Line) -> None:
+def walk(roles: InMemoryRoles, event: int, *lines: Line) -> None:
     """Do what each line says, and look whether the tables hold what it says; the reader's rows change in 34.3 alone."""
     before = items_of_reader()
     taken: list[str] = []
     for number, each in enumerate(lines):
-        each.does(cast)
+        each.does(roles)
         taken += each.steps.split()
         where = f"line {number}, step {each.steps}"
-        assert look(cast, event) == each.holds, where
+        assert look(roles, event) == each.holds, where
         assert noted_steps(event) == by_role(taken), where
         assert changes_at_writer(event) == (23, 23), where
         assert (items_of_reader() != before) is ("34.3" in taken), where
 
 
 class TestWalk:
-    def test_to_the_commit(self, cast: InMemoryRoles) -> None:
+    def test_to_the_commit(self, roles: InMemoryRoles) -> None:
         made = make_set()
-        walk(cast, made.event, *FORWARD, *COMMIT)
+        walk(roles, made.event, *FORWARD, *COMMIT)
         assert len(items_of_writer()) == 22
         assert items_of_reader() == items_of_writer()
 
-    def test_to_the_rollback(self, cast: InMemoryRoles) -> None:
+    def test_to_the_rollback(self, roles: InMemoryRoles) -> None:
         before = items_of_writer()
         made = make_set()
         spoil_reader(made)
-        walk(cast, made.event, *FORWARD, *ROLLBACK[:-1])
+        walk(roles, made.event, *FORWARD, *ROLLBACK[:-1])
         assert items_of_writer() != before
-        ROLLBACK[-1].does(cast)
-        assert look(cast, made.event) == ROLLBACK[-1].holds
+        ROLLBACK[-1].does(roles)
+        assert look(roles, made.event) == ROLLBACK[-1].holds
         assert items_of_writer() == before
 
     def test_the_table_has_every_step_of_the_document(self) -> None:
@@ -253,19 +253,19 @@ class TestWalk:
 
 
 class TestVerdict:
-    def test_of_a_reader_that_agrees(self, cast: InMemoryRoles) -> None:
+    def test_of_a_reader_that_agrees(self, roles: InMemoryRoles) -> None:
         made = make_set()
-        assert [_verdict(cast, made.event, *part) for part in (FORWARD[:20], FORWARD[20:], COMMIT)] == [
+        assert [_verdict(roles, made.event, *part) for part in (FORWARD[:20], FORWARD[20:], COMMIT)] == [
             "waiting",
             "processed",
             "committed",
         ]
 
-    def test_is_kept_with_its_reason(self, cast: InMemoryRoles) -> None:
+    def test_is_kept_with_its_reason(self, roles: InMemoryRoles) -> None:
         made = make_set()
         spoil_reader(made)
-        assert _verdict(cast, made.event, *FORWARD) == "refused"
-        assert _verdict(cast, made.event, *ROLLBACK) == "canceled"
+        assert _verdict(roles, made.event, *FORWARD) == "refused"
+        assert _verdict(roles, made.event, *ROLLBACK) == "canceled"
         assert WriterEventReader.objects.get(writer_event=made.event).ended_at is not None
         assert (
             format_reason(AppEvent.objects.get(pk=made.event).reason)
@@ -273,7 +273,7 @@ class TestVerdict:
         )
 
 
-def _verdict(cast: InMemoryRoles, event: int, *lines: Line) -> str:
+def _verdict(roles: InMemoryRoles, event: int, *lines: Line) -> str:
     for each in lines:
-        each.does(cast)
+        each.does(roles)
     return WriterEventReader.objects.get(writer_event=event).verdict

@@ -50,7 +50,7 @@ class Scene:
         self.bus.send([(self.reader.queue, message) for message in messages])
         while self.reader.run_once():
             pass
-        answers = [message.told for message in queued(self.bus)]
+        answers = [message.type for message in queued(self.bus)]
         self.bus._queues[COORDINATOR].clear()
         return answers
 
@@ -169,7 +169,7 @@ class TestRefusal:
         scene.bus.send([(scene.reader.queue, PROCESS)])
         while scene.reader.run_once():
             pass
-        answer = next(message for message in queued(scene.bus) if message.told == MessageType.PROCESSED)
+        answer = next(message for message in queued(scene.bus) if message.type == MessageType.PROCESSED)
         assert (answer.event, answer.role, format_reason(answer.reason)) == (
             EVENT,
             "main",
@@ -204,7 +204,7 @@ class TestFaults:
         def fails() -> None:
             raise OperationalError
 
-        monkeypatch.setattr(scene.reader, "hold", fails)
+        monkeypatch.setattr(scene.reader, "lock_state", fails)
         scene.bus.send([(scene.reader.queue, PREPARE)])
         with pytest.raises(OperationalError):
             scene.reader.receive()
@@ -221,6 +221,6 @@ class TestFaults:
 
         monkeypatch.setattr(scene.bus, "send", fails)
         with pytest.raises(ConnectionError):
-            scene.reader.tell(timezone.now())
+            scene.reader.publish(timezone.now())
         monkeypatch.undo()
         assert scene.hear_at_once() == [MessageType.COMMITTED]

@@ -36,10 +36,10 @@ TRIGGER = """CREATE TRIGGER refuse_cursed BEFORE INSERT OR UPDATE ON {table}
 
 
 @pytest.fixture
-def cast() -> InMemoryRoles:
-    cast = InMemoryRoles()
-    cast.live()
-    return cast
+def roles() -> InMemoryRoles:
+    roles = InMemoryRoles()
+    roles.live()
+    return roles
 
 
 def curse(table: Any, *, state: str = "P0001", column: str = "name") -> None:
@@ -66,18 +66,18 @@ class TestJudging:
     @pytest.mark.parametrize("state", ["P0001", "54000", "XX000", "42501"])
     @pytest.mark.parametrize("parallel", [1, 8])
     def test_a_trigger_that_raises_refuses_that_set_alone(
-        self, cast: InMemoryRoles, settings: Any, state: str, parallel: int
+        self, roles: InMemoryRoles, settings: Any, state: str, parallel: int
     ) -> None:
         settings.COORDINATION_PARALLEL = parallel
         curse(TABLES["DummyItem"], state=state)
         events = [make_item(name).event for name in ("a", "cursed", "b")]
-        cast.settle()
+        roles.settle()
         assert [status_of(event) for event in events] == [E.COMMITTED, E.CANCELED, E.COMMITTED]
         assert format_reason(AppEvent.objects.get(pk=events[1]).reason) == "main: cursed be this row"
         assert names_of_reader() == {"a", "b"} == set(DummyItem.objects.values_list("name", flat=True))
 
     def test_an_unexpected_exception_is_a_refusal_too(
-        self, cast: InMemoryRoles, monkeypatch: pytest.MonkeyPatch
+        self, roles: InMemoryRoles, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         store = apply._store
 
@@ -88,18 +88,18 @@ class TestJudging:
 
         monkeypatch.setattr(apply, "_store", fails)
         events = [make_item(name).event for name in ("cursed", "b")]
-        cast.settle()
+        roles.settle()
         assert [status_of(event) for event in events] == [E.CANCELED, E.COMMITTED]
         assert format_reason(AppEvent.objects.get(pk=events[0]).reason) == "main: no such thing"
 
-    def test_rows_that_cannot_be_kept_for_the_commit_are_a_refusal(self, cast: InMemoryRoles, settings: Any) -> None:
+    def test_rows_that_cannot_be_kept_for_the_commit_are_a_refusal(self, roles: InMemoryRoles, settings: Any) -> None:
         settings.COORDINATION_PARALLEL = 8
         curse(COMMITS["DummyItem"])
         events = [make_item(name).event for name in ("a", "cursed", "b")]
-        cast.settle()
+        roles.settle()
         assert [status_of(event) for event in events] == [E.COMMITTED, E.CANCELED, E.COMMITTED]
 
-    def test_a_payload_that_cannot_even_be_kept_is_a_refusal(self, cast: InMemoryRoles) -> None:
+    def test_a_payload_that_cannot_even_be_kept_is_a_refusal(self, roles: InMemoryRoles) -> None:
         from processes.coordination.reader.models import AppEventPayload
 
         cursed = make_item("cursed").event
@@ -109,15 +109,15 @@ class TestJudging:
             cursor.execute(body, [content])
             cursor.execute(TRIGGER.format(table=AppEventPayload._meta.db_table))
         other = make_item("b").event
-        cast.settle()
+        roles.settle()
         assert [status_of(event) for event in (cursed, other)] == [E.CANCELED, E.COMMITTED]
         assert format_reason(AppEvent.objects.get(pk=cursed).reason) == "main: cursed be this row"
 
-    def test_of_the_registry_waits_with_the_real_reason(self, cast: InMemoryRoles) -> None:
+    def test_of_the_registry_waits_with_the_real_reason(self, roles: InMemoryRoles) -> None:
         curse(TABLES["Sensor"], column="address")
         create_sensor(sensor_id="0xA", actor="test", address="cursed")
         other = make_item("b").event
-        cast.settle(lambda: status_of(other) == E.COMMITTED)
+        roles.settle(lambda: status_of(other) == E.COMMITTED)
         alert = open_alert(WAITS)
         assert alert is not None
         assert "cursed be this row" in str(alert)
@@ -131,26 +131,26 @@ class TestBusy:
         monkeypatch.setattr(retries, "FIRST_REST", 0.0)
 
     @pytest.mark.parametrize("state", ["40P01", "40001", "55P03", "57014"])
-    def test_that_passes_commits(self, cast: InMemoryRoles, state: str) -> None:
+    def test_that_passes_commits(self, roles: InMemoryRoles, state: str) -> None:
         curse(TABLES["DummyItem"], state=state)
         event = make_item("cursed").event
-        cast.settle(lambda: bool(cast.reader._setbacks))
+        roles.settle(lambda: bool(roles.reader._busy_retries))
         lift(TABLES["DummyItem"])
-        cast.settle()
+        roles.settle()
         assert status_of(event) == E.COMMITTED
 
     def test_that_never_passes_is_refused_with_its_reason_and_others_go_on(
-        self, cast: InMemoryRoles, settings: Any
+        self, roles: InMemoryRoles, settings: Any
     ) -> None:
         settings.COORDINATION_PARALLEL = 8
         curse(TABLES["DummyItem"], state="40P01")
         events = [make_item(name).event for name in ("a", "cursed", "b")]
-        cast.settle()
+        roles.settle()
         assert [status_of(event) for event in events] == [E.COMMITTED, E.CANCELED, E.COMMITTED]
         assert format_reason(AppEvent.objects.get(pk=events[1]).reason) == "main: cursed be this row"
-        assert not cast.reader._setbacks
+        assert not roles.reader._busy_retries
 
-    def test_a_database_that_is_away_is_no_refusal(self, cast: InMemoryRoles, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_database_that_is_away_is_no_refusal(self, roles: InMemoryRoles, monkeypatch: pytest.MonkeyPatch) -> None:
         event = make_item("a").event
 
         def away(*args: Any, **kwargs: Any) -> None:
@@ -159,8 +159,8 @@ class TestBusy:
         with monkeypatch.context() as patched:
             patched.setattr(apply, "_store", away)
             with pytest.raises(OperationalError):
-                cast.settle()
-        cast.settle()
+                roles.settle()
+        roles.settle()
         assert status_of(event) == E.COMMITTED
 
 
@@ -168,31 +168,31 @@ class TestCommit:
     """All have agreed, and then one cannot apply it: never cancelled, tried again, and the others go on."""
 
     @contextmanager
-    def _cursed_at_commit(self, cast: InMemoryRoles) -> Iterator[AppliedChangeSet]:
+    def _cursed_at_commit(self, roles: InMemoryRoles) -> Iterator[AppliedChangeSet]:
         made = make_item("cursed")
-        cast.settle(WriterEvent.objects.filter(pk=made.event, app_event_status_id=E.COMMITTING).exists)
+        roles.settle(WriterEvent.objects.filter(pk=made.event, app_event_status_id=E.COMMITTING).exists)
         curse(TABLES["DummyItem"])
         yield made
 
-    def test_is_tried_again_until_it_can_and_innocents_go_on(self, cast: InMemoryRoles) -> None:
-        with self._cursed_at_commit(cast) as made:
+    def test_is_tried_again_until_it_can_and_innocents_go_on(self, roles: InMemoryRoles) -> None:
+        with self._cursed_at_commit(roles) as made:
             other = make_item("b").event
             of_same_row = make_change_set(request_change("DummyItem", "update", made.ids[0], name="c")).event
-            cast.settle(lambda: status_of(other) == E.COMMITTED)
-            cast.rest()
+            roles.settle(lambda: status_of(other) == E.COMMITTED)
+            roles.rest()
             assert WriterEvent.objects.get(pk=made.event).status == E.COMMITTING
             assert WriterEvent.objects.get(pk=of_same_row).status == E.SAVED
             lift(TABLES["DummyItem"])
             let_time_pass()
-            cast.settle()
+            roles.settle()
         assert [status_of(event) for event in (made.event, other, of_same_row)] == [E.COMMITTED] * 3
         assert names_of_reader() == {"b", "c"}
         assert open_alert(WAITS) is None
 
-    def test_is_visible_with_its_reason(self, cast: InMemoryRoles) -> None:
-        with self._cursed_at_commit(cast) as made:
+    def test_is_visible_with_its_reason(self, roles: InMemoryRoles) -> None:
+        with self._cursed_at_commit(roles) as made:
             for _ in range(3):
-                cast.rest()
+                roles.rest()
                 let_time_pass()
         row = WriterEventReader.objects.get(writer_event=made.event)
         assert (row.verdict, row.reason) == ("refused", "cursed be this row")
@@ -202,6 +202,6 @@ class TestCommit:
         assert (alert.count, alert.detail["reason"]) == (1, "cursed be this row")
         lift(TABLES["DummyItem"])
         let_time_pass()
-        cast.settle()
+        roles.settle()
         row.refresh_from_db()
         assert (row.verdict, row.reason) == ("committed", "")

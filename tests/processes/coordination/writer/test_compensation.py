@@ -207,32 +207,32 @@ class TestRepeat:
 
 class TestStep35_7:
     def test_takes_the_newest_back_first(self) -> None:
-        cast = InMemoryRoles()
+        roles = InMemoryRoles()
         first = make_change_set(request_change("DummyItem", "insert", name="a"))
         others = [
             make_change_set(request_change("DummyItem", "update", first.ids[0], name=name)).event for name in ("b", "c")
         ]
-        self._tell(cast.writer, first.event, *others)
+        self._tell(roles.writer, first.event, *others)
         assert {status_of(event) for event in (first.event, *others)} == {EventStatus.CANCELED}
         assert rows("DummyItem") == {}
 
     def test_told_twice_takes_back_once(self) -> None:
-        cast = InMemoryRoles()
+        roles = InMemoryRoles()
         pk = item("a")
         made = make_change_set(request_change("DummyItem", "update", pk, name="b"))
-        self._tell(cast.writer, made.event)
+        self._tell(roles.writer, made.event)
         make_change_set(request_change("DummyItem", "update", pk, name="c"))
-        self._tell(cast.writer, made.event)
+        self._tell(roles.writer, made.event)
         assert status_of(made.event) == EventStatus.CANCELED
         assert DummyItem.objects.get().name == "c"
         assert Event.objects.filter(type="coordination.canceled").count() == 1
 
     def test_a_committed_event_is_not_taken_back(self) -> None:
-        cast = InMemoryRoles()
+        roles = InMemoryRoles()
         made = make_change_set(request_change("DummyItem", "insert", name="a"))
-        cast.bus.send([(WRITER, Message(MessageType.EVENT_COMMITTED, event=made.event))])
-        cast.writer.receive()
-        self._tell(cast.writer, made.event)
+        roles.bus.send([(WRITER, Message(MessageType.EVENT_COMMITTED, event=made.event))])
+        roles.writer.receive()
+        self._tell(roles.writer, made.event)
         assert status_of(made.event) == EventStatus.COMMITTED
         assert DummyItem.objects.exists()
 
@@ -245,41 +245,41 @@ class TestBlocked:
     """A newer set stands in the way, and is itself cancelled later."""
 
     def test_is_tried_again_by_itself(self) -> None:
-        cast = InMemoryRoles()
+        roles = InMemoryRoles()
         first = make_change_set(request_change("DummyItem", "insert", name="a"))
         newer = make_change_set(request_change("DummyItem", "update", first.ids[0], name="b"))
-        tell_canceled(cast, first.event, "main: no")
+        tell_canceled(roles, first.event, "main: no")
         assert status_of(first.event) == EventStatus.COMPENSATION_FAILED
-        tell_canceled(cast, newer.event, "main: neither")
+        tell_canceled(roles, newer.event, "main: neither")
         assert status_of(first.event) == EventStatus.CANCELED
         assert rows("DummyItem") == {}
         assert open_alert(ALERT) is None
         assert AppEvent.objects.get(pk=first.event).reason == "main: no"
 
     def test_so_are_those_that_waited_for_that_one(self) -> None:
-        cast = InMemoryRoles()
+        roles = InMemoryRoles()
         first = make_change_set(request_change("DummyItem", "insert", name="a"))
         others = [
             make_change_set(request_change("DummyItem", "update", first.ids[0], name=name)).event for name in "bc"
         ]
         for event in (first.event, *others):
-            tell_canceled(cast, event, "main: no")
+            tell_canceled(roles, event, "main: no")
         assert {status_of(event) for event in (first.event, *others)} == {EventStatus.CANCELED}
 
     def test_a_parent_waits_for_its_new_child(self) -> None:
-        cast = InMemoryRoles()
+        roles = InMemoryRoles()
         top = make_change_set(request_change("DummyNode", "insert", name="top"))
         child = make_change_set(request_change("DummyNode", "insert", name="child", parent=top.ids[0]))
-        tell_canceled(cast, top.event, "main: no")
-        tell_canceled(cast, child.event, "main: no")
+        tell_canceled(roles, top.event, "main: no")
+        tell_canceled(roles, child.event, "main: no")
         assert (status_of(top.event), rows("DummyNode")) == (EventStatus.CANCELED, {})
 
     @pytest.mark.parametrize("action", resolution.Action)
     def test_the_first_reason_stays_when_it_is_resolved(self, action: resolution.Action) -> None:
-        cast = InMemoryRoles()
+        roles = InMemoryRoles()
         first = make_change_set(request_change("DummyItem", "insert", name="a"))
         newer = make_change_set(request_change("DummyItem", "update", first.ids[0], name="b"))
-        tell_canceled(cast, first.event, "main: no")
+        tell_canceled(roles, first.event, "main: no")
         DummyItem.objects.update(last_event_id=first.event)
         AppEvent.objects.filter(pk=newer.event).delete()
         resolution.resolve_compensation(
@@ -289,9 +289,9 @@ class TestBlocked:
         assert (event.reason, event.resolution) == ("main: no", "I have looked")
 
 
-def tell_canceled(cast: InMemoryRoles, event: int, reason: str) -> None:
-    cast.bus.send([(WRITER, Message(MessageType.EVENT_CANCELED, event=event, reason=reason))])
-    cast.writer.receive()
+def tell_canceled(roles: InMemoryRoles, event: int, reason: str) -> None:
+    roles.bus.send([(WRITER, Message(MessageType.EVENT_CANCELED, event=event, reason=reason))])
+    roles.writer.receive()
 
 
 class TestUnexpected:

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection, connections, transaction
 
 from processes.coordination.models import AppEvent, WriterState
-from processes.coordination.writer import positions as numbering
+from processes.coordination.writer import positions
 from processes.coordination.writer.positions import assign_positions_once
 from tests.processes.coordination.in_memory_roles import item
 
@@ -18,7 +18,7 @@ def number() -> None:
         pass
 
 
-def positions() -> list[int | None]:
+def list_positions() -> list[int | None]:
     """Return the positions in the order of the events."""
     return list(AppEvent.objects.order_by("pk").values_list("position", flat=True))
 
@@ -31,7 +31,7 @@ class TestNumberOnce:
         number()
         item("b")
         number()
-        assert positions() == [1, 2, 3]
+        assert list_positions() == [1, 2, 3]
 
     def test_says_whether_there_was_anything(self) -> None:
         assert not assign_positions_once()
@@ -40,11 +40,11 @@ class TestNumberOnce:
         assert not assign_positions_once()
 
     def test_goes_on_where_it_stopped(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(numbering, "BATCH", 2)
+        monkeypatch.setattr(positions, "BATCH", 2)
         for _ in range(5):
             item("a")
         number()
-        assert positions() == [1, 2, 3, 4, 5]
+        assert list_positions() == [1, 2, 3, 4, 5]
         assert WriterState.objects.get().position == 5
 
     def test_gives_no_position_without_keeping_the_mark(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,16 +52,16 @@ class TestNumberOnce:
         item("a")
 
         def die(*args: Any, **kwargs: Any) -> None:
-            assert positions() == [1]
+            assert list_positions() == [1]
             raise RuntimeError
 
         monkeypatch.setattr(WriterState, "save", die)
         with pytest.raises(RuntimeError):
             assign_positions_once()
-        assert positions() == [None]
+        assert list_positions() == [None]
         monkeypatch.undo()
         number()
-        assert positions() == [1]
+        assert list_positions() == [1]
         assert WriterState.objects.get().position == 1
 
     @pytest.mark.django_db(transaction=True)
@@ -73,7 +73,7 @@ class TestNumberOnce:
 
         in_threads(make_and_number, 3)
         number()
-        assert sorted(position or 0 for position in positions()) == list(range(1, 13))
+        assert sorted(position or 0 for position in list_positions()) == list(range(1, 13))
         assert WriterState.objects.get().position == 12
 
     @pytest.mark.django_db(transaction=True)
@@ -98,4 +98,4 @@ class TestNumberOnce:
         may_commit.set()
         late.join()
         number()
-        assert positions() == [2, 1]
+        assert list_positions() == [2, 1]

@@ -13,8 +13,8 @@ from django.test import AsyncClient
 from messaging.files.reader import Unreadable
 from messaging.models import Message
 from processes.exchange.models import ExchangeProcess
-from tests.messaging.calls import file_of, write_replies
-from tests.messaging.disk import failing
+from tests.messaging.failing_disk import failing
+from tests.messaging.raw_calls import file_of, write_replies
 from tests.processes.exchange.scene import Scene
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
@@ -61,7 +61,7 @@ class TestCut:
             return list(messages)
 
         with monkeypatch.context() as patch:
-            patch.setattr("processes.exchange.services.start.keep_readable", shorten)
+            patch.setattr("processes.exchange.services.start.filter_readable", shorten)
             with pytest.raises(Unreadable):
                 scene.start()
         assert state(scene) == ("INTERRUPTED", "incorrect")

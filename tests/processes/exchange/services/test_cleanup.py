@@ -19,8 +19,8 @@ from processes.exchange.models import ExchangeProcess
 from processes.exchange.services import cleanup
 from processes.exchange.services.cleanup import move_files_once
 from processes.exchange.services.operations import retry_process
-from tests.messaging.calls import drafts, file_of
-from tests.messaging.disk import failing
+from tests.messaging.failing_disk import failing
+from tests.messaging.raw_calls import drafts, file_of
 from tests.processes.exchange.scene import Scene, move_files
 from tests.processes.exchange.states import alerts, bring_to, let_time_pass
 
@@ -191,8 +191,8 @@ class TestCrash:
                 raise SystemExit
 
         with monkeypatch.context() as patch:
-            patch.setattr(cleanup, "move_together", lambda ids: False)
-            patch.setattr(file_moves, "put_in_place", move_and_die)
+            patch.setattr(cleanup, "move_messages", lambda ids: False)
+            patch.setattr(file_moves, "place_file", move_and_die)
             with pytest.raises(SystemExit):
                 move_files()
         assert Message.objects.exclude(moving_from="").count() == 4 - at + 1
@@ -254,7 +254,7 @@ class TestAtOnce:
     ) -> None:
         """The mover holds the rows across the rename; who resolves waits for it."""
         process, moving_now = bring_to(scene, "READY_TO_COMMIT"), threading.Event()
-        name, real = ("put_all_in_place", place_files) if together else ("put_in_place", place_file)
+        name, real = ("place_files", place_files) if together else ("place_file", place_file)
 
         def slowly(what: Any) -> None:
             moving_now.set()
@@ -265,7 +265,7 @@ class TestAtOnce:
         with monkeypatch.context() as patch:
             patch.setattr(file_moves, name, slowly)
             if not together:
-                patch.setattr(cleanup, "move_together", lambda ids: False)
+                patch.setattr(cleanup, "move_messages", lambda ids: False)
 
             def act(number: int) -> None:
                 if number == 0:

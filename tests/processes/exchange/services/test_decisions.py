@@ -8,8 +8,8 @@ import pytest
 
 from notifications.models import Event
 from processes.exchange.models import ExchangeProcess
-from tests.messaging.calls import drafts
-from tests.messaging.disk import failing
+from tests.messaging.failing_disk import failing
+from tests.messaging.raw_calls import drafts
 from tests.processes.exchange.scene import Answer, Scene, move_files
 from tests.processes.exchange.states import alerts, bring_to, let_time_pass
 

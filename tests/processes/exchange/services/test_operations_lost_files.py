@@ -10,7 +10,7 @@ from messaging.models import Message
 from processes.exchange.errors import FilesFound, ProcessNotFailed
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.services.operations import find_lost_files, go_on_without_files
-from tests.messaging.calls import file_of
+from tests.messaging.raw_calls import file_of
 from tests.processes.exchange.scene import Scene, move_files
 from tests.processes.exchange.states import alerts, bring_to
 

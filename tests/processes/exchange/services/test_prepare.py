@@ -13,9 +13,8 @@ from config.common.correlation import correlated
 from messaging.files.drafts import write_drafts
 from messaging.models import Message
 from processes.exchange.models import ExchangeProcess
-from processes.exchange.services import prepare as preparing
-from tests.messaging.calls import drafts, file_of
-from tests.messaging.disk import failing
+from tests.messaging.failing_disk import failing
+from tests.messaging.raw_calls import drafts, file_of
 from tests.processes.exchange.scene import Answer, Scene, move_files
 from tests.processes.exchange.states import bring_to
 
@@ -271,7 +270,7 @@ class TestAtOnce:
             scene.step(process, "accept", messages=["m1"])
             write_drafts(messages)
 
-        monkeypatch.setattr(preparing, "write_drafts", narrow)
+        monkeypatch.setattr("processes.exchange.services.prepare.write_drafts", narrow)
         results = [{"message": id, "status": "PROCESSED"} for id in ("m1", "m2")]
         assert refused(prepare(scene, process, results, [scene.reply()])) == (400, "invalid", ["results"])
         assert (scene.process(process)["status"], drafts(scene)) == ("STARTED", [])

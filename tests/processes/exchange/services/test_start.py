@@ -13,7 +13,7 @@ from config.common.correlation import correlated
 from messaging.models import ExchangeDatabase, Message
 from notifications.models import Event
 from processes.exchange.models import ExchangeProcess, ProcessMessage
-from tests.messaging.calls import call_raw, file_of
+from tests.messaging.raw_calls import call_raw, file_of
 from tests.processes.exchange.scene import Answer, Scene, move_files
 from tests.processes.exchange.states import alerts, bring_to, let_time_pass
 

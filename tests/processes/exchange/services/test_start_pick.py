@@ -10,8 +10,8 @@ import pytest
 
 from messaging.models import Message
 from processes.exchange.models import ExchangeProcess
-from tests.messaging.calls import file_of
-from tests.messaging.disk import failing
+from tests.messaging.failing_disk import failing
+from tests.messaging.raw_calls import file_of
 from tests.processes.exchange.scene import Answer, Scene, move_files
 from tests.processes.exchange.states import alerts
 

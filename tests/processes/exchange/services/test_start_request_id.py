@@ -8,7 +8,7 @@ from django.db import IntegrityError
 
 from processes.exchange.models import ExchangeProcess
 from processes.exchange.services.decisions import end_undelivered
-from tests.messaging.calls import file_of
+from tests.messaging.raw_calls import file_of
 from tests.processes.exchange.scene import Scene
 from tests.processes.exchange.states import let_time_pass
 

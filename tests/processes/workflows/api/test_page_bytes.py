@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 
 from config.common.web.pagination import PAGE_BYTES
 from processes.workflows.models import WorkItem
-from processes.workflows.services.kept_variables import LazyVariables
+from processes.workflows.state_storage import LazyVariables
 from tests.processes.workflows.process_files import chain, flow, process, user
 from tests.processes.workflows.process_files import service as service_task
 from tests.processes.workflows.scene import Scene

@@ -17,7 +17,7 @@ Record = dict[str, Any]
 
 
 @cache
-def definition_of(key: str) -> Definition:
+def get_definition(key: str) -> Definition:
     for kind in ("cmmn", "bpmn"):
         path = FOLDER / "files" / f"{key}.{kind}"
         if path.exists():
@@ -26,10 +26,10 @@ def definition_of(key: str) -> Definition:
 
 
 def library(key: str, revision: int | None) -> tuple[Definition, int]:
-    return definition_of(key), 1
+    return get_definition(key), 1
 
 
-class Player:
+class CasePlayer:
     """One instance of a case, or of a process, of the corpus. Its state goes through JSON after every command."""
 
     def __init__(self, key: str) -> None:
@@ -48,7 +48,7 @@ class Player:
 
     def states(self) -> list[tuple[str, str]]:
         """Give the items with their states, but not the plan, which is what the case is."""
-        plan = definition_of(self.key).plan
+        plan = get_definition(self.key).plan
         items = [(record["element"], record["state"]) for _, record in self._open("items")]
         return sorted(item for item in items if plan is None or item[0] != plan.root)
 

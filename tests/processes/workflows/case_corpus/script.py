@@ -44,7 +44,7 @@ _MARKS = ("..", "::", "==", "with")
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedCase:
     trace: tuple[tuple[str, str], ...] = ()
     waiting: tuple[str, ...] = ()
     states: tuple[tuple[str, str], ...] = ()
@@ -57,40 +57,40 @@ class Expected:
 
 
 @dataclass(frozen=True)
-class Step:
+class CaseScriptStep:
     line: str
     command: Command
-    expected: Expected
+    expected: ExpectedCase
 
 
 @dataclass(frozen=True)
-class Script:
+class CaseScript:
     key: str
     """The file, and the case or process in it."""
     title: str
-    steps: tuple[Step, ...]
+    steps: tuple[CaseScriptStep, ...]
 
 
 def read_keys(kind: str = "cmmn") -> list[str]:
     return sorted(path.stem for path in (FOLDER / "files").glob(f"*.{kind}"))
 
 
-def read_scripts() -> list[Script]:
+def read_scripts() -> list[CaseScript]:
     return [script for path in sorted((FOLDER / "scripts").glob("*.txt")) for script in _read_scripts(path)]
 
 
-def _read_scripts(path: Path) -> Iterator[Script]:
+def _read_scripts(path: Path) -> Iterator[CaseScript]:
     _, *parts = path.read_text().split("\n# ")
     for part in parts:
         title, *lines = part.splitlines()
-        yield Script(path.stem, title, tuple(_read_step(line) for line in lines if line.strip()))
+        yield CaseScript(path.stem, title, tuple(_read_step(line) for line in lines if line.strip()))
 
 
-def _read_step(line: str) -> Step:
+def _read_step(line: str) -> CaseScriptStep:
     command, arrow, expected = line.partition("->")
     if not arrow:
         raise ValueError(f"no arrow: {line}")
-    return Step(line, _read_command(command.split()), _read_expected(expected.split()))
+    return CaseScriptStep(line, _read_command(command.split()), _read_expected(expected.split()))
 
 
 def _read_command(words: list[str]) -> Command:
@@ -100,13 +100,13 @@ def _read_command(words: list[str]) -> Command:
     return Command(name, target, mark, tuple(read_variables(rest).items()))
 
 
-def _read_expected(words: list[str]) -> Expected:
+def _read_expected(words: list[str]) -> ExpectedCase:
     if words[:1] == ["..."]:
-        return Expected(is_open=True)
+        return ExpectedCase(is_open=True)
     if words[:1] in (["refused"], ["fails"]):
-        return Expected(failure=" ".join(words))
+        return ExpectedCase(failure=" ".join(words))
     parts = read_parts(words, _MARKS)
-    return Expected(
+    return ExpectedCase(
         trace=_read_groups(parts[""]),
         waiting=tuple(sorted(parts.get("..", []))),
         states=tuple(sorted((element, state) for state, element in _read_groups(parts.get("::", [])))),

@@ -8,12 +8,12 @@ import pytest
 from processes.workflows.engine.case_plan import CriterionRole, PlanItem
 from processes.workflows.engine.definition import CASE_KINDS, TimerKind
 from processes.workflows.engine.runner import CommandFailed, CommandRejected
-from tests.processes.workflows.case_corpus.player import Player, definition_of
+from tests.processes.workflows.case_corpus.player import CasePlayer, get_definition
 from tests.processes.workflows.case_corpus.script import (
     FOLDER,
     ITEM_COMMANDS,
-    Script,
-    Step,
+    CaseScript,
+    CaseScriptStep,
     read_keys,
     read_scripts,
 )
@@ -29,13 +29,13 @@ class TestRun:
                 assert_plays(script)
 
 
-def assert_plays(script: Script) -> None:
-    player = Player(script.key)
+def assert_plays(script: CaseScript) -> None:
+    player = CasePlayer(script.key)
     for step in script.steps:
         _assert_step(player, step)
 
 
-def _assert_step(player: Player, step: Step) -> None:
+def _assert_step(player: CasePlayer, step: CaseScriptStep) -> None:
     expected = step.expected
     if expected.failure:
         _assert_failure(player, step)
@@ -50,7 +50,7 @@ def _assert_step(player: Player, step: Step) -> None:
     assert expected.variables is None or player.variables() == expected.variables, step.line
 
 
-def _assert_failure(player: Player, step: Step) -> None:
+def _assert_failure(player: CasePlayer, step: CaseScriptStep) -> None:
     before = json.dumps(player.state)
     with pytest.raises((CommandFailed, CommandRejected)) as raised:
         player.play(step.command)
@@ -68,10 +68,10 @@ class TestCorpus:
 
     def test_the_file_is_named_like_its_case(self) -> None:
         for kind in ("cmmn", "bpmn"):
-            assert [definition_of(key).key for key in read_keys(kind)] == read_keys(kind)
+            assert [get_definition(key).key for key in read_keys(kind)] == read_keys(kind)
 
     def test_shows_every_element_and_rule_that_can_be_run(self) -> None:
-        nodes = [node for key in read_keys() for node in definition_of(key).nodes.values()]
+        nodes = [node for key in read_keys() for node in get_definition(key).nodes.values()]
         assert {node.kind for node in nodes} == CASE_KINDS
         assert {node.event.timer.kind for node in nodes if node.event and node.event.timer} == set(TimerKind)
         assert {criterion.role for item in _items() for criterion in item.criteria} == set(CriterionRole)
@@ -106,5 +106,5 @@ STATUSES = {"active", "completed", "terminated", "suspended", "closed"}
 
 @cache
 def _items() -> list[PlanItem]:
-    plans = [definition_of(key).plan for key in read_keys()]
+    plans = [get_definition(key).plan for key in read_keys()]
     return [item for plan in plans if plan is not None for item in plan.items.values()]

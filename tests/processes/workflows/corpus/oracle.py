@@ -127,7 +127,7 @@ class Environment(TaskDataEnvironment):  # type: ignore[misc]
     """Python, with the words of Postern's expressions; a variable that is not there is null."""
 
     def evaluate(self, expression: str, context: dict[str, Any], external_context: object = None) -> Any:
-        return eval(expression, {"__builtins__": {}}, Names(context))
+        return eval(expression, {"__builtins__": {}}, PythonNames(context))
 
     def execute(self, script: str, context: dict[str, Any], external_context: object = None) -> bool:
         for line in script.splitlines():
@@ -136,7 +136,7 @@ class Environment(TaskDataEnvironment):  # type: ignore[misc]
         return True
 
 
-class Names(dict[str, Any]):
+class PythonNames(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
         return WORDS.get(name)
 

@@ -26,7 +26,7 @@ def library(key: str, revision: int | None) -> tuple[Definition, int]:
 
 
 @dataclass
-class Happened:
+class CommandRecord:
     left: list[str] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
@@ -45,8 +45,8 @@ class Player:
         self.state: InstanceState | None = None
         self.at = BEGIN
 
-    def play(self, command: Command) -> Happened:
-        happened = Happened()
+    def play(self, command: Command) -> CommandRecord:
+        happened = CommandRecord()
         for engine_command in self._translate(command):
             outcome = run_command(library, self.state, engine_command, self.at)
             self.state = json.loads(json.dumps(outcome.state, allow_nan=False))

@@ -47,7 +47,7 @@ class Expected:
 
 
 @dataclass(frozen=True)
-class Step:
+class ScriptStep:
     line: str
     command: Command
     expected: Expected
@@ -58,7 +58,7 @@ class Script:
     key: str
     """The file, and the process in it."""
     title: str
-    steps: tuple[Step, ...]
+    steps: tuple[ScriptStep, ...]
 
     def __str__(self) -> str:
         return f"{self.key}: {self.title}"
@@ -79,11 +79,11 @@ def _read_scripts(key: str) -> Iterator[Script]:
         yield Script(key, title, tuple(_read_step(line) for line in lines if line.strip()))
 
 
-def _read_step(line: str) -> Step:
+def _read_step(line: str) -> ScriptStep:
     command, arrow, expected = line.partition("->")
     if not arrow:
         raise ValueError(f"no arrow: {line}")
-    return Step(line, _read_command(command.split()), _read_expected(expected.split()))
+    return ScriptStep(line, _read_command(command.split()), _read_expected(expected.split()))
 
 
 def _read_command(words: list[str]) -> Command:

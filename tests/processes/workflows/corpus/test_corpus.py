@@ -6,8 +6,15 @@ import pytest
 
 from processes.workflows.engine.definition import CASE_KINDS, NodeKind, TimerKind, Trigger
 from processes.workflows.engine.runner import CommandFailed, CommandRejected, Effect
-from tests.processes.workflows.corpus.player import Happened, Player, read_definition
-from tests.processes.workflows.corpus.script import FOLDER, Expected, Script, Step, read_keys, read_scripts
+from tests.processes.workflows.corpus.player import CommandRecord, Player, read_definition
+from tests.processes.workflows.corpus.script import (
+    FOLDER,
+    Expected,
+    Script,
+    ScriptStep,
+    read_keys,
+    read_scripts,
+)
 
 SCRIPTS = read_scripts()
 
@@ -26,7 +33,7 @@ def assert_plays(script: Script) -> None:
         _assert_step(player, step)
 
 
-def _assert_step(player: Player, step: Step) -> None:
+def _assert_step(player: Player, step: ScriptStep) -> None:
     expected = step.expected
     if expected.failure:
         _assert_failure(player, step)
@@ -40,7 +47,7 @@ def _assert_step(player: Player, step: Step) -> None:
     _compare_effects(happened, expected, step.line)
 
 
-def _assert_failure(player: Player, step: Step) -> None:
+def _assert_failure(player: Player, step: ScriptStep) -> None:
     before = json.dumps(player.state)
     with pytest.raises((CommandFailed, CommandRejected)) as raised:
         player.play(step.command)
@@ -50,7 +57,7 @@ def _assert_failure(player: Player, step: Step) -> None:
     assert json.dumps(player.state) == before, step.line
 
 
-def _compare_effects(happened: Happened, expected: Expected, line: str) -> None:
+def _compare_effects(happened: CommandRecord, expected: Expected, line: str) -> None:
     pairs = zip(happened.effects, expected.effects, strict=False)
     said = [_describe(effect, with_inputs="{" in wanted) for effect, wanted in pairs]
     assert said == list(expected.effects), line

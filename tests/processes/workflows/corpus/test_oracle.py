@@ -8,7 +8,7 @@ from SpiffWorkflow.exceptions import SpiffWorkflowException
 from processes.workflows.engine.definition import Definition, Node, NodeKind
 from tests.processes.workflows.corpus.oracle import Oracle
 from tests.processes.workflows.corpus.player import Player, read_definition
-from tests.processes.workflows.corpus.script import FOLDER, Script, Step, read_keys, read_scripts
+from tests.processes.workflows.corpus.script import FOLDER, Script, ScriptStep, read_keys, read_scripts
 
 # By a reason: files, or single scripts of a file. Each of them is tried, and has to come out differently.
 OTHERWISE = {
@@ -130,7 +130,7 @@ def assert_same_way(script: Script) -> None:
             _assert_same_step(player, oracle, step)
 
 
-def _assert_same_step(player: Player, oracle: Oracle, step: Step) -> None:
+def _assert_same_step(player: Player, oracle: Oracle, step: ScriptStep) -> None:
     ours = player.play(step.command).left
     theirs = oracle.play(step.command, player.at)
     if not _goes_one_way(read_definition(player.key)):  # the order of what runs at once is nobody's business

@@ -38,7 +38,7 @@ class ProcessDriver:
         assert self.state == outcome.state
         self.trace = outcome.trace
         self.effects: tuple[Effect, ...] = outcome.effects
-        check(self.state)
+        check_state(self.state)
         return outcome
 
     def complete(self, element: str, **variables: Any) -> "ProcessDriver":
@@ -95,7 +95,7 @@ class ProcessDriver:
         return [element for what, element in self.trace if what == "cancel"]
 
 
-def check(state: InstanceState) -> None:
+def check_state(state: InstanceState) -> None:
     """Fail when something in a state belongs to nothing, is counted wrongly or outlives the end."""
     scopes, tokens = state["scopes"], state.get("tokens", {})
     for token in tokens.values():
@@ -113,14 +113,14 @@ def check(state: InstanceState) -> None:
         assert not state.keys() & {"tokens", "tasks", "timers", "subscriptions", "conditions", "loops", "undoing"}
 
 
-def weigh_entries(entries: Iterable[CompensationEntry]) -> int:
-    return sum(estimate_size(entry.get("variables", {})) + weigh_entries(entry.get("inner", ())) for entry in entries)
+def measure_entries(entries: Iterable[CompensationEntry]) -> int:
+    return sum(estimate_size(entry.get("variables", {})) + measure_entries(entry.get("inner", ())) for entry in entries)
 
 
 def _check_size(state: InstanceState) -> None:
     size = sum(estimate_size(scope["variables"]) for scope in state["scopes"].values())
     size += sum(estimate_size(task.get("inputs", {})) for task in state.get("tasks", {}).values())
-    size += sum(loop["weight"] + weigh_entries(loop["entries"]) for loop in state.get("loops", {}).values())
-    size += sum(weigh_entries(undo["entries"]) for undo in state.get("undoing", {}).values())
-    size += weigh_entries(state.get("compensations", []))
+    size += sum(loop["weight"] + measure_entries(loop["entries"]) for loop in state.get("loops", {}).values())
+    size += sum(measure_entries(undo["entries"]) for undo in state.get("undoing", {}).values())
+    size += measure_entries(state.get("compensations", []))
     assert state["size"] == size

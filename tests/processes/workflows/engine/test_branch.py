@@ -19,7 +19,7 @@ from tests.processes.workflows.engine.builder import (
     throw,
     user,
 )
-from tests.processes.workflows.engine.process_driver import START, ProcessDriver, check
+from tests.processes.workflows.engine.process_driver import START, ProcessDriver, check_state
 
 
 def renewed(case: ProcessDriver, *, after: timedelta = timedelta(0)) -> InstanceState:
@@ -39,7 +39,7 @@ class TestRenew:
     def test_every_id_is_new_and_the_state_whole(self) -> None:
         case = ProcessDriver(self.DEFINITION, xs=[1, 2])
         state = renewed(case)
-        check(state)
+        check_state(state)
         for section in ("scopes", "tokens", "tasks", "subscriptions", "loops"):
             assert len(state[section]) == len(case.state[section])
             assert all(key.startswith("1.") for key in state[section])
@@ -65,8 +65,8 @@ class TestRenew:
 
     def test_what_was_done_can_still_be_undone(self) -> None:
         definition = process(
-            node(NodeKind.TASK, "a", compensated_by="ua"), node(NodeKind.USER_TASK, "ua", is_for_compensation=True), user("b"),
-            throw("t", compensation()), "start > a > b > t > end",
+            node(NodeKind.TASK, "a", compensated_by="ua"), node(NodeKind.USER_TASK, "ua", is_for_compensation=True),
+            user("b"), throw("t", compensation()), "start > a > b > t > end",
         )  # fmt: skip
         case = ProcessDriver(definition)
         case.state = renewed(case)

@@ -7,7 +7,8 @@ class TestActive:
     def test_names_the_kind_of_each_element_also_inside(self) -> None:
         called = process(user("q"), "start > q", key="Q")
         case = ProcessDriver(process(sub("s", call("c", "Q"), "start_in > c"), "start > s"), called)
-        assert [(item["element"], item["kind"]) for item in state_queries.list_active_elements(case.state, case.library)] == [
+        active = state_queries.list_active_elements(case.state, case.library)
+        assert [(item["element"], item["kind"]) for item in active] == [
             ("s", "sub_process"), ("c", "call_activity"), ("q", "user_task"),
         ]  # fmt: skip
 

@@ -17,8 +17,8 @@ from processes.workflows.models import (
     WorkItem,
 )
 from processes.workflows.services import execution
-from processes.workflows.services import write_step as writing
 from processes.workflows.services.start import StartRequest, start_instance
+from processes.workflows.services.write_step import write_step
 from tests.processes.workflows.process_files import (
     chain,
     flow,
@@ -204,7 +204,6 @@ class TestCarryOut:
 
 def _overtake_once(scene: Scene, instance_id: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let somebody else move the head between the reading and the writing of the next command."""
-    write_step = writing.write_step
 
     def overtaken(step: Any) -> Any:
         monkeypatch.setattr(execution, "write_step", write_step)

@@ -10,7 +10,7 @@ from processes.workflows.heads import Head
 from processes.workflows.models import WorkflowTimer, WorkItem
 from processes.workflows.presentation import present_difference, present_instance
 from processes.workflows.selectors import get_version
-from processes.workflows.services.postponed import take_postponed_events
+from processes.workflows.services.events.arrivals import take_postponed_events
 from processes.workflows.services.returns import preview_return, return_instance
 from tests.processes.workflows.case_files import case, human, listener, milestone, process_task, stage, timer
 from tests.processes.workflows.process_files import chain, message, service, user

@@ -9,8 +9,7 @@ from processes.workflows.engine.definition import Definition
 from processes.workflows.engine.execution.limits import MAX_UPSTREAM
 from processes.workflows.engine.parser import parse_definition
 from processes.workflows.engine.runner import run_command
-from processes.workflows.services.compiled_cache import CompiledCache, measure_definition
-from processes.workflows.services.library import COMPILED
+from processes.workflows.services.library import COMPILED, CompiledCache, measure_definition
 from tests.processes.workflows.engine.execution.test_depth import AT
 from tests.processes.workflows.process_files import chain, flow, process, script, user
 from tests.processes.workflows.scene import Scene
@@ -45,16 +44,16 @@ class TestCompiledCache:
         definitions = [parse_definition(SMALL) for _ in range(4)]
         cache = CompiledCache(most_bytes=3 * measure_definition(definitions[0]))
         for number, definition in enumerate(definitions[:3]):
-            cache.keep("small", number, definition)
+            cache.store("small", number, definition)
         cache.find("small", 0)
-        cache.keep("small", 3, definitions[3])
+        cache.store("small", 3, definitions[3])
         assert [cache.find("small", number) is not None for number in range(4)] == [True, False, True, True]
 
     def test_one_that_is_too_large_by_itself_is_kept_alone(self) -> None:
         small, large = parse_definition(SMALL), parse_definition(EXPRESSIONS)
         cache = CompiledCache(most_bytes=measure_definition(small))
-        cache.keep("small", 1, small)
-        cache.keep("large", 1, large)
+        cache.store("small", 1, small)
+        cache.store("large", 1, large)
         assert [len(cache), cache.find("large", 1)] == [1, large]
 
     @pytest.mark.embedded

@@ -4,8 +4,7 @@ import pytest
 from django.utils import timezone
 
 from processes.workflows.models import WorkflowInstance, WorkflowStartTimer, WorkflowTimer
-from processes.workflows.services.start_timers import start_due_instances
-from processes.workflows.services.timers import fire_due_timers
+from processes.workflows.services.timers import fire_due_timers, start_due_instances
 from tests.processes.workflows.process_files import chain, flow, process, started_at, timer, user
 from tests.processes.workflows.scene import Scene
 

@@ -6,11 +6,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from processes.workflows import errors
-from processes.workflows.heads import Head
+from processes.workflows.heads import Head, clear_head_cache
 from processes.workflows.ids import public_id
 from processes.workflows.models import WorkflowIncident, WorkItem
 from processes.workflows.presentation import present_fetched
-from processes.workflows.services.recent import clear_head_cache
 from processes.workflows.services.work_items import (
     FetchedTask,
     complete_external_task,

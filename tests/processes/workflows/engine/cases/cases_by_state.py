@@ -27,7 +27,7 @@ MAKERS: dict[str, Callable[..., str]] = {
     "timer event listener": lambda key, **common: timer(key, "PT1H", **common),
 }
 ACTIVITIES = ("human task", "stage", "process task", "case task")
-MOMENTS = ("milestone", "user event listener", "timer event listener")
+OCCURRENCES = ("milestone", "user event listener", "timer event listener")
 PROCESS = """
 <definitions xmlns="http://www.omg.org/spec/BPMN/20100524/MODEL" targetNamespace="urn:test">
   <error id="lost" errorCode="LOST" />
@@ -49,21 +49,21 @@ PROCESS = """
 INNER = case(human("Inside"), key="inner").replace('id="plan"', 'id="inner_plan"')
 
 
-def possible(kind: str) -> list[str]:
+def list_reachable_states(kind: str) -> list[str]:
     """Name the states that an item of a kind can be brought into."""
-    if kind in MOMENTS:
+    if kind in OCCURRENCES:
         return ["available", "suspended", "completed", "terminated"]
     return [state for state in STATES if state != "failed" or kind == "process task"]
 
 
-def bring(kind: str, state: str, *, within: bool = False) -> CaseDriver:
+def bring_to_state(kind: str, state: str, *, within: bool = False) -> CaseDriver:
     """Begin a case and bring its item X into a state; X can lie in a stage S."""
     item = _item(kind, state)
     parts = [stage("S", item, human("KeepIn"))] if within else [item]
-    course = CaseDriver(case(*parts, listener("Go"), KEEPS), PROCESS, INNER)
-    if kind in MOMENTS:
-        return _bring_moment(course, kind, state)
-    return _bring_activity(course, kind, state)
+    driver = CaseDriver(case(*parts, listener("Go"), KEEPS), PROCESS, INNER)
+    if kind in OCCURRENCES:
+        return _bring_moment(driver, kind, state)
+    return _bring_activity(driver, kind, state)
 
 
 def _item(kind: str, state: str) -> str:
@@ -73,34 +73,34 @@ def _item(kind: str, state: str) -> str:
     return make("X", manual=True) if state in ("enabled", "disabled") else make("X")
 
 
-def _bring_moment(course: CaseDriver, kind: str, state: str) -> CaseDriver:
+def _bring_moment(driver: CaseDriver, kind: str, state: str) -> CaseDriver:
     if state == "suspended":
-        course.item("suspend_item", "X")
+        driver.item("suspend_item", "X")
     elif state == "terminated":
-        course.item("terminate_item", "X")
+        driver.item("terminate_item", "X")
     elif state == "completed":
-        _let_happen(course, kind)
-    assert course.states("X") == [state]
-    return course
+        _let_happen(driver, kind)
+    assert driver.states("X") == [state]
+    return driver
 
 
-def _let_happen(course: CaseDriver, kind: str) -> None:
+def _let_happen(driver: CaseDriver, kind: str) -> None:
     if kind == "timer event listener":
-        course.fire("X")
+        driver.fire("X")
     else:
-        course.item("occur", "Go" if kind == "milestone" else "X")
+        driver.item("occur", "Go" if kind == "milestone" else "X")
 
 
-def _bring_activity(course: CaseDriver, kind: str, state: str) -> CaseDriver:
+def _bring_activity(driver: CaseDriver, kind: str, state: str) -> CaseDriver:
     ways = {"disabled": "disable", "suspended": "suspend_item", "terminated": "terminate_item"}
     if state in ways:
-        course.item(ways[state], "X")
+        driver.item(ways[state], "X")
     elif state == "completed":
-        course.complete(_TASKS[kind], ok=True)
+        driver.complete(_TASKS[kind], ok=True)
     elif state == "failed":
-        course.complete("carry", ok=False)
-    assert course.states("X") == [state]
-    return course
+        driver.complete("carry", ok=False)
+    assert driver.states("X") == [state]
+    return driver
 
 
 _TASKS = {"human task": "X", "stage": "In", "process task": "carry", "case task": "Inside"}

@@ -34,7 +34,7 @@ ACTIVITY_EVENTS = (
 )
 MOMENT_EVENTS = ("occur", "occur", "occur", "create", "suspend", "resume", "terminate", "parentTerminate")
 FILE_EVENTS = ("create", "update", "delete")
-MOMENTS = ("milestone", "listener", "timer")
+OCCURRENCES = ("milestone", "listener", "timer")
 LISTENERS = ("listener", "timer")
 
 
@@ -170,7 +170,7 @@ def _on_part(random: Random, items: dict[str, Sketch]) -> tuple[str, str]:
     source = random.choice([*list(items)[1:], "file x", "file y"])
     if source.startswith("file "):
         return source, random.choice(FILE_EVENTS)
-    is_moment = items[source].kind in (*MOMENTS, "cycle")
+    is_moment = items[source].kind in (*OCCURRENCES, "cycle")
     return source, random.choice(MOMENT_EVENTS if is_moment else ACTIVITY_EVENTS)
 
 

@@ -13,7 +13,7 @@ from tests.processes.workflows.case_files import Rule
 from tests.processes.workflows.engine.cases.random_plans import (
     CONDITIONS,
     LISTENERS,
-    MOMENTS,
+    OCCURRENCES,
     ROOT,
     NamedValues,
     RandomPlan,
@@ -29,12 +29,12 @@ from tests.processes.workflows.engine.cases.test_lifecycle import (
 
 ENDED = ("completed", "terminated", "closed")
 SETTLED = ("completed", "terminated", "disabled", "failed")
-TABLES = {kind: read_table(MILESTONES_AND_LISTENERS) for kind in MOMENTS}
+TABLES = {kind: read_table(MILESTONES_AND_LISTENERS) for kind in OCCURRENCES}
 TABLES |= {"plan": read_table(CASES), "stage": read_table(STAGES_AND_TASKS), "human": read_table(STAGES_AND_TASKS)}
 
 
 @dataclass(eq=False)
-class One:
+class ModelItem:
     """An instance of a plan item."""
 
     item: Sketch
@@ -60,19 +60,19 @@ class ReferenceModel:
     def __init__(self, plan: RandomPlan) -> None:
         self.plan = plan
         self.names: dict[str, Any] = {}
-        self.ones: dict[str, list[One]] = {key: [] for key in plan.items}
+        self.ones: dict[str, list[ModelItem]] = {key: [] for key in plan.items}
         self.to_come: list[str] = []
         """Items that must come again."""
         self.passed_on: dict[str, set[int]] = {}
-        self.resumed: list[One] = []
-        self.meant: One | None = None
+        self.resumed: list[ModelItem] = []
+        self.meant: ModelItem | None = None
         self.is_by_hand = False
 
     def states(self) -> dict[str, list[str]]:
         """Give the states of what is live, in the order of creation."""
         return {key: [one.state for one in self.live(key)] for key in self.plan.items if self.live(key)}
 
-    def live(self, element: str) -> list[One]:
+    def live(self, element: str) -> list[ModelItem]:
         return [one for one in self.ones[element] if one.is_live]
 
     def follow(
@@ -131,7 +131,7 @@ class ReferenceModel:
             return self._open(element, rest)
         return rest
 
-    def _choose(self, transition: str, element: str) -> One:
+    def _choose(self, transition: str, element: str) -> ModelItem:
         """Find whose transition it was: the one that was meant, else the oldest that could make it."""
         meant, self.meant = self.meant, None
         if meant is not None and meant.item.key == element:
@@ -144,10 +144,10 @@ class ReferenceModel:
         assert able, f"nobody could {transition}: {element}"
         return able[0]
 
-    def _leads(self, one: One, transition: str) -> str | None:
+    def _leads(self, one: ModelItem, transition: str) -> str | None:
         return TABLES[one.item.kind][one.state, transition]
 
-    def _check_reason(self, one: One, transition: str) -> None:
+    def _check_reason(self, one: ModelItem, transition: str) -> None:
         item, parent = one.item, self._parent(one)
         assert self._leads(one, transition) is not None, f"{item.key} was {one.state}: {transition}"
         met = {item.criteria[place][0] for place in one.due}
@@ -164,7 +164,7 @@ class ReferenceModel:
             assert (parent.state == "suspended") == (transition == "parentSuspend")
         assert transition != "parentTerminate" or (parent is not None and not parent.is_live)
 
-    def _move(self, one: One, transition: str) -> None:
+    def _move(self, one: ModelItem, transition: str) -> None:
         leads, was = self._leads(one, transition), one.state
         assert leads is not None
         one.state = one.before if leads == "before" else leads
@@ -181,7 +181,7 @@ class ReferenceModel:
         if transition in ("resume", "parentResume"):
             self.resumed.append(one)
 
-    def _note_repetition(self, one: One, transition: str) -> None:
+    def _note_repetition(self, one: ModelItem, transition: str) -> None:
         item = one.item
         leaves = transition in ("start", "enable") or (transition == "occur" and item.kind == "milestone")
         parent = self._parent(one)
@@ -197,14 +197,14 @@ class ReferenceModel:
             self._tell(child, "create", one)
         return rest[len(children) :]
 
-    def _put(self, element: str, held: Iterable[int] = ()) -> One:
+    def _put(self, element: str, held: Iterable[int] = ()) -> ModelItem:
         item = self.plan.items[element]
-        one = One(item, required=self._applies(item.required), held=set(held))
+        one = ModelItem(item, required=self._applies(item.required), held=set(held))
         self.ones[element].append(one)
         self._look(one)
         return one
 
-    def _tell(self, source: str, event: str, by: One | None) -> None:
+    def _tell(self, source: str, event: str, by: ModelItem | None) -> None:
         for one in self._all_live():
             for place, (role, sentry) in enumerate(one.item.criteria):
                 if one is not by and (source, event) in sentry.on and one.listens(role):
@@ -216,7 +216,7 @@ class ReferenceModel:
             self._look(one)
         self.resumed.clear()
 
-    def _look(self, one: One) -> None:
+    def _look(self, one: ModelItem) -> None:
         for place, (role, sentry) in enumerate(one.item.criteria):
             if not sentry.condition or not one.listens(role):
                 continue
@@ -228,7 +228,7 @@ class ReferenceModel:
                 one.held.add(place)
                 one.due.add(place)
 
-    def _meet(self, one: One, place: int, sentry: Sentry) -> None:
+    def _meet(self, one: ModelItem, place: int, sentry: Sentry) -> None:
         holds = not sentry.condition or CONDITIONS[sentry.condition](self.names)
         if holds and len(one.heard.get(place, ())) == len(sentry.on):
             one.heard.pop(place)
@@ -246,7 +246,7 @@ class ReferenceModel:
             if one.state == "available" and not one.item.entry:
                 assert one.item.kind in LISTENERS, f"{one.item.key} waits for nothing"
 
-    def _may_complete(self, stage: One, *, by_hand: bool) -> bool:
+    def _may_complete(self, stage: ModelItem, *, by_hand: bool) -> bool:
         inside = [one for key in self.plan.children[stage.item.key] for one in self.ones[key]]
         inside = [one for one in inside if one.item.kind not in LISTENERS]
         if not stage.item.auto and not by_hand:
@@ -255,13 +255,13 @@ class ReferenceModel:
             one.state not in ("active", "suspended") and (not one.required or one.state in SETTLED) for one in inside
         )
 
-    def _parent(self, one: One) -> One | None:
+    def _parent(self, one: ModelItem) -> ModelItem | None:
         return self.ones[one.item.parent][-1] if one.item.parent else None
 
     def _applies(self, rule: Rule) -> bool:
         return rule if isinstance(rule, bool) else CONDITIONS[rule](self.names)
 
-    def _all_live(self) -> list[One]:
+    def _all_live(self) -> list[ModelItem]:
         return [one for ones in self.ones.values() for one in ones if one.is_live]
 
 

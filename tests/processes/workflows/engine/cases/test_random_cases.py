@@ -154,7 +154,7 @@ def without_ids(found: Walk, state: InstanceState) -> InstanceState:
 
 class TestRepetition:
     def test_the_state_does_not_grow_with_the_number_of_rounds(self) -> None:
-        course = CaseDriver.of(
+        driver = CaseDriver.of(
             human("A", repeats=True),
             stage("S", human("B"), milestone("Done", entry="B complete"), entry="A complete", repeats=True),
             milestone("M", entry="S complete", repeats=True),
@@ -163,26 +163,26 @@ class TestRepetition:
         )
         sizes = []
         for _ in range(40):
-            course.complete("A").complete("B").fire("T").complete("C")
-            sizes.append(size_of(course.state))
+            driver.complete("A").complete("B").fire("T").complete("C")
+            sizes.append(size_of(driver.state))
         assert set(sizes[1:]) == {sizes[1]}
 
     def test_nor_does_it_when_items_are_ended_by_hand_or_leave(self) -> None:
-        course = CaseDriver.of(
+        driver = CaseDriver.of(
             human("A", repeats=True, exit="B terminate"), human("B", repeats=True, manual=True), listener("L")
         )
         sizes = []
         for _ in range(20):
-            course.item("start", "B").item("terminate_item", "B").item("suspend_item", "A").item("resume_item", "A")
-            sizes.append(size_of(course.state))
+            driver.item("start", "B").item("terminate_item", "B").item("suspend_item", "A").item("resume_item", "A")
+            sizes.append(size_of(driver.state))
         assert set(sizes) == {sizes[0]}
 
     def test_nor_with_the_processes_that_were_run(self) -> None:
-        course = CaseDriver(case(process_task("P", "work", repeats=True)), PROCESS)
+        driver = CaseDriver(case(process_task("P", "work", repeats=True)), PROCESS)
         sizes = []
         for _ in range(20):
-            course.complete("carry", ok=True, note="x" * 50)
-            sizes.append(size_of(course.state))
+            driver.complete("carry", ok=True, note="x" * 50)
+            sizes.append(size_of(driver.state))
         assert set(sizes[1:]) == {sizes[1]}
 
 

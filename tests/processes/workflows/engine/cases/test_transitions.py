@@ -41,22 +41,22 @@ def two_waiting() -> CaseDriver:
 
 class TestSuspend:
     def test_a_signal_that_is_thrown_meanwhile_does_not_reach_what_is_suspended(self) -> None:
-        course = two_waiting().item("start", "R")
-        assert course.states("W", "V", "R") == ["suspended", "completed", "completed"]
-        course.item("resume_item", "W").do("event", subscription=min(course.state["subscriptions"]), payload={})
-        assert course.status == "completed"
+        driver = two_waiting().item("start", "R")
+        assert driver.states("W", "V", "R") == ["suspended", "completed", "completed"]
+        driver.item("resume_item", "W").do("event", subscription=min(driver.state["subscriptions"]), payload={})
+        assert driver.status == "completed"
 
     def test_an_event_from_outside_is_refused_until_it_goes_on(self) -> None:
-        course = two_waiting()
-        waiting = min(course.state["subscriptions"])
+        driver = two_waiting()
+        waiting = min(driver.state["subscriptions"])
         with pytest.raises(CommandRejected, match="suspended"):
-            course.do("event", subscription=waiting, payload={})
-        course.item("resume_item", "W").do("event", subscription=waiting, payload={})
-        assert course.states("W") == ["completed"]
+            driver.do("event", subscription=waiting, payload={})
+        driver.item("resume_item", "W").do("event", subscription=waiting, payload={})
+        assert driver.states("W") == ["completed"]
 
     def test_what_has_failed_in_a_stage_does_not_leave_it_nor_come_again_while_the_stage_is_suspended(self) -> None:
         inside = process_task("P", "work", exit="Stop occur", repeats=True)
-        course = CaseDriver(case(stage("S", inside, human("Keep")), listener("Stop")), PROCESS)
-        course.complete("carry", ok=False).item("suspend_item", "S").item("occur", "Stop")
-        assert course.states("S", "P") == ["suspended", "failed"]
-        assert course.item("resume_item", "S").states("S", "P") == ["active", "failed"]
+        driver = CaseDriver(case(stage("S", inside, human("Keep")), listener("Stop")), PROCESS)
+        driver.complete("carry", ok=False).item("suspend_item", "S").item("occur", "Stop")
+        assert driver.states("S", "P") == ["suspended", "failed"]
+        assert driver.item("resume_item", "S").states("S", "P") == ["active", "failed"]

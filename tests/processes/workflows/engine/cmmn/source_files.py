@@ -24,7 +24,7 @@ def wrap(body: str, roots: str = "", model: str = "", case: str = "") -> bytes:
     ).encode()
 
 
-def told(source: bytes) -> list[tuple[str, int, str]]:
+def list_problems(source: bytes) -> list[tuple[str, int, str]]:
     """Give what is wrong with a file: element, line, message."""
     try:
         parse_cmmn(source)

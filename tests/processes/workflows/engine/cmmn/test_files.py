@@ -46,7 +46,7 @@ class TestCamundaModeler:
 
     def test_the_plan_knows_who_hears_what(self) -> None:
         plan = load("camunda_modeler").plan
-        heard = {heard: [(one.item, one.common) for one in found] for heard, found in plan.listening.items()}
+        heard = {heard: [(one.item, one.common) for one in found] for heard, found in plan.on_parts.items()}
         assert heard == {
             ("PlanItem_register", "complete"): [
                 ("PlanItem_check", "CasePlanModel_1"),
@@ -58,7 +58,7 @@ class TestCamundaModeler:
             ("PlanItem_pay", "complete"): [("PlanItem_paid", "PlanItem_payment")],
             ("PlanItem_paid", "occur"): [("CasePlanModel_1", "Claim_case")],
         }
-        assert plan.conditioned == {"PlanItem_check"}
+        assert plan.items_with_conditions == {"PlanItem_check"}
         assert plan.files == {"CaseFileItem_claim": ("claim",), "CaseFileItem_letters": ("claim", "letters")}
 
     def test_is_told_by_its_namespace(self) -> None:

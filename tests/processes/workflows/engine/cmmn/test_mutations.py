@@ -21,7 +21,7 @@ from tests.processes.workflows.case_files import (
     timer,
 )
 from tests.processes.workflows.engine.bpmn.test_mutations import mutate
-from tests.processes.workflows.engine.cmmn.source_files import FILES, told
+from tests.processes.workflows.engine.cmmn.source_files import FILES, list_problems
 
 ROUNDS = max(40, int(float(os.environ.get("DRILL_SCALE", "0.02")) * 2_000))
 CALLS = (NodeKind.PROCESS_TASK, NodeKind.CASE_TASK)
@@ -61,7 +61,7 @@ class TestMutations:
         random = Random(seed)
         for source in SOURCES:
             mutated = mutate(source, random)
-            problems = told(mutated)
+            problems = list_problems(mutated)
             assert len(problems) <= MOST_PROBLEMS
             if not problems:
                 assert_whole(parse_cmmn(mutated))
@@ -91,14 +91,14 @@ def assert_whole(definition: Definition) -> None:
 def assert_heard(definition: Definition) -> None:
     """Assert that every on-part is found by its source and event, once, and that the criterion it names is one."""
     plan = definition.plan
-    heard = [(found.item, found.criterion, found.part) for all_ in plan.listening.values() for found in all_]
+    heard = [(found.item, found.criterion, found.part) for all_ in plan.on_parts.values() for found in all_]
     assert sorted(heard) == sorted(
         (key, number, place)
         for key, item in plan.items.items()
         for number, criterion in enumerate(item.criteria)
         for place in range(len(criterion.sentry.on))
     )
-    for (source, event), all_ in plan.listening.items():
+    for (source, event), all_ in plan.on_parts.items():
         for found in all_:
             part = plan.items[found.item].criteria[found.criterion].sentry.on[found.part]
             assert (part.source, part.event, found.common in definition.scopes) == (source, event, True)

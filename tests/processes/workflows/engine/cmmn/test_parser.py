@@ -230,7 +230,7 @@ class TestCaseFile:
 class TestListening:
     def test_is_found_by_source_and_event_in_the_order_of_the_plan(self) -> None:
         parts = (human("B", entry=["if x", "M occur, A complete"]), human("A"), milestone("M"))
-        listening = read(*parts, human("C", exit="A complete")).plan.listening
+        listening = read(*parts, human("C", exit="A complete")).plan.on_parts
         found = {heard: [(one.item, one.criterion, one.part) for one in all_] for heard, all_ in listening.items()}
         assert found == {("M", "occur"): [("B", 1, 0)], ("A", "complete"): [("B", 1, 1), ("C", 0, 0)]}
 
@@ -241,14 +241,14 @@ class TestListening:
     def test_tells_the_innermost_stage_in_which_both_lie(self, source: str, common: str) -> None:
         inner = stage("U", human("C"), human("I", entry=f"{source} complete", repeats=True))
         parts = (human("A"), stage("S", human("B"), inner), stage("T", human("D")))
-        (listening,) = read(*parts).plan.listening[source, "complete"]
+        (listening,) = read(*parts).plan.on_parts[source, "complete"]
         assert listening.common == common
 
     def test_a_case_lies_around_its_plan_model_and_its_file_around_all(self) -> None:
         parts = (human("A"), stage("S", human("B", entry="file f update")))
-        listening = read(*parts, files="f", exit="B complete").plan.listening
+        listening = read(*parts, files="f", exit="B complete").plan.on_parts
         assert [one.common for found in listening.values() for one in found] == ["case1", "plan"]
 
     def test_items_with_a_condition_are_known(self) -> None:
         parts = (human("A", entry="if x"), human("B", exit="A complete if y"), human("C", entry="A complete"))
-        assert read(*parts, exit="if z").plan.conditioned == {"plan", "A", "B"}
+        assert read(*parts, exit="if z").plan.items_with_conditions == {"plan", "A", "B"}

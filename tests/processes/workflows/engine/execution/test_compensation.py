@@ -180,8 +180,8 @@ class TestSubProcess:
         assert case.status == "completed"
 
     def test_a_called_process_is_undone_by_its_parts(self) -> None:
-        called = process(script("x", n="41"), undone_by("a", "ua"), undo("ua", NodeKind.SCRIPT_TASK), "start > x > a > end",
-                         key="Q")  # fmt: skip
+        handler = undo("ua", NodeKind.SCRIPT_TASK)
+        called = process(script("x", n="41"), undone_by("a", "ua"), handler, "start > x > a > end", key="Q")
         definition = process(call("c", "Q"), throw("t", compensation()), user("z"), "start > c > t > z > end")
         assert ProcessDriver(definition, called).walk == ["start", "c", "start", "x", "a", "end", "t", "ua", "z"]
 

@@ -2,8 +2,8 @@ import pytest
 
 from processes.workflows.engine.execution.errors import CommandFailed
 from processes.workflows.engine.execution.limits import (
+    MAX_CHECKS,
     MAX_EFFECTS,
-    MAX_LOOKS,
     MAX_MEASURED,
     MAX_STEPS,
     MAX_VARIABLES,
@@ -15,38 +15,38 @@ MILLION = {"x": "y" * 999_993}
 """Variables that weigh a million bytes."""
 
 
-class TestAllowance:
+class TestCommandBudget:
     """What one command may take is taken to the last of it, and not one more."""
 
     def test_steps(self) -> None:
-        allowance = CommandBudget(0)
+        budget = CommandBudget(0)
         for _ in range(MAX_STEPS):
-            allowance.step("a")
+            budget.count_step("a")
         with pytest.raises(CommandFailed, match="10000 elements"):
-            allowance.step("a")
+            budget.count_step("a")
 
     def test_looks(self) -> None:
-        allowance = CommandBudget(0)
-        allowance.look("a", MAX_LOOKS)
+        budget = CommandBudget(0)
+        budget.count_checks("a", MAX_CHECKS)
         with pytest.raises(CommandFailed, match="200000 steps"):
-            allowance.look("a")
+            budget.count_checks("a")
 
     def test_bytes_that_are_weighed(self) -> None:
-        allowance = CommandBudget(0)
+        budget = CommandBudget(0)
         for _ in range(MAX_MEASURED // 1_000_000):
-            allowance.weigh_value("y" * 999_998, "a")
+            budget.measure_value("y" * 999_998, "a")
         with pytest.raises(CommandFailed, match="100000000 bytes"):
-            allowance.weigh_value("", "a")
+            budget.measure_value("", "a")
 
     def test_bytes_of_variables(self) -> None:
-        allowance = CommandBudget(0)
-        allowance.grow(MAX_VARIABLES, "a")
+        budget = CommandBudget(0)
+        budget.add_size(MAX_VARIABLES, "a")
         with pytest.raises(CommandFailed, match="1000000 bytes"):
-            allowance.grow(1, "a")
+            budget.add_size(1, "a")
 
     def test_bytes_of_effects(self) -> None:
-        allowance = CommandBudget(0)
+        budget = CommandBudget(0)
         for _ in range(MAX_EFFECTS // estimate_size(MILLION)):
-            allowance.give(MILLION, "a")
+            budget.count_effect(MILLION, "a")
         with pytest.raises(CommandFailed, match="16000000 bytes"):
-            allowance.give({"": 1}, "a")
+            budget.count_effect({"": 1}, "a")

@@ -86,7 +86,7 @@ FAILURES = [
     ("keys([])", "keys is not defined for a list"),
     ("duration('P1M')", "months and years have no fixed length"),
     ("duration('1 hour')", "A duration is written"),
-    ("timestamp('soon')", "A moment is written"),
+    ("timestamp('soon')", "A time is written"),
     ("timestamp(1)", "timestamp is not defined for a number"),
     ("moment(1e15)", "outside the years 1 to 9999"),
     ("moment(-1000000000000000000)", "outside the years 1 to 9999"),

@@ -137,7 +137,7 @@ class TestLineCutAtTheCommit:
         add_enterprise("acme")
         scene.begin(writes(to), enterprise="acme", order={"n": 1})
         with monkeypatch.context() as patch:
-            patch.setattr(handlers, "_accept", cut_after(handlers._accept, patch, is_committed))
+            patch.setattr(handlers, "_insert", cut_after(handlers._insert, patch, is_committed))
             dispatch_due_effects()
         assert Message.objects.count() == int(is_committed)
         WorkflowEffect.objects.filter(status="waiting").update(due_at="2020-01-01T00:00Z")

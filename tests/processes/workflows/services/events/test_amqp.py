@@ -17,26 +17,26 @@ from notifications.models import Event, Follower
 from notifications.services import relay
 from notifications.services.relay import relay_once
 from notifications.services.sequencer import stamp_once
-from processes.workflows.services import outgoing, topology
+from processes.workflows.services.events import amqp
 from processes.workflows.services.events.amqp import EventConsumer
 from tests.conftest import ServerAddresses
 from tests.processes.workflows.process_files import chain, service
 from tests.processes.workflows.scene import Scene
 
-pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("amqp")]
+pytestmark = [pytest.mark.django_db, pytest.mark.broker]
 
 
 @pytest.fixture
 def channel(servers: ServerAddresses, settings: Any) -> Iterator[BlockingChannel]:
     settings.AMQP_URL = servers.amqp
-    topology.reset_declared()
+    amqp._declared.clear()
     connection = connect()
     channel = connection.channel()
-    topology.declare_topology(channel)
-    channel.queue_purge(topology.QUEUE)
+    amqp.declare_topology(channel)
+    channel.queue_purge(amqp.QUEUE)
     yield channel
     connection.close()
-    topology.reset_declared()
+    amqp._declared.clear()
 
 
 @pytest.fixture
@@ -50,38 +50,36 @@ class TestIncoming:
     def test_takes_what_lies_in_the_queue_once(self, channel: BlockingChannel) -> None:
         for _ in range(2):
             body = json.dumps({"type": "custom.x", "payload": {"a": 1}}).encode()
-            channel.basic_publish(topology.INCOMING, "any.key", body, BasicProperties(message_id="m1"))
-        amqp = EventConsumer()
-        assert not amqp.take_once()
-        amqp.close()
+            channel.basic_publish(amqp.IN_EXCHANGE, "any.key", body, BasicProperties(message_id="m1"))
+        consumer = EventConsumer()
+        assert not consumer.consume_once()
+        consumer.close()
         assert Event.objects.get().payload["payload"] == {"a": 1}
-        assert channel.basic_get(topology.QUEUE)[0] is None
+        assert channel.basic_get(amqp.QUEUE)[0] is None
 
     def test_gives_back_what_the_database_could_not_take(
         self, channel: BlockingChannel, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         from django.db import OperationalError
 
-        from processes.workflows.services.events import amqp
-
         def fails(**_: Any) -> None:
             raise OperationalError
 
         monkeypatch.setattr(amqp, "receive_event", fails)
-        channel.basic_publish(topology.INCOMING, "k", b'{"type": "custom.x"}', BasicProperties(message_id="m1"))
+        channel.basic_publish(amqp.IN_EXCHANGE, "k", b'{"type": "custom.x"}', BasicProperties(message_id="m1"))
         taking = EventConsumer()
         with pytest.raises(OperationalError):
-            taking.take_once()
+            taking.consume_once()
         taking.close()
         channel.connection.sleep(0.05)
-        assert channel.basic_get(topology.QUEUE, auto_ack=True)[2] == b'{"type": "custom.x"}'
+        assert channel.basic_get(amqp.QUEUE, auto_ack=True)[2] == b'{"type": "custom.x"}'
 
 
 class TestPublishEvents:
     def test_publishes_under_an_id_that_stays(self, channel: BlockingChannel, told: Event) -> None:
         queue = channel.queue_declare("", exclusive=True).method.queue
-        channel.queue_bind(queue, topology.OUTGOING, routing_key="custom.shipped")
-        outgoing.publish_events([told, told])
+        channel.queue_bind(queue, amqp.OUT_EXCHANGE, routing_key="custom.shipped")
+        amqp.publish_events([told, told])
         messages = [channel.basic_get(queue, auto_ack=True) for _ in range(2)]
         ids = {properties.message_id for _, properties, _ in messages}
         assert ids == {told.payload["message_id"]}
@@ -93,30 +91,30 @@ class TestPublishEvents:
     ) -> None:
         """A type has at most 80 characters; those of some writings have four bytes each."""
         queue = channel.queue_declare("", exclusive=True).method.queue
-        channel.queue_bind(queue, topology.OUTGOING, routing_key="#")
+        channel.queue_bind(queue, amqp.OUT_EXCHANGE, routing_key="#")
         told.type = "custom." + "🚪" * 73
-        outgoing.publish_events([told])
+        amqp.publish_events([told])
         method, _, body = channel.basic_get(queue, auto_ack=True)
         assert method.routing_key == "custom." + "🚪" * 62
         assert json.loads(body)["type"] == told.type
 
     def test_what_nobody_listens_to_is_no_failure(self, channel: BlockingChannel, told: Event) -> None:
-        outgoing.publish_events([told])
+        amqp.publish_events([told])
         queue = channel.queue_declare("", exclusive=True).method.queue
-        channel.queue_bind(queue, topology.OUTGOING, routing_key="#")
-        outgoing.publish_events([told])
+        channel.queue_bind(queue, amqp.OUT_EXCHANGE, routing_key="#")
+        amqp.publish_events([told])
         heard = [channel.basic_get(queue, auto_ack=True)[0] for _ in range(2)]
         assert [method is not None for method in heard] == [True, False]
 
     def test_events_from_outside_are_not_sent_back(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(outgoing, "_publish", lambda event: pytest.fail("published"))
-        outgoing.publish_events([Event(type="custom.x", payload={"record": "", "payload": {}}, at=timezone.now())])
+        monkeypatch.setattr(amqp, "_publish", lambda event: pytest.fail("published"))
+        amqp.publish_events([Event(type="custom.x", payload={"record": "", "payload": {}}, at=timezone.now())])
 
     def test_waits_while_the_broker_is_away(self, told: Event, settings: Any) -> None:
         settings.AMQP_URL = "amqp://127.0.0.1:1/"
-        topology.reset_declared()
+        amqp._declared.clear()
         with pytest.raises(FollowerWaits):
-            outgoing.publish_events([told])
+            amqp.publish_events([told])
 
 
 class TestLateRelay:
@@ -132,24 +130,24 @@ class TestLateRelay:
         self, channel: BlockingChannel, scene: Scene, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         queue = channel.queue_declare("", exclusive=True).method.queue
-        channel.queue_bind(queue, topology.OUTGOING, routing_key="custom.shipped")
+        channel.queue_bind(queue, amqp.OUT_EXCHANGE, routing_key="custom.shipped")
         self.shipped(scene, 1)
-        publish, stopped = outgoing._publish, False
+        publish, stopped = amqp._publish, False
 
         def stop_then_publish(event: Event) -> None:
             """Let time pass in which another relay publishes this event and the next one."""
             nonlocal stopped
             if not stopped:
                 stopped = True
-                Follower.objects.filter(name=outgoing.NAME).update(due_at=Now())
+                Follower.objects.filter(name=amqp.OUT_EXCHANGE).update(due_at=Now())
                 self.shipped(scene, 2)
-                assert not relay_once(outgoing.FOLLOWING)
+                assert not relay_once(amqp.PUBLISHER)
                 clock = leases.lease_clock
                 monkeypatch.setattr(publisher, "lease_clock", lambda: clock() + relay.LEASE.total_seconds())
             publish(event)
 
-        monkeypatch.setattr(outgoing, "_publish", stop_then_publish)
-        assert not relay_once(outgoing.FOLLOWING)
+        monkeypatch.setattr(amqp, "_publish", stop_then_publish)
+        assert not relay_once(amqp.PUBLISHER)
         assert [json.loads(body)["payload"] for body in self.published(channel, queue)] == [1, 2]
 
     def published(self, channel: BlockingChannel, queue: str) -> Iterator[bytes]:
@@ -157,4 +155,4 @@ class TestLateRelay:
             yield found[2]
 
     def test_a_batch_confirmed_as_late_as_can_be_stays_within_the_lease(self) -> None:
-        assert relay.LEASE.total_seconds() > outgoing.BATCH * outgoing.SECONDS_EACH
+        assert relay.LEASE.total_seconds() > amqp.PUBLISH_BATCH * amqp.PUBLISH_SECONDS

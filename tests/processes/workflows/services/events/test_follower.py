@@ -13,9 +13,9 @@ from notifications.services.relay import relay_once
 from notifications.services.sequencer import stamp_once
 from processes.workflows.heads import Head
 from processes.workflows.models import PostponedEvent, WorkflowIncident, WorkflowInstance, WorkflowSubscription
+from processes.workflows.services.events.arrivals import take_postponed_events
 from processes.workflows.services.events.follower import FOLLOWING, handle_events
 from processes.workflows.services.events.receive import receive_event
-from processes.workflows.services.postponed import take_postponed_events
 from tests.processes.workflows.process_files import (
     chain,
     flow,
