@@ -46,12 +46,12 @@ def _compare_variables(before: InstanceState, after: InstanceState) -> Variables
         "changed": {
             name: {"before": old[name], "after": new[name]}
             for name in sorted(old.keys() & new.keys())
-            if _is_different_json(old[name], new[name])
+            if _is_different(old[name], new[name])
         },
     }
 
 
-def _is_different_json(one: Any, other: Any) -> bool:
+def _is_different(one: Any, other: Any) -> bool:
     """Compare as JSON does: true is not 1, and maps have no order."""
     return json.dumps(one, sort_keys=True) != json.dumps(other, sort_keys=True)
 

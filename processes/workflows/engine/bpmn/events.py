@@ -1,4 +1,4 @@
-"""What an event waits for or does, from its event definition."""
+"""Event definitions: what an event waits for or throws."""
 
 from processes.workflows.engine.bpmn.extensions import Extensions, read_value
 from processes.workflows.engine.bpmn.file import BPMN, MAX_NAME, Subject, quote
@@ -9,7 +9,7 @@ from processes.workflows.engine.expressions import Expression
 
 
 def find_event_definitions(subject: Subject) -> tuple[XmlElement, ...]:
-    """Find the event definitions of an event, its own and those it refers to."""
+    """Return the event definitions of an event, its own and those it refers to."""
     found = []
     for child in subject.element.children:
         if child.space == BPMN and child.name.endswith("EventDefinition"):
@@ -24,7 +24,7 @@ def find_event_definitions(subject: Subject) -> tuple[XmlElement, ...]:
 
 
 def read_event(subject: Subject, definitions: tuple[XmlElement, ...], extensions: Extensions) -> BpmnEvent | None:
-    """Read what an event does; None, and a problem, when it is nothing that can be run."""
+    """Read the event of a node; None, and a problem, when it is not supported."""
     if len(definitions) > 1:
         subject.refuse("An event of several event definitions is not supported.")
         return None
@@ -97,7 +97,7 @@ def _read_conditional(subject: Subject, definition: XmlElement) -> BpmnEvent:
 
 
 def _read_error(subject: Subject, definition: XmlElement) -> BpmnEvent:
-    """Read the code of an error; without one it is any error, which can be caught but not thrown."""
+    """Read an error by its code; without a code it is any error, which can be caught but not thrown."""
     reference = definition.get("errorRef")
     if not reference:
         return BpmnEvent(Trigger.ERROR)

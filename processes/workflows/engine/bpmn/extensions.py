@@ -30,9 +30,9 @@ class Extensions:
 
 
 def read_extensions(subject: Subject, *more: XmlElement, known: frozenset[str]) -> Extensions:
-    """Gather the extensions of an element and of what belongs to it, such as its event definition.
+    """Return the extensions of an element and of elements that belong to it, such as its event definition.
 
-    One that has no meaning there is refused: its author would wait in vain for what it says.
+    An extension without a meaning there is refused: ignored, it would mislead its author.
     """
     elements = [found for holder in (subject.element, *more) for found in _list_extensions(holder)]
     for unknown in (element for element in elements if element.name not in known):
@@ -61,7 +61,7 @@ def _list_extensions(holder: XmlElement) -> Iterator[XmlElement]:
 
 
 def _list_attributes(holder: XmlElement) -> Iterator[XmlElement]:
-    """Yield the attributes of our namespace as elements, so that callers know one form."""
+    """Yield the attributes of the postern namespace as elements, so that callers know one form."""
     prefix = f"{{{POSTERN}}}"
     for name, value in holder.attributes.items():
         if name.startswith(prefix):

@@ -1,4 +1,4 @@
-"""More than one round of an activity: multi-instance and standard loops."""
+"""Loop characteristics of activities: multi-instance and standard loops."""
 
 from processes.workflows.engine.bpmn.assignments import is_variable
 from processes.workflows.engine.bpmn.file import Subject, is_true, quote

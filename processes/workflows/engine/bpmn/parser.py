@@ -1,4 +1,4 @@
-"""From a BPMN 2.0 file to the definition of its one executable process."""
+"""Parse a BPMN 2.0 file into the definition of its one executable process."""
 
 from collections import defaultdict
 
@@ -31,7 +31,7 @@ def parse_bpmn_root(root: XmlElement) -> Definition:
 
 
 def _choose_process(root: XmlElement) -> XmlElement:
-    """Choose the process to run: the executable one, or the only one that has anything in it."""
+    """Return the process to run: the executable one, or the only one that is not empty."""
     processes = list(root.all("process"))
     # Modelers write empty processes for the pools of a collaboration, often without isExecutable.
     executable = [process for process in processes if is_true(process.get("isExecutable"))]

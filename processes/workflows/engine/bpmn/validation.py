@@ -8,7 +8,7 @@ from processes.workflows.engine.problems import Problems
 
 
 def validate_process(definition: Definition, problems: Problems, *, line: int) -> None:
-    """Add what keeps the process, which begins on that line, from running."""
+    """Add the problems of a process; `line` is where it begins in the file."""
     for scope in definition.scopes.values():
         _check_scope(definition, scope, problems, line)
     for node in definition.nodes.values():

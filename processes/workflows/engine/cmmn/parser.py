@@ -1,4 +1,4 @@
-"""From a CMMN 1.1 file to the definition of its one case."""
+"""Parse a CMMN 1.1 file into the definition of its one case."""
 
 from processes.workflows.engine.bpmn.file import Subject, is_key, quote
 from processes.workflows.engine.bpmn.nodes import read_name

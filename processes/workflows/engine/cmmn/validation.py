@@ -7,7 +7,7 @@ from processes.workflows.engine.problems import Problems
 
 
 def validate_case(definition: Definition, plan: CasePlan, problems: Problems) -> None:
-    """Add what keeps the case from running."""
+    """Add the problems of a case."""
     for key, item in plan.items.items():
         _check_criteria(definition.nodes[key], item, problems)
         _check_rules(definition.nodes[key], item, problems)

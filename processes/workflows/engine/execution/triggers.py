@@ -121,7 +121,7 @@ def find_next_firing(work: UnitOfWork, record: TimerRecord) -> TimerRecord | Non
 
 
 def _count_hops(work: UnitOfWork, element: str, wait: float) -> int:
-    """Return how long the chain is after a timer: one that hardly waits is a hop, one that waits long ends it."""
+    """Return the length of the chain after a timer: one that hardly waits is a hop, one that waits long resets it."""
     if wait < LEAST_WAIT:
         return work.count_hop(element)
     return work.hops if wait < LONG_WAIT else 0

@@ -314,7 +314,7 @@ class UnitOfWork:
         return weight
 
     def add_effect(self, kind: str, element: str, inputs: Variables, name: str = "") -> None:
-        """Add an effect."""
+        """Add an effect, to be published after the commit."""
         self.budget.count_effect(inputs, element)
         # From the counter of the state: the same command gives the same id, by which receivers drop duplicates.
         effect: Effect = {"id": self.new_id(), "kind": kind, "element": element, "inputs": inputs}

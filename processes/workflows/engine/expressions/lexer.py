@@ -1,4 +1,4 @@
-"""From text to tokens."""
+"""Tokens of an expression."""
 
 import math
 import re
@@ -29,7 +29,7 @@ KEYWORDS = frozenset({"and", "or", "not", "in", "if", "else"})
 
 
 def tokenize(text: str, start: int, end: int) -> list[Token]:
-    """Cut `text[start:end]` into tokens, closed by one of kind END; positions are those of the whole text."""
+    """Split `text[start:end]` into tokens, the last of kind END; positions are those in the whole text."""
     if odd := _UNPRINTABLE.search(text):
         raise ExpressionError(f"An expression cannot hold the character {odd.group()!a}.", odd.start())
     end = start + len(text[start:end].rstrip())
