@@ -8,7 +8,7 @@ from django.db import DatabaseError
 from django.utils import timezone
 from prometheus_client import Counter
 
-from config.common.database.batches import write_or_bisect
+from config.common.database.batches import run_or_bisect
 from config.common.text import clean_text
 from sensors.history.errors import HistoryAway, HistoryRefused
 from sensors.history.store import HistoryStore
@@ -30,22 +30,16 @@ def write_signals(store: HistoryStore, signals: Sequence[Signal], unreadable: Se
     """
     refused = [*unreadable]
     if signals:
-        _add_or_halve(store, signals, refused)
+        run_or_bisect(
+            signals,
+            store.add_signals,
+            lambda signal, error: _set_aside(signal, error, refused),
+            is_of_item=lambda error: isinstance(error, HistoryRefused),
+        )
     if refused:
         _record(refused)
     WRITTEN.labels("written").inc(len(signals) - len(refused) + len(unreadable))
     WRITTEN.labels("refused").inc(len(refused))
-
-
-def _add_or_halve(store: HistoryStore, signals: Sequence[Signal], refused: list[Rejection]) -> None:
-    def write(part: Sequence[Signal], is_last: bool) -> None:
-        store.add_signals(part)
-
-    def set_aside(signal: Signal, error: Exception, is_last: bool) -> None:
-        _set_aside(signal, error, refused)
-
-    for _ in write_or_bisect(signals, write, set_aside, is_of_item=lambda error: isinstance(error, HistoryRefused)):
-        pass
 
 
 def _set_aside(signal: Signal, error: Exception, refused: list[Rejection]) -> None:

@@ -52,7 +52,7 @@ class Servers:
         given = _find_given(environment)
         self._folder = TemporaryFolder("postern-servers-")
         folder = self._folder.path
-        self.postgres = given.get("postgres") or PostgresServer(folder / "postgres", fsync=fsync)
+        self.postgres = given.get("postgres") or PostgresServer(folder / "postgres", fsync=fsync, autovacuum=fsync)
         self.rabbitmq = given.get("rabbitmq") or RabbitMQServer(folder / "rabbitmq", virtual_hosts=VIRTUAL_HOSTS)
         self.redis = given.get("redis") or RedisServer(folder / "redis")
         self.clickhouse = given.get("clickhouse") or ClickHouseServer(folder / "clickhouse")
@@ -159,7 +159,9 @@ def _parse(arguments: Sequence[str]) -> tuple[argparse.Namespace, Sequence[str]]
         usage="%(prog)s [--no-fsync] [-- COMMAND ARGUMENTS…]",
         description="Start private servers, run the command with their addresses in TEST_…_URL, end them.",
     )
-    parser.add_argument("--no-fsync", dest="fsync", action="store_false", help="run PostgreSQL without fsync")
+    parser.add_argument(
+        "--no-fsync", dest="fsync", action="store_false", help="run PostgreSQL without fsync and autovacuum"
+    )
     return parser.parse_args(own), command
 
 

@@ -7,8 +7,8 @@ from processes.workflows.engine.definition import BpmnEvent, Definition, Flow, N
 from processes.workflows.engine.problems import Problems
 
 
-def validate(definition: Definition, problems: Problems, *, line: int) -> None:
-    """Add what keeps the process, which begins on that line, from running."""
+def validate_process(definition: Definition, problems: Problems, *, line: int) -> None:
+    """Add the problems of a process; `line` is where it begins in the file."""
     for scope in definition.scopes.values():
         _check_scope(definition, scope, problems, line)
     for node in definition.nodes.values():
@@ -109,7 +109,7 @@ def _check_boundary(definition: Definition, node: Node, problems: Problems) -> N
 
 
 def check_flows(definition: Definition, node: Node, problems: Problems) -> None:
-    if node.incoming and (reason := _no_incoming(node)):
+    if node.incoming and (reason := _describe_without_incoming(node)):
         problems.add(node.id, node.line, f"{reason} has no incoming sequence flow.")
     if node.outgoing and (reason := _describe_without_outgoing(node)):
         problems.add(node.id, node.line, f"{reason} has no outgoing sequence flow.")
@@ -118,7 +118,7 @@ def check_flows(definition: Definition, node: Node, problems: Problems) -> None:
         check(definition, node, problems)
 
 
-def _no_incoming(node: Node) -> str:
+def _describe_without_incoming(node: Node) -> str:
     if node.is_for_compensation:
         return "An activity for compensation"
     return _WITHOUT_INCOMING.get(node.kind, "")

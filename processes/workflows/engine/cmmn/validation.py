@@ -6,8 +6,8 @@ from processes.workflows.engine.definition import LISTENERS, Definition, Node, N
 from processes.workflows.engine.problems import Problems
 
 
-def validate(definition: Definition, plan: CasePlan, problems: Problems) -> None:
-    """Add what keeps the case from running."""
+def validate_case(definition: Definition, plan: CasePlan, problems: Problems) -> None:
+    """Add the problems of a case."""
     for key, item in plan.items.items():
         _check_criteria(definition.nodes[key], item, problems)
         _check_rules(definition.nodes[key], item, problems)

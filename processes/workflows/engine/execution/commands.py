@@ -59,6 +59,7 @@ def apply_command(work: UnitOfWork, command: Command) -> None:
     """Apply a command to a started instance."""
     name = command["command"]
     work.hops = command.get("hops", 0)
+    # The one command that an ended case accepts.
     if name == "close" and is_case(work):
         close_case(work)
         return
@@ -110,6 +111,7 @@ def _choose_start(definition: Definition, chosen: str | None) -> tuple[str, ...]
 
 def _complete_task(work: UnitOfWork, command: Command, *, kinds: tuple[str, ...]) -> None:
     task = _get_task(work, command, kinds)
+    # The answer of a handler continues the chain that has led to its task.
     work.hops = command.get("hops", task.get("hops", 0))
     write_variables(work, task["scope"], read_variables(command), task["element"])
     finish_activity(work, task["token"])
@@ -139,6 +141,7 @@ def _get_task(work: UnitOfWork, command: Command, kinds: tuple[str, ...]) -> Tas
 
 def _send_message(work: UnitOfWork, command: Command) -> None:
     name = command.get("name")
+    # By BPMN a message has one receiver, a signal reaches all.
     for key in work.subscriptions.keys_in_order():
         record = work.subscriptions[key]
         if record["kind"] == "message" and record["name"] == name and not is_subscription_suspended(work, record):

@@ -15,7 +15,7 @@ CHARACTERS_PER_STEP = 100
 
 
 class Meter:
-    """The steps one evaluation has left.
+    """Counts the steps of one evaluation.
 
     Every part of an expression runs at most once, so only operations whose cost grows with the data are counted.
     """

@@ -82,7 +82,7 @@ class TestPlan:
             ("M", 1),
             ("L", 1),
         ]
-        assert [(each.name, each.kind, each.state_word) for each in items[1:3]] == [
+        assert [(each.name, each.kind, each.state_label) for each in items[1:3]] == [
             ("Ask them", "human task", "enabled"),
             ("Work", "stage", "active"),
         ]
