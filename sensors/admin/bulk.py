@@ -1,4 +1,4 @@
-"""Actions over many chosen sensors: asked once more with their number, then done by one service, then counted."""
+"""Actions on many chosen sensors: confirmed with their number, then done by one service."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -23,9 +23,9 @@ SHOWN = 10
 
 
 class InfinitePaginator(ThemedPaginator):  # type: ignore[misc]
-    """Counts as far as an action may reach, and no further: the table may hold a million.
+    """Counts no further than an action may reach: the table may hold a million.
 
-    The theme's pages know by this name that the count is not one to show.
+    Its name tells the theme's pages not to show the count.
     """
 
     @cached_property
@@ -43,7 +43,7 @@ def ask_about_many(
     act: Callable[[Sequence[str], dict[str, Any]], str],
     form: forms.Form | None = None,
 ) -> HttpResponse | None:
-    """Show the question; once it is confirmed act, tell the outcome and return to the list."""
+    """Return the page that asks for confirmation; once confirmed, act, show the outcome and return None."""
     ids = list(chosen.values_list("pk", flat=True)[: MOST + 1])
     if len(ids) > MOST:
         messages.error(request, gettext("At most 100,000 sensors at once: narrow the list first."))
