@@ -1,4 +1,4 @@
-"""Putting chosen messages back into the queue: asked once, with one reason for all, then counted."""
+"""Requeue chosen messages: confirmed once, with one reason for all, then counted."""
 
 from django import forms
 from django.contrib import messages
@@ -22,7 +22,7 @@ SHOWN = 10
 def requeue_many(
     model_admin: ModelAdmin[Message], request: HttpRequest, chosen: QuerySet[Message]
 ) -> HttpResponse | None:
-    """Ask for the reason; once it is given put back what can be, tell how many, and return to the list."""
+    """Return the page that asks for the reason; once given, requeue what can be, show the counts and return None."""
     form = ReasonForm(request.POST if "confirmed" in request.POST else None)
     if "confirmed" not in request.POST or not form.is_valid():
         return _ask(model_admin, request, chosen, form)
@@ -34,20 +34,20 @@ def requeue_many(
             refused += 1
         else:
             done += 1
-    _tell(request, done, refused)
+    _show_counts(request, done, refused)
     return None
 
 
-def _tell(request: HttpRequest, done: int, refused: int) -> None:
-    said = ngettext("%(count)d message is back in the queue.", "%(count)d messages are back in the queue.", done)
-    messages.success(request, said % {"count": done})
+def _show_counts(request: HttpRequest, done: int, refused: int) -> None:
+    text = ngettext("%(count)d message is back in the queue.", "%(count)d messages are back in the queue.", done)
+    messages.success(request, text % {"count": done})
     if refused:
-        said = ngettext(
+        text = ngettext(
             "%(count)d was left out: only what ended in Error, and has a file, can go back.",
             "%(count)d were left out: only what ended in Error, and has a file, can go back.",
             refused,
         )
-        messages.warning(request, said % {"count": refused})
+        messages.warning(request, text % {"count": refused})
 
 
 def _ask(

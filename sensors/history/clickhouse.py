@@ -131,7 +131,7 @@ class ClickHouseStore:
             at, event_id = behind or (LATEST, 0)
             values = {"before_at": at, "before_id": event_id, "types": tuple(types)}
             rows = self._ask_about(sensors, "read_events", {**_bounds(window), **values, **_count(count)})
-            return [PastEvent(*columns, payload=msgspec.json.decode(payload)) for *columns, payload in rows]
+            return [PastEvent(*row[:-1], msgspec.json.decode(row[-1])) for row in rows]
 
         return self._read_newest(partial(_read_all, read, attrgetter("key"), before), period, len(sensors), limit)
 
