@@ -42,32 +42,57 @@ define make_venv
 		echo "Creating $(VENV) ..." && rm -rf $(VENV) && $(PYTHON) -m venv $(VENV); }
 endef
 
-# --- test, check, bench, drill ----------------------------------------------------------------------------------
+# --- quick, test, check, bench, drill ---------------------------------------------------------------------------
 
 SERVERS := $(VENV)/bin/python -m tests.servers.bench
 PYTEST := $(VENV)/bin/python -m pytest
+TOGETHER := $(MAKE) --no-print-directory -j2
+# For two cores: the drills wait more than they work, so more workers than cores keep both busy.
+WORKERS ?= 5
+CHECKS := types contracts deployment migrations texts names lint
 
-.PHONY: test check bytecode suite dev packages bench drill pictures
+.PHONY: quick quick-suite test suite check $(CHECKS) bytecode dev packages bench figures drill pictures
+
+quick: dev ## Lint, types and the quick tests on SQLite, without any server: for the inner loop
+	@$(TOGETHER) lint quick-suite types
+
+quick-suite:
+	@QUICK=1 TEST_PROFILE=embedded $(PYTEST) -q -n 2 --dist loadgroup
 
 test: packages dev ## Install what is missing, start private servers, check the code and run the whole suite
-	@$(MAKE) --no-print-directory -j2 check bytecode
+	@$(TOGETHER) bytecode $(CHECKS)
 	@$(SERVERS) --no-fsync -- $(MAKE) --no-print-directory suite
 
-suite: # The suite on PostgreSQL, where drills wait more than they work; then on SQLite what claims to work embedded
-	@SUITE=1 $(PYTEST) -q -n 4 --dist loadgroup
+suite: # On PostgreSQL; then on SQLite what claims to work embedded
+	@SUITE=1 $(PYTEST) -q -n $(WORKERS) --dist loadgroup
 	@SUITE=1 TEST_PROFILE=embedded $(PYTEST) -q -n 3 --dist loadgroup -m embedded
 
 check: dev ## Lint, format, types, import contracts, deployment, migrations, translations, names of modules
+	@$(TOGETHER) $(CHECKS)
+
+lint:
 	@$(VENV)/bin/ruff check -q .
 	@$(VENV)/bin/ruff format -q --check .
+
+types:
 	@DATA_DIR=$$(mktemp -d) $(VENV)/bin/mypy .
+
+contracts:
 	@$(VENV)/bin/lint-imports --no-logo 2>/dev/null || $(VENV)/bin/lint-imports
+
+deployment:
 	@PUBLIC_URL=https://postern.example DATA_DIR=$$(mktemp -d) $(VENV)/bin/python -W error manage.py check --deploy --fail-level INFO
+
+migrations:
 	@DATA_DIR=$$(mktemp -d) $(VENV)/bin/python manage.py makemigrations --check --dry-run
+
+texts:
 	@$(VENV)/bin/python -m tests.translations
+
+names:
 	@$(VENV)/bin/python -m tests.retired_words
 
-bytecode: dev # Compiled once, beside the checks, for all workers; what cannot be, the suite tells
+bytecode: # Compiled once, beside the checks, for all workers; what cannot be, the suite tells
 	@-$(PYTEST) -q --collect-only > $(VENV)/collected.log 2>&1
 
 packages:
@@ -78,6 +103,9 @@ dev: venv
 
 bench: packages dev ## Measure the figures, each as a ratio within this run; also var/bench.json
 	@$(SERVERS) -- $(VENV)/bin/python -m bench $(FIGURES)
+
+figures: dev ## Write the figures of the last `make bench` into the README
+	@$(VENV)/bin/python -m bench.table
 
 drill: packages dev ## The drills at full size
 	@DRILL_SCALE=1 $(SERVERS) -- $(PYTEST) -q tests/faults tests/processes/workflows/engine/expressions/test_fuzz.py

@@ -15,10 +15,13 @@ from django.urls import re_path  # noqa: E402
 from django.utils.module_loading import import_string  # noqa: E402
 from servestatic import ServeStaticASGI  # noqa: E402
 
+from config.access.known_browser import name_visitor  # noqa: E402
+from config.access.sign_in_limits import FORM_BURST, FORM_RATE  # noqa: E402
 from config.audit.refusals import record_early_refusal  # noqa: E402
 from config.common.web.handler import ThreadedHandler  # noqa: E402
+from config.common.web.limits.buckets import Buckets, Metered  # noqa: E402
 from config.common.web.limits.calls import Gate, Limits  # noqa: E402
-from config.common.web.limits.lanes import make_lanes  # noqa: E402
+from config.common.web.limits.lanes import SIGN_IN, make_lanes  # noqa: E402
 from config.common.web.same_origin import SameOrigin  # noqa: E402
 from config.runtime.probes import Probes  # noqa: E402
 
@@ -36,9 +39,11 @@ def _add_headers(headers: Headers, path: str, url: str) -> None:
 _dashboard = import_string("config.dashboard.live.routing.sockets")
 # Each socket asks for itself who is there: it must ask again while it is open.
 _sockets = URLRouter([*_dashboard, re_path("", cast(Any, _refuse_socket))])
+_django = ThreadedHandler(make_lanes(**settings.WEB_SLOTS))
+_sign_ins = Buckets(rate=FORM_RATE, burst=FORM_BURST)
 _protocols = ProtocolTypeRouter(
     {
-        "http": ThreadedHandler(make_lanes(**settings.WEB_SLOTS)),
+        "http": Metered(cast(Any, _django), method="POST", path=SIGN_IN, buckets=_sign_ins, name_of=name_visitor),
         "websocket": SameOrigin(_sockets),
     }
 )
@@ -57,4 +62,5 @@ application = Limits(
     on_refusal=lambda scope, refusal: record_early_refusal(
         scope["method"], scope["path"], refusal.status, refusal.code
     ),
+    check_head=_django.check_head,
 )

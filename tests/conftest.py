@@ -17,7 +17,7 @@ from config.audit import refusals
 from config.common.background.ring import set_local_wake
 from tests.database_cleanup import empty_databases
 from tests.faults.product import ensure_migrated
-from tests.servers.bench import VIRTUAL_HOSTS_VARIABLE
+from tests.selection import find_virtual_host, group, select
 from tests.settings import DATABASES
 
 
@@ -30,32 +30,8 @@ class ServerAddresses:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    _group_by_broker(items)
-    if "SUITE" in os.environ:
-        _run_once_what_sits_above_the_services(config, items)
-
-
-def _group_by_broker(items: list[pytest.Item]) -> None:
-    """Keep in one worker the tests that use the product's queues, unless each worker has a virtual host of its own."""
-    if _virtual_host() is None:
-        for item in items:
-            if item.get_closest_marker("broker"):
-                item.add_marker(pytest.mark.xdist_group("broker"))
-
-
-def _virtual_host() -> str | None:
-    hosts = [host for host in os.environ.get(VIRTUAL_HOSTS_VARIABLE, "").split(",") if host]
-    number = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-    return hosts[number] if int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) <= len(hosts) else None
-
-
-def _run_once_what_sits_above_the_services(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Run calls on PostgreSQL and pages on SQLite; the services below them run on both, as does what is run by hand."""
-    other = "api" if os.environ.get("TEST_PROFILE") == "embedded" else "admin"
-    left_out = [item for item in items if other in item.path.parts and item.get_closest_marker("embedded")]
-    config.hook.pytest_deselected(items=left_out)
-    gone = set(left_out)
-    items[:] = [item for item in items if item not in gone]
+    select(config, items)
+    group(items)
 
 
 def pytest_collection_finish() -> None:
@@ -72,7 +48,7 @@ def servers() -> ServerAddresses:
     if missing:
         pytest.fail(f"{', '.join(missing)} not set: run the suite by `make test`, or under tests.servers.bench")
     found = ServerAddresses(*(os.environ[name] for name in names))
-    host = _virtual_host()
+    host = find_virtual_host()
     return found if host is None else replace(found, amqp=f"{found.amqp.rpartition('/')[0]}/{host}")
 
 

@@ -67,7 +67,7 @@ class TestRedis:
         environment = {"PATH": "/usr/bin:/bin", "REDIS_PASSWORD": "secret"}
         with subprocess.Popen(["sh", "-c", line], env=environment, stdout=subprocess.DEVNULL) as process:
             try:
-                assert wait_until(lambda: ask(port, "secret") == "PONG", 30)
+                assert wait_until(lambda: ask(port, "secret") == "PONG", 60)
                 assert ask(port, None) == "NOAUTH"
             finally:
                 process.terminate()

@@ -6,29 +6,47 @@ The cookie opens nothing: its holder still has to know the password, and has as 
 import secrets
 from typing import Any
 
+from asgiref.typing import HTTPScope
 from django.conf import settings
 from django.core import signing
-from django.http import HttpRequest
+from django.http import HttpRequest, parse_cookie
 from django.http.response import HttpResponseBase
 from django.utils.deprecation import MiddlewareMixin
+
+from config.common.web.limits.callers import network_in
 
 KNOWN_DAYS = 90
 MOST_CHARACTERS = 2000
 # Cookies were signed under this name first: another one would make every browser a stranger.
-_SALT = "config.access.known_browser"
+_SALT = "config.records.known_browser"
 _ATTRIBUTE = "_known_browser"
 
 
 def find_known_browser(request: HttpRequest, name: str) -> str | None:
     """Return the id of this browser, if it has signed in by that name."""
-    text = request.COOKIES.get(settings.KNOWN_BROWSER_COOKIE_NAME, "")
+    held = _read(request.COOKIES.get(settings.KNOWN_BROWSER_COOKIE_NAME, ""))
+    return held["id"] if held is not None and held["name"] == name else None
+
+
+def name_visitor(scope: HTTPScope) -> str:
+    """Name whom a sign-in counts for before its form is read: a browser that has signed in before, or the network."""
+    for header, value in scope["headers"]:
+        if header == b"cookie":
+            cookies = parse_cookie(value.decode("latin-1"))
+            held = _read(cookies.get(settings.KNOWN_BROWSER_COOKIE_NAME, ""))
+            if held is not None:
+                return f"browser {held['id']}"
+    return network_in(scope)
+
+
+def _read(text: str) -> Any:
+    """Return what the cookie holds, or nothing where it is not ours."""
     if not text or len(text) > MOST_CHARACTERS:
         return None
     try:
-        held: Any = signing.loads(text, salt=_SALT, max_age=KNOWN_DAYS * 86_400)
+        return signing.loads(text, salt=_SALT, max_age=KNOWN_DAYS * 86_400)
     except signing.BadSignature:
         return None
-    return held["id"] if held["name"] == name else None
 
 
 def remember_browser(request: HttpRequest, name: str) -> None:

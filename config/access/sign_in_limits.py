@@ -31,6 +31,10 @@ NAME_LIMIT = 100
 OVERALL_WINDOW = timedelta(minutes=1)
 OVERALL_LIMIT = 100
 
+FORM_RATE, FORM_BURST = 1.0, 20
+"""Forms a second that are looked at, from one network or a browser that is known, as in the shipped configuration of
+nginx: each costs a page, whatever it is answered."""
+
 EVERYWHERE = ""
 """Stands for any network and any name in a counter; neither is ever empty."""
 

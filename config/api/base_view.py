@@ -21,6 +21,7 @@ from config.api.openapi import find_declared_call
 from config.audit.refusals import record_refused_answer
 from config.common.database.failures import WHOLE_BODY
 from config.common.errors import Invalid
+from config.common.web.limits.calls import HEAD_ALONE
 from config.common.web.rates import configured_rates, seconds_to_wait
 from config.records.models import AccessKey
 
@@ -56,6 +57,8 @@ class ApiView(APIView):
     scopes: ClassVar[Mapping[str, Scope]] = {}
     key_kinds: ClassVar[Mapping[str, Collection[str]]] = {}
     idempotent: ClassVar[bool] = True
+    checks_head: ClassVar[bool] = True
+    """Key and scope can be checked before the body is there."""
 
     throttle_classes = [KeyThrottle]
     http_method_names = ["get", "post", "put", "patch", "delete", "head"]
@@ -70,8 +73,15 @@ class ApiView(APIView):
         super().initial(request, *args, **kwargs)
         if request.method in self.allowed_methods:
             self._refuse_undeclared(request)
+            if _is_head_alone(request):
+                setattr(self, (request.method or "").lower(), _accept_head)
+                return
         if request.method == "POST" and self.idempotent and hasattr(self, "post"):
             setattr(self, "post", partial(self._post_once, self.post))  # noqa: B010 (a handler of this request alone)
+
+    def check_throttles(self, request: Request) -> None:
+        if not _is_head_alone(request):  # the call itself is counted when its body has come
+            super().check_throttles(request)
 
     def _refuse_undeclared(self, request: Request) -> None:
         """Name a query parameter that the call does not have, or a field where it has no body.
@@ -99,3 +109,12 @@ class ApiView(APIView):
 
     def _post_once(self, post: Any, request: Request, *args: Any, **kwargs: Any) -> Any:
         return answer_once(request, partial(post, request, *args, **kwargs))
+
+
+def _is_head_alone(request: Request) -> bool:
+    """Say whether the call is looked at before its body has come."""
+    return bool(getattr(request._request, "scope", {}).get(HEAD_ALONE))
+
+
+def _accept_head(*_: Any, **__: Any) -> Response:
+    return Response(status=204)

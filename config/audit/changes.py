@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias
 
-import msgspec
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from config.access.scopes import Scope
 from config.common.correlation import correlation_id
-from config.common.database.sql import bulk_execute, bulk_fetch
+from config.common.database.bulk_insert import insert_rows
 from config.common.errors import Conflict, NotFound
 from config.records.models import ChangeRecord
 
@@ -134,25 +133,17 @@ def record_change(
 def record_changes(changes: Iterable[Change], *, actor: str) -> None:
     """Write a line for each of many changes that one call makes, in one statement."""
     changes = list(changes)
+    columns = {name: [getattr(each, name) for each in changes] for name in ("kind", "object_id", "before", "after")}
+    columns["action"] = [each.action.value for each in changes]
     reverting = _reverting.get()
-    shared = (actor[:160], correlation_id(), None if reverting is None else reverting.pk, timezone.now())
-    rows = [
-        (each.kind, each.object_id, each.action.value, _json(each.before), _json(each.after), *shared)
-        for each in changes
-    ]
-    if rows:
-        _notify_listeners(changes, _insert(rows))
-
-
-def _insert(rows: list[tuple[Any, ...]]) -> list[int]:
-    """Write many lines and return their ids; SQLite, where one writes at a time, gives them one after the other."""
-    if connection.vendor == "postgresql":
-        return [pk for (pk,) in bulk_fetch("config.audit", "record_changes", rows)]
-    bulk_execute("config.audit", "record_changes", rows)
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT last_insert_rowid()")
-        last = int(cursor.fetchone()[0])
-    return list(range(last - len(rows) + 1, last + 1))
+    shared = {
+        "actor": actor[:160],
+        "correlation_id": correlation_id(),
+        "reverts_id": None if reverting is None else reverting.pk,
+        "at": timezone.now(),
+    }
+    if changes:
+        _notify_listeners(changes, insert_rows(ChangeRecord, columns, same=shared))
 
 
 def _notify_listeners(changes: Sequence[Change], ids: Sequence[int]) -> None:
@@ -205,7 +196,3 @@ def _values_before(change: ChangeRecord, current: Values | None) -> Values | Non
     if any(current.get(name) != after[name] for name in touched):
         raise ChangedSince
     return current | {name: before.get(name) for name in touched}
-
-
-def _json(values: Values | None) -> str | None:
-    return None if values is None else msgspec.json.encode(values).decode()

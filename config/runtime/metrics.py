@@ -14,6 +14,7 @@ from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram, g
 from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 
+from config.common.web.limits.calls import HEAD_ALONE
 from config.counters import FOLDER_VARIABLE
 from config.runtime.health import engine_states
 from config.version import VERSION
@@ -93,6 +94,8 @@ def metrics_middleware(get_response: Callable[[HttpRequest], Any]) -> Callable[[
 
 
 def _count(request: HttpRequest, response: HttpResponseBase, began: float) -> None:
+    if response.status_code < 400 and getattr(request, "scope", {}).get(HEAD_ALONE):
+        return  # the call itself is still to come
     method = request.method if request.method in METHODS else "other"
     route = request.resolver_match.route if request.resolver_match else "none"
     REQUESTS.labels(method, route, f"{response.status_code // 100}xx").inc()

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import msgspec
@@ -22,7 +22,9 @@ from messaging.models import Device, ExchangeDatabase, Message
 from messaging.protocol import Body, Id, check_payload, megabytes
 from messaging.services.values import read_created_at
 from messaging.subjects import subject_of
-from notifications.services.events import SEQUENCER, NewEvent, record_event
+from notifications.services.events import SEQUENCER, NewEvent, encode_events, event_part, record_event
+
+RECEIVED = "message.received"
 
 
 class NewMessage(Body):
@@ -76,7 +78,7 @@ def insert_message(message: Message) -> bool:
         if taken.exists() or not addressee.exists():
             return False
         message.save(force_insert=True)
-        record_event(NewEvent("message.received", subject_of(message), message.accepted_at, _payload(message)))
+        record_event(NewEvent(RECEIVED, subject_of(message), message.accepted_at, _payload(message)))
         return True
 
 
@@ -139,16 +141,20 @@ def _insert_postgresql(message: Message) -> bool:
         "token": message.token,
         "database": message.database_id,
         "enterprise": message.enterprise_id,
-        "subject": subject_of(message),
-        "payload": msgspec.json.encode(_payload(message)).decode(),
+        "events": encode_events([{"type": RECEIVED, "subject": subject_of(message), "payload": _payload(message)}]),
     }
     with postgresql_cursor(commits=True) as cursor:
-        row = cursor.execute(load_sql("messaging", "accept_message.postgresql"), values, prepare=True).fetchone()
+        row = cursor.execute(_accept_statement(), values, prepare=True).fetchone()
     if row is None:
         return False
     message.pk = row[0]
     ring(SEQUENCER)
     return True
+
+
+@cache
+def _accept_statement() -> str:
+    return load_sql("messaging", "accept_message.postgresql").format(event_part=event_part("message"))
 
 
 def _payload(message: Message) -> dict[str, Any]:

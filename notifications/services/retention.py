@@ -124,8 +124,8 @@ def _select_expired(oldest: datetime) -> QuerySet[Delivery]:
     lost = Q(status__in=[Delivery.Status.DEAD, Delivery.Status.CANCELLED])
     may_return = lost & Q(family__in=SUPERSEDING, is_final=False) & ~Q(Exists(newer))
     tried = Attempt.objects.filter(delivery=OuterRef("pk"), recorded_at__gte=oldest)
-    # A superseded delivery that is still pending names its successor: without that there would be two pending of one
-    # key which nothing supersedes, and the unique constraint would refuse the deletion.
+    # A superseded delivery that is still pending names its successor: if that were deleted, two of one key could be
+    # pending that nothing supersedes, which `delivery_one_pending_per_family` forbids.
     giving_way = Delivery.objects.filter(superseded_by=OuterRef("pk"), status=Delivery.Status.PENDING)
     ended = Delivery.objects.filter(created_at__lt=oldest).exclude(status=Delivery.Status.PENDING)
     return ended.filter(~may_return, ~Exists(tried), ~Exists(giving_way))

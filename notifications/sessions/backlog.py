@@ -1,4 +1,4 @@
-"""How much there is to repeat, and when: counts that an index bounds, however many sessions there are."""
+"""How many sessions are to be repeated, and when: counts whose cost is bounded, however many sessions there are."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from notifications.models import RepeatSession, Theme
 HORIZON = timedelta(hours=6)
 STRETCHES = 24
 MOST_COUNTED = 2_000
-"""A count ends here, each for itself: a page of a million sessions must cost what one of a thousand does."""
+"""Each count ends here: a page about a million sessions must cost what one about a thousand does."""
 
 _EVER = (datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC))
 
@@ -28,7 +28,7 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Backlog:
-    """What the scheduler has before it; a number of `MOST_COUNTED` stands for so many or more."""
+    """The sessions to be repeated; a count of `MOST_COUNTED` means that many or more."""
 
     overdue: int
     stretches: list[Stretch]
@@ -37,7 +37,7 @@ class Backlog:
 
 
 def read_backlog(now: datetime) -> Backlog:
-    """Count the saved sessions by when they are due, and those that wait for a person."""
+    """Count the saved sessions by the time they are due, and the exhausted ones."""
     marks = [now + HORIZON * place / STRETCHES for place in range(STRETCHES + 1)]
     overdue, *counts, later = _count([_EVER[0], *marks, _EVER[1]])
     ends = zip(marks[:-1], marks[1:], counts, strict=True)
@@ -52,12 +52,17 @@ def count_exhausted() -> int:
 def count_by_theme(numbers: Collection[int]) -> dict[int, dict[str, int]]:
     """Count the sessions of themes by status, in one query; each count ends at `MOST_COUNTED`."""
     themes = Theme.objects.filter(pk__in=numbers)
-    counted = themes.annotate(**{status: _count_of(status) for status in RepeatSession.Status.values})
+    sessions = RepeatSession.objects.filter(theme=OuterRef("pk")).order_by()
+    counts = {
+        status: CountUpTo(sessions.filter(status=status).values("pk")[:MOST_COUNTED])
+        for status in RepeatSession.Status.values
+    }
+    counted = themes.annotate(**counts)
     return {row.pop("pk"): row for row in counted.values("pk", *RepeatSession.Status.values)}
 
 
 def _count(marks: Sequence[datetime]) -> list[int]:
-    """Count from each mark to the next, in one statement: each count reads a piece of `session_to_repeat`."""
+    """Count from each mark to the next, in one statement; each count reads a range of the index `session_to_repeat`."""
     starts, ends = marks[:-1], marks[1:]
     with connection.cursor() as cursor:
         statement = load_engine_sql("notifications", "count_due_sessions")
@@ -68,11 +73,6 @@ def _count(marks: Sequence[datetime]) -> list[int]:
         return [number for (number,) in cursor.fetchall()]
 
 
-def _texts(moments: Sequence[datetime]) -> str:
-    """Write times as SQLite keeps them."""
-    return msgspec.json.encode([str(connection.ops.adapt_datetimefield_value(each)) for each in moments]).decode()
-
-
-def _count_of(status: str) -> CountUpTo:
-    found = RepeatSession.objects.filter(theme=OuterRef("pk"), status=status)
-    return CountUpTo(found.order_by().values("pk")[:MOST_COUNTED])
+def _texts(times: Sequence[datetime]) -> str:
+    """Return a JSON list of times as SQLite stores them."""
+    return msgspec.json.encode([str(connection.ops.adapt_datetimefield_value(each)) for each in times]).decode()

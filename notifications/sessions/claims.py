@@ -1,4 +1,4 @@
-"""Take sessions for a repeat: by repeat time, then by order of saving; and find those whose holder fell silent."""
+"""Claim sessions for a repeat, by repeat time and then by order of saving; claim those whose lease has ended."""
 
 import math
 from collections.abc import Sequence
@@ -14,13 +14,13 @@ from notifications.models import RepeatSession, Theme
 from notifications.sessions.storage import read_records
 
 LEASE = timedelta(seconds=30)
-"""How long a dead worker's sessions stay away; the lease of a handler that runs is renewed."""
+"""How long the sessions of a dead worker stay claimed; the lease of a running handler is renewed."""
 LAPSED_BATCH = 200
 
 
 @dataclass
 class Claim:
-    """A session that this process may repeat, with all that it takes; `row.change` is the fence it holds."""
+    """A session that this process may repeat, with its theme and records; `row.change` is the fence."""
 
     row: RepeatSession
     theme: Theme
@@ -28,11 +28,11 @@ class Claim:
 
     def __post_init__(self) -> None:
         self.fence = self.row.change
-        """Of the whole repeat; the row's own number rises with each operation."""
+        """The fence of the whole repeat; `row.change` rises with each operation."""
         self.held_until = math.inf
-        """By `lease_clock`: after that a worker that was stopped for long must not act on it any more."""
+        """The end of the lease by `lease_clock`: a worker that was suspended past it must not act any more."""
 
-    def hold(self, since: float) -> None:
+    def extend_lease(self, since: float) -> None:
         """Note a lease that was taken or renewed at that time."""
         self.held_until = since + LEASE.total_seconds()
 
@@ -45,7 +45,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class NearestTimes:
-    """How many seconds from now the nearest sessions are due; less than nothing is overdue, None is never."""
+    """In how many seconds the nearest sessions are due; negative if overdue, None if there is none."""
 
     repeat: float | None
     lapse: float | None
@@ -58,7 +58,7 @@ class NearestTimes:
 
 
 def find_nearest_times() -> NearestTimes:
-    """Find the nearest times, in one query over two indexes."""
+    """Return the nearest times, by one query over two indexes."""
     with connection.cursor() as cursor:
         cursor.execute(sql.load_engine_sql("notifications", "nearest_session"))
         repeat, lapse, is_any_open = cursor.fetchone()
@@ -67,7 +67,7 @@ def find_nearest_times() -> NearestTimes:
 
 @dataclass(frozen=True)
 class ThemeNearestTime:
-    """In how many seconds the nearest session of a theme is due; None if none is saved."""
+    """In how many seconds the nearest saved session of a theme is due; None if there is none."""
 
     number: int
     is_open: bool
@@ -79,7 +79,7 @@ class ThemeNearestTime:
 
 
 def find_nearest_by_theme() -> list[ThemeNearestTime]:
-    """Find the nearest time of each theme, the nearest first."""
+    """Return the nearest time of each theme, the nearest first."""
     with connection.cursor() as cursor:
         cursor.execute(sql.load_engine_sql("notifications", "nearest_by_theme"))
         rows = cursor.fetchall()
@@ -87,12 +87,10 @@ def find_nearest_by_theme() -> list[ThemeNearestTime]:
 
 
 def claim_due(limit: int, theme: int | None = None) -> list[Claim]:
-    """Claim up to so many of the saved sessions whose time has come, of all themes or of one, with their records.
-
-    In one transaction: a claim whose records cannot be read would count as the death of a worker.
-    """
+    """Claim up to `limit` due sessions, of all themes or of one, with their records."""
     claimed_at = lease_clock()
     saved = RepeatSession.objects.filter(status=RepeatSession.Status.SAVED)
+    # One transaction: a claim whose records could not be read would count as the death of a worker.
     with transaction.atomic():
         rows = claim(
             saved if theme is None else saved.filter(theme=theme),
@@ -105,12 +103,12 @@ def claim_due(limit: int, theme: int | None = None) -> list[Claim]:
         records = read_records([row.pk for row in rows]) if rows else {}
         claims = [Claim(row, theme, records.get(row.pk, [])) for row, theme in _with_themes(rows)]
     for each in claims:
-        each.hold(claimed_at)
+        each.extend_lease(claimed_at)
     return claims
 
 
 def claim_lapsed() -> list[Claim]:
-    """Claim active sessions that nobody has touched in time: their caller has gone, or their worker has died."""
+    """Claim active sessions whose deadline has passed: their caller is gone, or their worker has died."""
     active = RepeatSession.objects.filter(status=RepeatSession.Status.ACTIVE)
     rows = claim(active, limit=LAPSED_BATCH, lease=LEASE, fence="change")
     return [Claim(row, theme) for row, theme in _with_themes(rows)]

@@ -27,7 +27,7 @@ from notifications.sessions.storage import (
 )
 
 LONGEST_TOGETHER = 65_536
-"""Bytes of a session; longer ones have a round trip of their own."""
+"""The bytes of a session; a longer one has a round trip of its own."""
 
 MOST_AT_ONCE = 200
 GATHER_SECONDS = 0.0002
@@ -39,10 +39,10 @@ AnswerT = TypeVar("AnswerT")
 
 
 def enqueue_session(*, theme: int, records: Sequence[Any], delay: float | None = None) -> int:
-    """Save a session for repetition after a delay, by default its theme's; return its id.
+    """Create and save a session, to be repeated after a delay, by default its theme's; return its id.
 
-    Inside a transaction it becomes true with the rest of it. Outside of one, it shares a round trip and a commit with
-    those that other threads save at the same time.
+    Inside a transaction it is part of it. Outside of one, it shares a round trip and a commit with sessions that other
+    threads enqueue at the same time.
     """
     bodies = encode_records(records)
     if connection.vendor != "postgresql":
@@ -54,7 +54,7 @@ def enqueue_session(*, theme: int, records: Sequence[Any], delay: float | None =
 
 
 def enqueue_sessions(*, theme: int, sessions: Sequence[Sequence[Any]], delay: float | None = None) -> list[int]:
-    """Save sessions of one theme, all or none, in their order; return their ids."""
+    """Create and save sessions of one theme, all or none, in their order; return their ids."""
     encoded = [encode_records(records) for records in sessions]
     if not encoded:
         return []
@@ -66,21 +66,21 @@ def enqueue_sessions(*, theme: int, sessions: Sequence[Sequence[Any]], delay: fl
 
 
 class _Session(TypedDict):
-    """What `remember_sessions.postgresql.sql` is given of each."""
+    """One session as `enqueue_sessions.postgresql.sql` reads it."""
 
     theme: int
     delay: float | None
     chain: str
     length: int
     longest: int
-    """What its theme must have room for: the longest of those that are saved all or none."""
+    """The longest of those that are enqueued all or none: the theme must allow it."""
     bodies: Sequence[str]
 
 
 def _describe(theme: int, sessions: Sequence[Sequence[str]], delay: float | None) -> list[_Session]:
     lengths = [length_of(bodies) for bodies in sessions]
     longest, chain = max(lengths), correlation_id()
-    # JSON has no infinity, and would make it nothing.
+    # JSON has no infinity: the encoder would make it null.
     seconds = None if delay is None else timedelta(seconds=delay).total_seconds()
     return [
         {"theme": theme, "delay": seconds, "chain": chain, "length": length, "longest": longest, "bodies": bodies}
@@ -89,7 +89,7 @@ def _describe(theme: int, sessions: Sequence[Sequence[str]], delay: float | None
 
 
 def _insert_for_all(sessions: Sequence[_Session]) -> list[int | None]:
-    """Insert what several callers have asked for; what cannot be inserted is left to each of them."""
+    """Insert the sessions of several callers; if that fails, return None for each, whose caller inserts it alone."""
     try:
         return _insert(sessions)
     except (OperationalError, InterfaceError):
@@ -100,23 +100,23 @@ def _insert_for_all(sessions: Sequence[_Session]) -> list[int | None]:
 
 
 def _insert(sessions: Sequence[_Session]) -> list[int | None]:
-    """Return the new ids; there is none for a session that its theme refuses, for whatever reason."""
+    """Return the new ids; None for a session that its theme does not allow, or without such a theme."""
     with postgresql_cursor(commits=True) as cursor:
-        statement = load_sql("notifications", "remember_sessions.postgresql")
-        # One parameter: to spread it over arrays takes the client longer than the server needs to read it.
+        statement = load_sql("notifications", "enqueue_sessions.postgresql")
+        # One JSON parameter: to spread it over arrays takes the client longer than the server needs to parse it.
         cursor.execute(statement, [msgspec.json.encode(sessions).decode()], prepare=True)
         found = dict(cursor.fetchall())
-    _announce(session["delay"] for session in sessions)
+    _wake_for_nearest(session["delay"] for session in sessions)
     return [found.get(place) for place in range(1, len(sessions) + 1)]
 
 
 def _insert_one_by_one(theme: int, sessions: Sequence[Sequence[str]], delay: float | None) -> list[int]:
-    """The same for SQLite; and the way to learn why PostgreSQL inserted nothing."""
+    """Insert on SQLite; on PostgreSQL this raises the reason why the statement inserted nothing."""
     with transaction.atomic():
         found = Theme.objects.filter(pk=theme).first()
         if found is None:
             raise Invalid({"theme": [gettext("There is no such theme.")]})
-        _announce([delay])
+        _wake_for_nearest([delay])
         return [_insert_one(found, bodies, found.delay if delay is None else delay) for bodies in sessions]
 
 
@@ -134,31 +134,32 @@ def _insert_one(theme: Theme, bodies: Sequence[str], delay: float) -> int:
     return session.pk
 
 
-def _announce(delays: Iterable[float | None]) -> None:
-    """Ring for the nearest. A theme's own delay is not known here; a look too many is cheaper than a read each time."""
+def _wake_for_nearest(delays: Iterable[float | None]) -> None:
+    """Wake the scheduler for the nearest session."""
+    # The delay of the theme is not known here: a look too many is cheaper than a read each time.
     wake_scheduler(seconds=min(delay or 0.0 for delay in delays))
 
 
 class GroupCommit(Generic[AskedT, AnswerT]):
-    """What is asked while one round trip is under way makes up the next; who is alone waits for nobody.
+    """Group commit: requests that come while a round trip is under way make up the next one; a lone one never waits.
 
-    One of the threads leads: it does all that waits, in the order of asking, by its own connection. When it is done it
-    lets the first of those who came meanwhile lead.
+    One of the threads leads: it carries out all waiting requests, in their order, by its own connection. After that the
+    first of those that came meanwhile leads.
     """
 
     _waiting: "list[_Asked[AskedT, AnswerT]]"
     _is_led: bool
     _is_busy: bool
-    """The last round trip was for several."""
+    """Whether the last round trip was for several."""
 
     def __init__(self, do: Callable[[Sequence[AskedT]], Sequence[AnswerT]]) -> None:
         self._do = do
         self._start_anew()
-        # A fork inherits a lock that nobody there will open.
+        # A forked process inherits a lock that no thread of it will release.
         os.register_at_fork(after_in_child=self._start_anew)
 
     def ask(self, asked: AskedT) -> AnswerT:
-        """Return the answer; what fails, fails for all of a round trip, and it may have been committed."""
+        """Return the answer; a failure is raised to all of a round trip, which may have been committed all the same."""
         mine: _Asked[AskedT, AnswerT] = _Asked(asked)
         with self._lock:
             self._waiting.append(mine)
@@ -176,7 +177,7 @@ class GroupCommit(Generic[AskedT, AnswerT]):
         try:
             mine.news.acquire()
         except BaseException:
-            # Interrupted: its caller will be gone, and must neither be served later nor keep the others waiting.
+            # Interrupted: the request must neither be carried out later nor, if it leads, keep the others waiting.
             with self._lock:
                 if mine in self._waiting:
                     self._waiting.remove(mine)
@@ -195,7 +196,7 @@ class GroupCommit(Generic[AskedT, AnswerT]):
                 each.error = error
             raise
         finally:
-            # The next to lead comes last: what those who are done ask for at once can go with it.
+            # The next leader is appointed last, so that requests of the threads just released can join it.
             for each in batch:
                 if each is not mine:
                     each.news.release()
@@ -205,7 +206,7 @@ class GroupCommit(Generic[AskedT, AnswerT]):
 
     def _gather(self) -> "list[_Asked[AskedT, AnswerT]]":
         if self._is_busy:
-            # Those who were done with the last one are about to ask again, and most would come too late.
+            # The threads of the last round trip are about to ask again: without a pause most would come too late.
             time.sleep(GATHER_SECONDS)
         with self._lock:
             batch, self._waiting = self._waiting[:MOST_AT_ONCE], self._waiting[MOST_AT_ONCE:]
@@ -230,7 +231,7 @@ class _Asked(Generic[AskedT, AnswerT]):
         self.error: BaseException | None = None
         self.leads = False
         self.news = threading.Lock()
-        """Open once it is over, or its turn to lead."""
+        """Released once it is over, or its turn to lead."""
         self.news.acquire()
 
 

@@ -1,4 +1,4 @@
-"""Who repeats sessions: handlers in Python, registered by name in `AppConfig.ready`, and webhooks."""
+"""Handlers of sessions: Python code that repeats them, registered by name in `AppConfig.ready` or by plugins."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,15 +18,15 @@ class SessionView:
     records: list[Any]
     repeats: int
     fence: int
-    """Greater with every repeat: whoever takes effects from a handler may refuse one that comes late."""
+    """Greater with every repeat: a receiver of the handler's effects may refuse a late one by it."""
     correlation_id: str
 
 
 class RepeatHandler(Protocol):
-    """Repeats one session, once. `cancel` comes from another thread, on a graceful stop or when it is too late."""
+    """Repeats one session, once. `cancel` is called from another thread, on a graceful stop or after the timeout."""
 
     def next_operation(self) -> Operation | None:
-        """Return the next operation; nothing more is success, an error is failure."""
+        """Return the next operation; None ends the repeat with success, an exception with failure."""
 
     def cancel(self) -> None: ...
 
@@ -41,13 +41,13 @@ def register_handler(name: str, factory: MakeHandler) -> None:
 def register_function(name: str, function: Callable[[SessionView], object]) -> None:
     """Register a plain function: the repeat succeeds when it returns and fails when it raises.
 
-    Many of them are finished together, after they have returned: what one does must be safe to do again.
+    Many repeats are recorded together after their functions have returned: what one does must be safe to do again.
     """
     _registered[name] = lambda session: _FunctionHandler(function, session)
 
 
 def register_handlers_of_plugins() -> None:
-    """Register what plugins declare: functions, and classes that make a `RepeatHandler` of a session."""
+    """Register the handlers that plugins declare: functions, and classes that make a `RepeatHandler` of a session."""
     for _, handlers in find_declared("SESSION_HANDLERS"):
         for name, handler in handlers.items():
             register = register_handler if isinstance(handler, type) else register_function

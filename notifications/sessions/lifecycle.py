@@ -1,8 +1,8 @@
-"""What callers do with sessions: new → append | rewrite → save | delete.
+"""The calls of a session's life: create → append | rewrite → save | delete.
 
 A write names the `change` it knows and raises it. A caller that writes to a session which a worker is repeating takes
-it over: the worker's outcome runs into the fence, and the session is active as if it had just been touched. On a saved
-or exhausted session `append` and `rewrite` change the records alone, not its status nor its repeat time.
+it over: the fence voids the worker's outcome, and the session is active with its timeout before it. On a saved or
+exhausted session `append` and `rewrite` change the records, not its status nor its repeat time.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ What = SessionStep.What
 def create_session(
     *, theme: int, records: Sequence[Any], repeat_at: datetime | None = None, delay: float | None = None
 ) -> int:
-    """Begin a session; return its id. Untouched for the theme's timeout, it is saved by itself.
+    """Create a session; return its id. Left untouched for the theme's timeout, it is saved by itself.
 
     With a time or a delay it is saved at once: a caller who has nothing to add need not call twice.
     """
@@ -52,7 +52,7 @@ def create_session(
             length=length,
             record_count=len(bodies),
             correlation_id=correlation_id(),
-            **_begun(found, repeat_at, delay),
+            **_initial_columns(found, repeat_at, delay),
         )
         insert_records(session.pk, bodies)
     return session.pk
@@ -61,17 +61,17 @@ def create_session(
 def append_records(*, session_id: int, change: int, records: Sequence[Any]) -> None:
     bodies = encode_records(records)
     with transaction.atomic():
-        session = _hold(session_id, change)
+        session = _lock_at_change(session_id, change)
         edits = append_to_locked(session, bodies)
-        _write(session, What.APPENDED, str(len(bodies)), **edits, **_touch(session))
+        _write(session, What.APPENDED, str(len(bodies)), **edits, **_touched_columns(session))
 
 
 def rewrite_records(*, session_id: int, change: int, records: Sequence[Any]) -> None:
     bodies = encode_records(records)
     with transaction.atomic():
-        session = _hold(session_id, change)
+        session = _lock_at_change(session_id, change)
         edits = rewrite_locked(session, bodies)
-        _write(session, What.REWRITTEN, str(len(bodies)), **edits, **_touch(session))
+        _write(session, What.REWRITTEN, str(len(bodies)), **edits, **_touched_columns(session))
 
 
 def save_session(
@@ -79,18 +79,18 @@ def save_session(
 ) -> None:
     """Save a session for repetition: at a time, after a delay, or after the delay of its theme."""
     with transaction.atomic():
-        session = _hold(session_id, change)
+        session = _lock_at_change(session_id, change)
         if session.status == Status.EXHAUSTED:
             raise RepeatLimitReached(repeats=session.repeats, limit=session.theme.repeat_limit)
         seconds = session.theme.delay if delay is None else delay
         detail = f"+{seconds:g} s" if repeat_at is None else format_time(repeat_at)
-        _write(session, What.SAVED, detail, **saved_columns(_announce_repeat(repeat_at, seconds)))
+        _write(session, What.SAVED, detail, **saved_columns(_wake_for_repeat(repeat_at, seconds)))
 
 
 def delete_session(*, session_id: int) -> None:
-    """Delete a session, whatever its state; a worker that is repeating it writes nothing any more."""
+    """Delete a session, whatever its status; a worker that is repeating it writes nothing any more."""
     with transaction.atomic():
-        session = _find(session_id)
+        session = _lock_session(session_id)
         SessionRecord.objects.filter(session=session_id).delete()
         SessionStep.objects.filter(session=session_id).delete()
         RepeatSession.objects.filter(pk=session_id).delete()
@@ -99,12 +99,12 @@ def delete_session(*, session_id: int) -> None:
 
 
 def saved_columns(due_at: Any) -> dict[str, Any]:
-    """Return what a session is that was saved, at the end of the order."""
+    """Return the columns of a saved session, last in the order of saving."""
     return {"status": Status.SAVED, "is_repeating": False, "due_at": due_at, "save_number": next_save_number()}
 
 
 def append_to_locked(session: RepeatSession, bodies: Sequence[str]) -> dict[str, Any]:
-    """Add records to a session whose row is locked; return what changes on its row."""
+    """Add records to a session that the caller has locked; return the changed columns of its row."""
     length = length_of(bodies, after=session.length)
     check_length(session.theme, length)
     insert_records(session.pk, bodies, first=session.record_count)
@@ -112,7 +112,7 @@ def append_to_locked(session: RepeatSession, bodies: Sequence[str]) -> dict[str,
 
 
 def rewrite_locked(session: RepeatSession, bodies: Sequence[str]) -> dict[str, Any]:
-    """Replace the records of a session whose row is locked; return what changes on its row."""
+    """Replace the records of a session that the caller has locked; return the changed columns of its row."""
     length = length_of(bodies)
     check_length(session.theme, length)
     SessionRecord.objects.filter(session=session).delete()
@@ -120,15 +120,15 @@ def rewrite_locked(session: RepeatSession, bodies: Sequence[str]) -> dict[str, A
     return {"length": length, "record_count": len(bodies)}
 
 
-def _begun(theme: Theme, repeat_at: datetime | None, delay: float | None) -> dict[str, Any]:
+def _initial_columns(theme: Theme, repeat_at: datetime | None, delay: float | None) -> dict[str, Any]:
     if repeat_at is None and delay is None:
         wake_scheduler(seconds=theme.timeout)
         return {"due_at": database_time_in(theme.timeout)}
-    return saved_columns(_announce_repeat(repeat_at, delay or 0.0))
+    return saved_columns(_wake_for_repeat(repeat_at, delay or 0.0))
 
 
-def _announce_repeat(repeat_at: datetime | None, seconds: float) -> Any:
-    """Wake the scheduler in time for a repeat; return when it is due."""
+def _wake_for_repeat(repeat_at: datetime | None, seconds: float) -> Any:
+    """Wake the scheduler in time for a repeat; return the value of `due_at`."""
     if repeat_at is None:
         wake_scheduler(seconds=seconds)
         return database_time_in(seconds)
@@ -143,15 +143,15 @@ def _get_theme(number: int) -> Theme:
     return theme
 
 
-def _hold(session_id: int, change: int) -> RepeatSession:
-    """Lock a session of which the caller knows the newest state."""
-    session = _find(session_id)
+def _lock_at_change(session_id: int, change: int) -> RepeatSession:
+    """Lock a session; raise `StaleChange` unless the caller knows its newest change."""
+    session = _lock_session(session_id)
     if session.change != change:
         raise StaleChange(change=session.change)
     return session
 
 
-def _find(session_id: int) -> RepeatSession:
+def _lock_session(session_id: int) -> RepeatSession:
     session = None
     if 0 < session_id < 2**63:
         rows = RepeatSession.objects.select_for_update(of=("self",)).select_related("theme")
@@ -161,8 +161,8 @@ def _find(session_id: int) -> RepeatSession:
     return session
 
 
-def _touch(session: RepeatSession) -> dict[str, Any]:
-    """An active session has its timeout before it again; a worker that was repeating it has lost it."""
+def _touched_columns(session: RepeatSession) -> dict[str, Any]:
+    """Return the columns of a touched session: an active one has its timeout before it, and no worker any more."""
     if session.status != Status.ACTIVE:
         return {}
     wake_scheduler(seconds=session.theme.timeout)

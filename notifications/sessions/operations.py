@@ -1,7 +1,7 @@
-"""What a handler may ask for while it repeats a session, one operation at a time, and how it is answered.
+"""The operations that a handler asks for while it repeats a session, one at a time, and their answers.
 
-Plain values without the database: a handler returns operations from `next_operation()`, and each is answered by one of
-its three methods, which a handler may override to act on the answer.
+Plain values without the database: a handler returns operations from `next_operation()`, and each is answered by a call
+of one of its three methods, which a handler may override to act on the answer.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from notifications.errors import SessionCode
 
 @dataclass(frozen=True)
 class RefuseReason:
-    """Why an operation was not taken; the exchange goes on."""
+    """Why an operation was refused; the repeat goes on."""
 
     text: str
     session_code: SessionCode
@@ -23,7 +23,7 @@ class RefuseReason:
 
 
 class Verdict(TypedDict):
-    """An answer as webhooks and timelines have it."""
+    """An answer in the form of webhooks and timelines."""
 
     op: str
     status: str
@@ -34,21 +34,21 @@ class Verdict(TypedDict):
 class Operation:
     op: ClassVar[str]
     waits_for_answer = True
-    """Whether the answer must not come before the operation is durable; else nobody looks at it."""
+    """Whether the answer comes when the operation is durable; else there is none."""
 
     def __init__(self) -> None:
         self.verdict: Verdict | None = None
 
     def acknowledge(self) -> None:
-        """Hear that the operation has been taken."""
+        """Called when the operation has been carried out."""
         self.verdict = make_verdict(self.op, "acknowledged", "", SessionCode.OK)
 
     def refuse(self, reason: RefuseReason) -> None:
-        """Hear that the operation has been refused; nothing has changed, and others may follow."""
+        """Called when the operation was refused: nothing has changed, and others may follow."""
         self.verdict = make_verdict(self.op, "refused", reason.text, reason.session_code)
 
     def cancel(self) -> None:
-        """Hear that the exchange is over: the process stops, or someone else has the session by now."""
+        """Called when the repeat is over: the process stops, or somebody else has the session."""
         self.verdict = make_verdict(self.op, "cancelled", "", SessionCode.OK)
 
 
@@ -73,7 +73,7 @@ class Append(Operation):
 
 
 class Rewrite(Append):
-    """Put these records in the place of all that the session had."""
+    """Replace all records of the session by these."""
 
     op = "rewrite"
 

@@ -28,11 +28,11 @@ from notifications.sessions.theme_health import close_exhausted_alerts
 Status = RepeatSession.Status
 What = SessionStep.What
 FIRST, LAST = datetime(1000, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
-"""No shift leads past these: a time that Python cannot read would keep the session from being read at all."""
+"""The bounds of a shift: a row with a time outside of Python's range could not be read any more."""
 
 
 def repeat_now(*, session_ids: Collection[int], actor: str) -> int:
-    """Let saved sessions be due at once, in their order; return how many there were."""
+    """Make saved sessions due at once, in their order; return how many there were."""
     moved = _move(session_ids, Now(), detail=f"{actor}: now")
     wake_scheduler(seconds=0.0)
     return moved
@@ -49,42 +49,44 @@ def shift_sessions(*, session_ids: Collection[int], seconds: float, actor: str) 
 
 
 def revive_sessions(*, session_ids: Collection[int], actor: str) -> int:
-    """Let exhausted sessions begin anew, due at once; return how many there were."""
+    """Make exhausted sessions begin anew, due at once; return how many there were."""
     with transaction.atomic():
-        held = _hold(session_ids, Status.EXHAUSTED)
-        for row in held:
+        locked = _lock_in_status(session_ids, Status.EXHAUSTED)
+        for row in locked:
             fresh = {**saved_columns(Now()), "repeats": 0, "change": F("change") + 1}
             RepeatSession.objects.filter(pk=row.pk).update(**fresh)
-        _note(held, What.REVIVED, actor)
-        close_exhausted_alerts({row.theme_id for row in held})
+        _write_steps(locked, What.REVIVED, actor)
+        close_exhausted_alerts({row.theme_id for row in locked})
         wake_scheduler(seconds=0.0)
-    return len(held)
+    return len(locked)
 
 
 def require_moved(session_id: int, moved: int) -> None:
-    """Refuse what was done to none: the one session is not there, or not in a status for that."""
+    """Raise `WrongStatus` if nothing was done to the one session."""
     if not moved:
         raise WrongStatus(status=str(get_session(session_id).status))
 
 
-def _move(session_ids: Collection[int], due_at: Any, *, detail: str, **among: Any) -> int:
+def _move(session_ids: Collection[int], due_at: Any, *, detail: str, **conditions: Any) -> int:
     with transaction.atomic():
-        held = _hold(session_ids, Status.SAVED, **among)
-        rows = RepeatSession.objects.filter(pk__in=in_number_array([row.pk for row in held]))
+        locked = _lock_in_status(session_ids, Status.SAVED, **conditions)
+        rows = RepeatSession.objects.filter(pk__in=in_number_array([row.pk for row in locked]))
         rows.update(due_at=due_at, change=F("change") + 1)
-        _note(held, What.MOVED, detail)
-    return len(held)
+        _write_steps(locked, What.MOVED, detail)
+    return len(locked)
 
 
-def _hold(session_ids: Collection[int], status: RepeatSession.Status, **among: Any) -> list[RepeatSession]:
-    """Lock those of the sessions that are still in that state, in order of id."""
+def _lock_in_status(
+    session_ids: Collection[int], status: RepeatSession.Status, **conditions: Any
+) -> list[RepeatSession]:
+    """Lock those of the sessions that are still in that status, in order of id."""
     rows: QuerySet[RepeatSession] = RepeatSession.objects.select_for_update().filter(
-        pk__in=in_number_array(session_ids), status=status, **among
+        pk__in=in_number_array(session_ids), status=status, **conditions
     )
     return list(rows.order_by("pk"))
 
 
-def _note(sessions: Collection[RepeatSession], what: SessionStep.What, detail: str) -> None:
+def _write_steps(sessions: Collection[RepeatSession], what: SessionStep.What, detail: str) -> None:
     write_steps([SessionStep(session=row, what=what, detail=detail) for row in sessions])
 
 
@@ -92,18 +94,18 @@ KIND = "session"
 BATCH = 500
 MOST_AT_ONCE = 10_000
 MOST_DELETED_AT_ONCE = 1_000
-"""Each is deleted by itself: with its theme locked for the alert, two batches would wait for each other in a circle."""
+"""Each is deleted by itself: its theme is locked for the alert, and two batches could deadlock."""
 
 
 def repeat_many(*, session_ids: Sequence[int], actor: str) -> int:
-    """Let saved sessions be due at once; return how many there were."""
+    """Make saved sessions due at once, batch by batch; return how many there were."""
     return sum(repeat_now(session_ids=batch, actor=actor) for batch in _batches(session_ids))
 
 
 def shift_many(*, session_ids: Sequence[int], seconds: float, form_id: UUID, actor: str) -> int:
-    """Move the repeat times of saved sessions, once for a form though it be sent twice; return how many there were.
+    """Move the repeat times of saved sessions, once for a form even if it is sent twice; return how many there were.
 
-    A form that moved nothing because it is known is refused as sent twice.
+    Raise `SentTwice` if nothing is left to move because the form is known.
     """
     moved, known = 0, 0
     for number, batch in enumerate(_batches(session_ids)):
@@ -119,12 +121,12 @@ def shift_many(*, session_ids: Sequence[int], seconds: float, form_id: UUID, act
 
 
 def revive_many(*, session_ids: Sequence[int], actor: str) -> int:
-    """Let exhausted sessions begin anew; return how many there were."""
+    """Make exhausted sessions begin anew, batch by batch; return how many there were."""
     return sum(revive_sessions(session_ids=batch, actor=actor) for batch in _batches(session_ids))
 
 
 def delete_many(*, session_ids: Sequence[int], actor: str) -> int:
-    """Delete sessions, whatever their state; return how many were still there."""
+    """Delete sessions, whatever their status; return how many were still there."""
     done = 0
     for session_id in session_ids:
         try:
@@ -136,20 +138,20 @@ def delete_many(*, session_ids: Sequence[int], actor: str) -> int:
 
 
 def delete_by_staff(*, session_id: int, actor: str) -> None:
-    """Delete a session; its timeline goes with it, so the change log tells who did it."""
+    """Delete a session; the change log keeps who did it, because the timeline goes too."""
     with transaction.atomic():
         session = get_session(session_id)
         delete_session(session_id=session_id)
-        _tell(session, ChangeRecord.Action.DELETED, _outline(session), None, actor)
+        _record_change(session, ChangeRecord.Action.DELETED, _outline(session), None, actor)
 
 
 def edit_records(*, session_id: int, change: int, records: Sequence[Any], actor: str) -> None:
-    """Replace the records of a session, of which the caller knows the newest state."""
+    """Replace the records of a session whose newest change the caller knows."""
     with transaction.atomic():
         before = get_session(session_id)
         rewrite_records(session_id=session_id, change=change, records=records)
         after = get_session(session_id)
-        _tell(before, ChangeRecord.Action.CHANGED, _outline(before), _outline(after), actor)
+        _record_change(before, ChangeRecord.Action.CHANGED, _outline(before), _outline(after), actor)
 
 
 def _batches(session_ids: Sequence[int]) -> Iterator[list[int]]:
@@ -159,7 +161,7 @@ def _batches(session_ids: Sequence[int]) -> Iterator[list[int]]:
 
 
 def _outline(session: RepeatSession) -> dict[str, Any]:
-    """What the log keeps of a session: not its records, which are its caller's."""
+    """Return what the change log keeps of a session: not its records, which are its caller's."""
     return {
         "theme": session.theme_id,
         "status": str(session.status),
@@ -171,7 +173,7 @@ def _outline(session: RepeatSession) -> dict[str, Any]:
     }
 
 
-def _tell(
+def _record_change(
     session: RepeatSession,
     action: ChangeRecord.Action,
     before: dict[str, Any] | None,

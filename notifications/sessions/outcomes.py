@@ -1,11 +1,11 @@
-"""Write what became of repeats, each under the fence of its claim: what comes late writes nothing.
+"""Record the outcomes of repeats, each under the fence of its claim: a late one writes nothing.
 
-Successes are deleted together by one statement, failures saved again by another; what is exhausted has its alert and
+Successes are deleted together by one statement, failures saved again by another; an exhausted session has its alert and
 its event in the same transaction.
 """
 
 import random
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,8 +16,10 @@ from django.db import connection, transaction
 from django.db.models import F
 from prometheus_client import Counter
 
+from config.common.database.batches import DatabaseUnavailable, write_or_bisect, write_with_retries
 from config.common.database.leases import LeaseLost, finish
 from config.common.database.sql import bulk_fetch, in_number_array
+from config.common.text import clean_error
 from notifications.models import RepeatSession, SessionRecord, SessionStep
 from notifications.sessions.claims import Claim, claim_lapsed
 from notifications.sessions.lifecycle import saved_columns
@@ -36,13 +38,13 @@ class Result(Enum):
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     DIED = "died"
-    """The worker has: that counts as failed, so that a session which kills its workers is exhausted in the end."""
+    """Its worker died. That counts as failed, so that a session which kills its workers is exhausted in the end."""
     STOPPED = "stopped"
-    """The process was asked to end before the handler had: it does not count."""
+    """The process was stopped before the handler ended: it does not count."""
     UNTRIED = "untried"
-    """Claimed ahead, and given back because no worker was free."""
+    """Claimed ahead, and given back because no worker was free in time."""
     LAPSED = "lapsed"
-    """No repeat at all: its caller left it untouched for the theme's timeout."""
+    """No repeat at all: the caller left the session untouched for the theme's timeout."""
 
 
 @dataclass(frozen=True)
@@ -52,21 +54,21 @@ class Outcome:
     detail: str = ""
     verdicts: Sequence[Verdict] = field(default_factory=tuple)
     is_answer: bool | None = None
-    """Whether the handler had an answer, be it a refusal; None where nobody asked it to the end."""
+    """Whether the handler got an answer, be it a refusal; None if the repeat did not come that far."""
 
 
 def record_outcomes(outcomes: Sequence[Outcome]) -> set[int]:
-    """Write these outcomes; return the ids of the sessions whose claim still stood."""
+    """Record these outcomes; return the ids of the sessions whose claim still stood."""
     succeeded = [each.claim for each in outcomes if each.result is Result.SUCCEEDED]
     others = sorted(
         (each for each in outcomes if each.result is not Result.SUCCEEDED), key=lambda each: each.claim.row.pk
     )
-    news = find_changed_themes(outcomes)
-    # Together or not at all: what is written again after a failure would find itself deleted and be taken for late.
-    with transaction.atomic() if news or (succeeded and others) else nullcontext():
-        written = _delete(succeeded) | (_save_again(others, news) if others else set())
-        if news:
-            update_breakers([each for each in outcomes if each.claim.row.pk in written], news)
+    changed_themes = find_changed_themes(outcomes)
+    # All or nothing: if it is tried again after a failure, a session that was deleted already would count as late.
+    with transaction.atomic() if changed_themes or (succeeded and others) else nullcontext():
+        written = _delete(succeeded) | (_save_again(others, changed_themes) if others else set())
+        if changed_themes:
+            update_breakers([each for each in outcomes if each.claim.row.pk in written], changed_themes)
     for outcome in outcomes:
         is_late = outcome.claim.row.pk not in written
         REPEATS.labels("late" if is_late else outcome.result.value).inc()
@@ -75,8 +77,30 @@ def record_outcomes(outcomes: Sequence[Outcome]) -> set[int]:
     return written
 
 
+def record_or_bisect(outcomes: Sequence[Outcome]) -> Iterator[tuple[Sequence[Outcome], set[int]]]:
+    """Record outcomes; one that cannot be written holds up no other. Yield each part with the ids that still stood."""
+    return write_or_bisect(outcomes, _record_with_retries, _record_without_detail)
+
+
+def _record_with_retries(outcomes: Sequence[Outcome], is_last: bool) -> set[int]:
+    return write_with_retries(lambda: record_outcomes(outcomes))
+
+
+def _record_without_detail(outcome: Outcome, error: Exception, is_last: bool) -> set[int]:
+    """Record an outcome without its detail; if even that fails leave it to its lease, whose end counts as a failure."""
+    log.error("session.not_written", session=outcome.claim.row.pk, error=clean_error(error, 300))
+    detail = f"the outcome could not be recorded ({clean_error(error, 200)})"
+    try:
+        return _record_with_retries([Outcome(outcome.claim, outcome.result, detail)], is_last)
+    except DatabaseUnavailable:
+        raise
+    except Exception:
+        log.exception("session.left_to_its_lease", session=outcome.claim.row.pk)
+        return set()
+
+
 def settle_lapsed_once() -> bool:
-    """Save what nobody has touched in time; return whether there was any."""
+    """Save sessions that nobody touched in time; return whether there were any."""
     lapsed = claim_lapsed()
     outcomes = [Outcome(each, Result.DIED if each.row.is_repeating else Result.LAPSED) for each in lapsed]
     record_outcomes(outcomes)
@@ -84,20 +108,20 @@ def settle_lapsed_once() -> bool:
 
 
 def _delete(claims: Sequence[Claim]) -> set[int]:
-    held = sorted((claim.row.pk, claim.row.change) for claim in claims)
-    if not held:
+    fenced = sorted((claim.row.pk, claim.row.change) for claim in claims)
+    if not fenced:
         return set()
     if connection.vendor == "postgresql":
-        return {pk for (pk,) in bulk_fetch("notifications", "delete_sessions", held)}
+        return {pk for (pk,) in bulk_fetch("notifications", "delete_sessions", fenced)}
     with transaction.atomic():
-        return _delete_under_lock(held)
+        return _delete_on_sqlite(fenced)
 
 
-def _delete_under_lock(held: Sequence[tuple[int, int]]) -> set[int]:
-    """The same as `delete_sessions.postgresql.sql`, under the write lock of SQLite."""
-    rows = RepeatSession.objects.filter(pk__in=in_number_array([pk for pk, _ in held]))
-    standing = set(rows.values_list("pk", "change"))
-    gone = [pk for pk, change in held if (pk, change) in standing]
+def _delete_on_sqlite(fenced: Sequence[tuple[int, int]]) -> set[int]:
+    """Do what `delete_sessions.postgresql.sql` does, under the write lock of SQLite."""
+    rows = RepeatSession.objects.filter(pk__in=in_number_array([pk for pk, _ in fenced]))
+    current = set(rows.values_list("pk", "change"))
+    gone = [pk for pk, change in fenced if (pk, change) in current]
     with connection.cursor() as cursor:
         for model, column in ((SessionRecord, "session_id"), (SessionStep, "session_id"), (RepeatSession, "id")):
             cursor.executemany(f"DELETE FROM {model._meta.db_table} WHERE {column} = %s", [[pk] for pk in gone])
@@ -106,8 +130,8 @@ def _delete_under_lock(held: Sequence[tuple[int, int]]) -> set[int]:
 
 @dataclass(frozen=True)
 class _Next:
-    """What becomes of a session that is not over: saved for a time in its place, after a delay in the last, or due no
-    more."""
+    """The next state of a session that is not over: saved at its old time and place, saved after a delay in the last
+    place, or exhausted."""
 
     status: RepeatSession.Status
     repeats: int
@@ -115,18 +139,18 @@ class _Next:
     delay: float | None = None
 
 
-def _save_again(outcomes: Sequence[Outcome], news: Collection[int]) -> set[int]:
-    """Write what is not over yet, in order of id, and then, theme by theme, what has reached its limit.
+def _save_again(outcomes: Sequence[Outcome], changed_themes: Collection[int]) -> set[int]:
+    """Save sessions that are not over, in order of id, and then record, theme by theme, those that are exhausted.
 
-    The themes with news are locked too, all in one order: two that record at once never wait in a circle.
+    The changed themes are locked too, all in one order: two processes that record at once cannot deadlock.
     """
     with transaction.atomic():
         nexts = [_next(each) for each in outcomes]
-        written = (_save_together if connection.vendor == "postgresql" else _save_each)(outcomes, nexts)
+        written = (_save_on_postgresql if connection.vendor == "postgresql" else _save_on_sqlite)(outcomes, nexts)
         kept = [each for each in outcomes if each.claim.row.pk in written]
         write_steps([step for each in kept for step in _steps(each)])
         exhausted = [each for each in kept if _is_last(each)]
-        for number in sorted({each.claim.theme.pk for each in exhausted}.union(news)):
+        for number in sorted({each.claim.theme.pk for each in exhausted}.union(changed_themes)):
             lock_theme(number)
         for each in exhausted:
             each.claim.row.repeats += 1
@@ -140,7 +164,7 @@ def _save_again(outcomes: Sequence[Outcome], news: Collection[int]) -> set[int]:
 def _next(outcome: Outcome) -> _Next:
     row, theme = outcome.claim.row, outcome.claim.theme
     if outcome.result in (Result.STOPPED, Result.UNTRIED):
-        # As it was: it keeps its time and its place.
+        # It keeps its time and its place.
         return _Next(RepeatSession.Status.SAVED, row.repeats, due_at=outcome.claim.was_due_at)
     if outcome.result is Result.LAPSED:
         return _Next(RepeatSession.Status.SAVED, row.repeats, delay=theme.delay)
@@ -149,7 +173,7 @@ def _next(outcome: Outcome) -> _Next:
     return _Next(RepeatSession.Status.SAVED, row.repeats + 1, delay=theme.delay + theme.jitter * random.random())
 
 
-def _save_together(outcomes: Sequence[Outcome], nexts: Sequence[_Next]) -> set[int]:
+def _save_on_postgresql(outcomes: Sequence[Outcome], nexts: Sequence[_Next]) -> set[int]:
     rows = [
         (outcome.claim.row.pk, outcome.claim.row.change, each.status.value, each.repeats, each.due_at, each.delay)
         for outcome, each in zip(outcomes, nexts, strict=True)
@@ -157,8 +181,8 @@ def _save_together(outcomes: Sequence[Outcome], nexts: Sequence[_Next]) -> set[i
     return {pk for (pk,) in bulk_fetch("notifications", "save_sessions", rows)}
 
 
-def _save_each(outcomes: Sequence[Outcome], nexts: Sequence[_Next]) -> set[int]:
-    """The same as `save_sessions.postgresql.sql`, under the write lock of SQLite."""
+def _save_on_sqlite(outcomes: Sequence[Outcome], nexts: Sequence[_Next]) -> set[int]:
+    """Do what `save_sessions.postgresql.sql` does, under the write lock of SQLite."""
     written = set()
     for outcome, each in zip(outcomes, nexts, strict=True):
         place = {"due_at": each.due_at} if each.delay is None else saved_columns(database_time_in(each.delay))

@@ -1,4 +1,4 @@
-"""Sessions as callers and webhooks see them."""
+"""Sessions as REST and webhooks present them."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from notifications.sessions.storage import LONGEST_TIMELINE, read_records
 
 CREATED = "created"
 PART_BYTES = 1_048_576
-"""Records of several sessions that are read at once."""
+"""The bytes of records that are read into memory at once."""
 
 
 def describe(session: RepeatSession, records: Sequence[Any]) -> dict[str, Any]:
@@ -31,25 +31,25 @@ def describe(session: RepeatSession, records: Sequence[Any]) -> dict[str, Any]:
 
 
 def present_session(session_id: int) -> dict[str, Any]:
-    """Return a session as a write answers it."""
+    """Return a session as the answer to a write."""
     session = get_session(session_id)
     return describe(session, read_records([session.pk])[session.pk])
 
 
 def present_with_timelines(sessions: Sequence[RepeatSession]) -> list[dict[str, Any]]:
-    """Return sessions as they are read, in two more queries for all of them."""
+    """Return sessions with their timelines, by two more queries for all of them."""
     ids = [session.pk for session in sessions]
     if not ids:
         return []
     records, steps = read_records(ids), _read_steps(ids)
     return [
-        {**describe(session, records[session.pk]), "timeline": [_created(session), *steps[session.pk]]}
+        {**describe(session, records[session.pk]), "timeline": [_created_step(session), *steps[session.pk]]}
         for session in sessions
     ]
 
 
 def present_in_parts(sessions: Sequence[RepeatSession]) -> Iterator[dict[str, Any]]:
-    """Return the same one after the other, never with more than a few megabytes of records in memory."""
+    """Yield the same one by one, with about a megabyte of records in memory at a time."""
     part: list[RepeatSession] = []
     length = 0
     for session in sessions:
@@ -68,8 +68,8 @@ def get_session(session_id: int) -> RepeatSession:
     return session
 
 
-def _created(session: RepeatSession) -> dict[str, Any]:
-    """The first line of a timeline is on the session's own row."""
+def _created_step(session: RepeatSession) -> dict[str, Any]:
+    """Return the first step of a timeline, which is stored on the session's own row."""
     return {"at": format_time(session.created_at), "what": CREATED, "verdicts": []}
 
 

@@ -1,7 +1,7 @@
-"""One repeat of one session: ask its handler for operations, carry them out one by one, answer each.
+"""One repeat of one session: take operations from its handler, carry them out one by one, answer each.
 
-Every write goes under the fence of the claim, so a worker that was paused past its lease is refused at its next
-operation. How an outcome is written is the caller's matter: at once, or together with those of other workers.
+Every write is made under the fence of the claim, so a worker that was suspended past its lease is refused at its next
+operation. The caller decides how an outcome is recorded: at once, or together with those of other workers.
 """
 
 import threading
@@ -43,27 +43,28 @@ log = structlog.get_logger(__name__)
 
 class Settle(Protocol):
     def __call__(self, outcome: Outcome, *, wait: bool) -> bool:
-        """Write an outcome; return whether the claim still stood, which is known only to those who wait."""
+        """Record an outcome; return whether the claim still stood, which is known only with `wait`."""
 
 
 def settle_now(outcome: Outcome, *, wait: bool) -> bool:
+    """Record an outcome in this thread."""
     return bool(record_outcomes([outcome]))
 
 
 class Repeat:
-    """A repeat that is under way in one thread, watched by others."""
+    """A repeat that runs in one thread and is watched by others."""
 
     def __init__(self, claim: Claim) -> None:
         self.claim = claim
         self.touched = time.monotonic()
-        """When it began, or last asked for an operation."""
+        """When it began, or had its last operation."""
         self.is_stopping = False
         self._handler: RepeatHandler | None = None
         self._verdicts: list[Verdict] = []
         self._writing = threading.Lock()
 
     def run(self, settle: Settle) -> None:
-        """Run the handler to its end and settle the outcome; whatever a handler raises is a failure."""
+        """Run the handler to its end and settle the outcome; any exception of a handler is a failure."""
         self.touched = time.monotonic()
         try:
             self._handler = _make_handler(self.claim)
@@ -82,7 +83,7 @@ class Repeat:
             self._settle(settle, Result.FAILED, failure, is_answer=False)
 
     def cancel(self) -> None:
-        """Tell the handler to end, from another thread."""
+        """Ask the handler to end, from another thread."""
         self.is_stopping = True
         handler = self._handler
         if handler is None:
@@ -93,17 +94,17 @@ class Repeat:
             log.exception("session.cancel_failed", session=self.claim.row.pk)
 
     def renew(self) -> None:
-        """Hold the session for longer, unless the worker is just writing to it; raise `LeaseLost` if it is gone."""
+        """Extend the lease, unless the worker is just writing; raise `LeaseLost` if somebody else has the session."""
         if self._writing.acquire(blocking=False):
             try:
                 renewed_at = lease_clock()
                 renew(self.claim.row, lease=LEASE, fence="change")
-                self.claim.hold(renewed_at)
+                self.claim.extend_lease(renewed_at)
             finally:
                 self._writing.release()
 
     def _carry_out(self, operation: Operation | None, settle: Settle) -> bool:
-        """Do what is asked; return whether the repeat is over."""
+        """Carry out an operation; return whether the repeat is over."""
         if operation is None:
             return self._settle(settle, Result.SUCCEEDED, is_answer=True)
         if isinstance(operation, Delete):
@@ -118,7 +119,7 @@ class Repeat:
         return self._edit(operation)
 
     def _end(self, operation: Operation, result: Result, settle: Settle) -> bool:
-        """Answer when it is durable: by then the handler may forget what it has done."""
+        """Answer when the outcome is durable: the handler may drop its own copy then."""
         detail = gettext_noop("finished by the handler") if result is Result.FAILED else ""
         outcome = Outcome(self.claim, result, detail, tuple(self._verdicts), is_answer=True)
         if settle(outcome, wait=operation.waits_for_answer):
@@ -128,7 +129,7 @@ class Repeat:
         return True
 
     def _edit(self, operation: Append) -> bool:
-        """Carry it out or refuse it; only a session that was lost meanwhile ends the repeat."""
+        """Change the records or refuse to; the repeat ends only if the session was lost meanwhile."""
         try:
             with self._writing:
                 _edit_records(self.claim, operation)
@@ -139,7 +140,7 @@ class Repeat:
             self._refuse(operation, _reason(error))
         except (DatabaseError, InterfaceError) as error:
             log.warning("session.operation_failed", session=self.claim.row.pk, error=str(error))
-            # The commit itself may have failed after it was done.
+            # The connection may have broken after the commit.
             reason = "the database failed; whether the operation was carried out is not known"
             self._refuse(operation, RefuseReason(reason, SessionCode.INTERNAL))
         else:
@@ -177,17 +178,17 @@ def _make_handler(claim: Claim) -> RepeatHandler:
 
 
 def _edit_records(claim: Claim, operation: Append) -> None:
-    """Write an operation of the handler, under the fence; the lease begins anew with it."""
+    """Change the records under the fence; the lease begins anew."""
     bodies = encode_records(operation.records)
     row, edit = claim.row, rewrite_locked if isinstance(operation, Rewrite) else append_to_locked
     row.theme = claim.theme
     renewed_at = lease_clock()
     with transaction.atomic():
-        # The fence comes first: a worker that is late must not touch the records, not even in a transaction that fails.
+        # The fence first: a late worker must not touch the records, not even in a transaction that fails.
         renew(row, lease=LEASE, fence="change")
         changes = edit(row, bodies)
         finish(row, fence="change", change=F("change") + 1, **changes)
-    claim.hold(renewed_at)
+    claim.extend_lease(renewed_at)
     row.change += 1
     row.length, row.record_count = changes["length"], changes["record_count"]
     kept = [] if isinstance(operation, Rewrite) else claim.records

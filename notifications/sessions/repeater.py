@@ -1,29 +1,26 @@
-"""The repeats of one process: a few worker threads, one thread that writes for them, and the scheduler's turns.
+"""The repeater of a process: the scheduler's turns, a few worker threads, and a keeper thread that writes for them.
 
-A turn looks for the nearest time and claims as many sessions as there are free workers. While repeats are quick it
-claims ahead, so that many are claimed, and written when they have ended, by a few statements; what has waited for a
-worker for a second is given back. The keeper writes outcomes, renews leases and gives up handlers that are silent for
-longer than their theme's timeout: such a thread is left alone and replaced, and what it may still write runs into the
-fence. A repeat that is slow is set aside, so that the workers are there for the others; how many a theme may have is
-the matter of `ThemeSlots`.
+A turn finds the nearest time and claims as many sessions as there are free workers. While repeats are quick it claims
+ahead, so that many are claimed and recorded by a few statements; one that has waited a second for a worker is given
+back. The keeper records outcomes, renews leases and abandons handlers that are silent for longer than their theme's
+timeout: such a thread is replaced, and the fence voids what it may still write. A slow repeat is set aside, so that the
+workers are free for others; `ThemeSlots` bounds how many a theme may have.
 """
 
-import os
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import partial
 
 import structlog
 from django.conf import settings
 from django.db import connections
 
+from config.common.background.per_process import PerProcess
 from config.common.background.supervision import SupervisedThread
 from config.common.correlation import correlated
-from config.common.database.batches import DatabaseUnavailable, write_or_bisect, write_with_retries
 from config.common.database.leases import LeaseLost
-from config.common.text import clean_error
 from notifications.sessions.claims import (
     LEASE,
     Claim,
@@ -32,7 +29,7 @@ from notifications.sessions.claims import (
     find_nearest_by_theme,
     find_nearest_times,
 )
-from notifications.sessions.outcomes import Outcome, Result, record_outcomes, settle_lapsed_once
+from notifications.sessions.outcomes import Outcome, Result, record_or_bisect, record_outcomes, settle_lapsed_once
 from notifications.sessions.storage import LOOK_SECONDS
 from notifications.sessions.theme_health import close_idle_breaker
 from notifications.sessions.workers import (
@@ -45,41 +42,34 @@ from notifications.sessions.workers import (
 )
 
 AHEAD_SECONDS = 0.05
-"""Claim ahead what the workers do in this time."""
+"""Claim ahead as much as the workers do in this time."""
 MOST_AHEAD = 64
-"""Sessions for each worker, at most."""
+"""The sessions claimed ahead for each worker, at most."""
 LONGEST_WAIT = 1.0
 GATHER_SECONDS = 0.003
 RENEW_SECONDS = LEASE.total_seconds() / 3
 RETRY_SECONDS = 1.0
 CONTENDED_SECONDS = 0.05
 FULL_SECONDS = 0.5
-"""How soon to look again while a theme has used up its slots: nobody says when one is free."""
+"""How soon to look again while a theme has used up its slots: nothing announces a free one."""
 
 log = structlog.get_logger(__name__)
 
 
 def repeat_once() -> bool:
-    """Begin the repeats that are due in this process; return whether there were any."""
-    return _own().run_once()
+    """Start the repeats that are due; return whether there were any."""
+    return _repeater.get().run_once()
 
 
 def rest() -> float:
-    return _own().rest()
+    return _repeater.get().rest()
 
 
 def stop_repeating(grace: float) -> None:
-    """Let what is under way end, then give the rest back."""
-    repeater = _repeaters.pop(os.getpid(), None)
+    """Wait up to `grace` seconds for the repeats under way, then give the rest back."""
+    repeater = _repeater.take()
     if repeater is not None:
         repeater.stop(grace)
-
-
-def _own() -> "Repeater":
-    """Return the repeater of this process; a fork has its own."""
-    if os.getpid() not in _repeaters:
-        _repeaters[os.getpid()] = Repeater(settings.SESSION_WORKERS)
-    return _repeaters[os.getpid()]
 
 
 class Repeater:
@@ -98,11 +88,11 @@ class Repeater:
         self._is_stopping = False
         self._pace = AHEAD_SECONDS
         self._low_water = 0
-        """Nobody need ask for room while more than so many wait for a worker."""
+        """The turn that waits for room is notified when this many, or fewer, wait for a worker."""
         self._rest = 0.0
 
     def run_once(self) -> bool:
-        """Look, settle what has lapsed, claim what is due. An idle look is one query."""
+        """Settle lapsed sessions and claim due ones. An idle look is one query."""
         room = self._wait_for_room()
         if room == 0:
             return not self._is_stopping
@@ -116,12 +106,12 @@ class Repeater:
             claims = claim_due(room) if seen.repeat is not None and seen.repeat <= 0 else []
         self._take(claims)
         nearest = LOOK_SECONDS if seen.nearest is None else seen.nearest
-        # What is due and yet cannot be claimed is being written by someone else.
+        # A session that is due and cannot be claimed is locked by somebody else: look again soon, but do not spin.
         self._rest = max(nearest + 0.001, CONTENDED_SECONDS if nearest <= 0 else 0.0)
         return found or bool(claims)
 
     def _claim_by_theme(self, room: int, lapse: float | None) -> tuple[NearestTimes, list[Claim]]:
-        """Claim for each theme what its slots allow; what lies behind a theme that has none left is reached too."""
+        """Claim for each theme what its slots allow, so that a theme without free slots does not block the others."""
         claims, times, is_any_full = list[Claim](), list[float](), False
         for seen in find_nearest_by_theme():
             if seen.repeat is None:
@@ -148,7 +138,7 @@ class Repeater:
             return 0 if self._is_stopping else self._room()
 
     def _room(self) -> int:
-        """Claim one for each free worker; while repeats are quick many, once half of the last ones are done."""
+        """Return how many to claim: one for each free worker; while repeats are quick many, once half are done."""
         in_hand = len(self._waiting) + len(self._running) - self._slots.slow + len(self._ended)
         ahead = self._workers * self._ahead()
         room = max(ahead - in_hand, 0)
@@ -196,7 +186,6 @@ class Repeater:
 
     def _next(self) -> RunningRepeat | None:
         if not self._waiting:
-            # Others may need the connection while this thread has nothing to do.
             close_connections()
         with self._lock:
             self._has_work.wait_for(lambda: self._is_stopping or self._find_startable() is not None)
@@ -212,11 +201,11 @@ class Repeater:
             return repeat
 
     def _find_startable(self) -> RunningRepeat | None:
-        """Find the first that waits and whose theme has a slot."""
+        """Return the first waiting repeat whose theme has a slot."""
         return next((each for each in self._waiting if self._slots.has_room(each.claim.theme)), None)
 
     def _free(self, repeat: RunningRepeat, seconds: float) -> bool:
-        """Return whether the thread goes on; one that was given up has been replaced."""
+        """Note the end of a repeat; return whether its thread goes on. One that was abandoned has been replaced."""
         with self._lock:
             if not repeat.is_slow:
                 self._pace += (seconds - self._pace) / 16
@@ -230,13 +219,13 @@ class Repeater:
             return not repeat.is_slow
 
     def _drop(self, repeat: RunningRepeat) -> None:
-        """Take a repeat out of what is under way; another of its theme may begin."""
+        """Remove a repeat from those under way; another of its theme may start."""
         if self._running.pop(repeat.claim.row.pk, None) is not None:
             self._slots.give_back(repeat.claim.theme, was_slow=repeat.is_slow)
             self._has_work.notify_all()
 
     def _settle(self, repeat: RunningRepeat, outcome: Outcome, *, wait: bool) -> bool:
-        """Leave the outcome to the keeper, unless it has given the repeat up."""
+        """Hand the outcome to the keeper, unless it has abandoned the repeat; return whether the claim stood."""
         ended = EndedRepeat(outcome)
         with self._lock:
             if repeat.is_settled:
@@ -251,7 +240,7 @@ class Repeater:
 
     def _keep(self) -> None:
         while not (self._is_stopping and self._is_empty()):
-            self._news.wait(self._until_duty())
+            self._news.wait(self._seconds_until_duty())
             self._news.clear()
             if self._ended and self._may_be_more():
                 time.sleep(GATHER_SECONDS)
@@ -263,14 +252,14 @@ class Repeater:
                 connections.close_all()
                 time.sleep(RETRY_SECONDS)
                 self._news.set()
-            self._set_aside()
-            self._give_up()
-            self._give_back()
+            self._set_slow_aside()
+            self._abandon_silent()
+            self._give_back_waiting()
             if self._is_empty():
                 connections.close_all()
 
     def _may_be_more(self) -> bool:
-        """Return whether another repeat may end in a moment; a worker that waits for an answer goes on to none."""
+        """Return whether another repeat may end soon; a worker that waits for its outcome to be written starts none."""
         with self._lock:
             is_at_work = any(not each.is_settled for each in self._running.values())
             return is_at_work or bool(self._waiting and self._idle)
@@ -279,8 +268,8 @@ class Repeater:
         with self._lock:
             return not (self._waiting or self._running or self._ended)
 
-    def _until_duty(self) -> float:
-        """Return the seconds until something must be renewed, given up or given back."""
+    def _seconds_until_duty(self) -> float:
+        """Return the seconds until something must be renewed, abandoned, set aside or given back."""
         with self._lock:
             held = [each for each in self._running.values() if not each.is_settled]
             times = [min(each.renewed + RENEW_SECONDS, each.deadline) for each in held]
@@ -290,12 +279,12 @@ class Repeater:
         return max(0.0, min(times, default=time.monotonic() + LOOK_SECONDS) - time.monotonic())
 
     def _record(self) -> None:
-        """Write what has ended; should that fail, it is tried again."""
+        """Record ended repeats; if that fails, the next round does."""
         with self._lock:
             outcomes = [each.outcome for each in self._ended]
         if not outcomes:
             return
-        for part, stood in write_or_bisect(outcomes, _write_together, _write_plainly):
+        for part, stood in record_or_bisect(outcomes):
             with self._lock:
                 written, self._ended = self._ended[: len(part)], self._ended[len(part) :]
                 self._has_room.notify_all()
@@ -317,8 +306,8 @@ class Repeater:
                 log.warning("session.lost", session=each.claim.row.pk)
                 self._abandon(each, None)
 
-    def _set_aside(self) -> None:
-        """Let slow repeats go on in their threads, each with a new worker in its place."""
+    def _set_slow_aside(self) -> None:
+        """Let slow repeats go on in their threads, and start a new worker in place of each."""
         since = time.monotonic() - SLOW_SECONDS
         with self._lock:
             for each in list(self._running.values()):
@@ -330,8 +319,8 @@ class Repeater:
                 self._start_worker()
                 self._has_room.notify_all()
 
-    def _give_up(self) -> None:
-        """Fail the repeats whose handlers have been silent for too long."""
+    def _abandon_silent(self) -> None:
+        """Fail the repeats whose handlers have been silent for longer than the theme's timeout."""
         now = time.monotonic()
         with self._lock:
             silent = [each for each in self._running.values() if each.deadline <= now and not each.is_settled]
@@ -340,7 +329,7 @@ class Repeater:
             self._abandon(each, Outcome(each.claim, Result.FAILED, detail, is_answer=False))
 
     def _abandon(self, repeat: RunningRepeat, outcome: Outcome | None) -> None:
-        """Leave a thread alone and start another in its place; it ends when its handler does."""
+        """Give up on a repeat: its thread ends when its handler does, and another takes its place."""
         with self._lock:
             if repeat.is_settled:
                 return
@@ -356,7 +345,7 @@ class Repeater:
         log.warning("session.abandoned", session=repeat.claim.row.pk, theme=repeat.claim.theme.pk)
         _cancel([repeat])
 
-    def _give_back(self) -> None:
+    def _give_back_waiting(self) -> None:
         now = time.monotonic()
         with self._lock:
             while self._waiting and (self._is_stopping or now - self._waiting[0].claimed >= LONGEST_WAIT):
@@ -365,7 +354,7 @@ class Repeater:
                 self._news.set()
 
     def stop(self, grace: float) -> None:
-        """Claim nothing more, ask the handlers to end, wait, and save again what has not ended, uncounted."""
+        """Claim nothing more, cancel the handlers, wait, and save again what has not ended, uncounted."""
         deadline = time.monotonic() + grace
         with self._lock:
             self._is_stopping = True
@@ -383,27 +372,10 @@ class Repeater:
         self._keeper.join(max(0.0, deadline - time.monotonic()))
 
 
-def _write_together(outcomes: Sequence[Outcome], is_last: bool) -> set[int]:
-    return write_with_retries(lambda: record_outcomes(outcomes))
-
-
-def _write_plainly(outcome: Outcome, error: Exception, is_last: bool) -> set[int]:
-    """Write an outcome without its words; what cannot be written even so is left to its lease, whose end counts."""
-    log.error("session.not_written", session=outcome.claim.row.pk, error=clean_error(error, 300))
-    words = f"the outcome could not be recorded ({clean_error(error, 200)})"
-    try:
-        return _write_together([Outcome(outcome.claim, outcome.result, words)], is_last)
-    except DatabaseUnavailable:
-        raise
-    except Exception:
-        log.exception("session.left_to_its_lease", session=outcome.claim.row.pk)
-        return set()
-
-
 def _cancel(repeats: list[RunningRepeat]) -> None:
-    """Call the handlers from threads of their own: what a handler does there is not ours to wait for."""
+    """Cancel handlers in threads of their own: a handler may take long over it."""
     for repeat in repeats:
         threading.Thread(target=repeat.cancel, name="sessions-cancel", daemon=True).start()
 
 
-_repeaters: dict[int, Repeater] = {}
+_repeater = PerProcess(lambda: Repeater(settings.SESSION_WORKERS))

@@ -1,8 +1,8 @@
-"""What the repeats of its sessions make of a theme: exhausted sessions, and a breaker that opens when nobody answers.
+"""The health of themes: which have exhausted sessions, and whose breaker is open because nobody answers.
 
 There is one alert for each theme that has exhausted sessions, closed when none is left. Repeats in a row without an
-answer open the breaker, the next answer closes it. An open one stops nothing: every session is still repeated at its
-time and its failures count, but one at a time, so that a receiver that hangs cannot hold what others need.
+answer open the breaker, the next answer closes it. An open breaker stops nothing: every session is still repeated at
+its time and its failures count, but one at a time, so that a receiver that hangs cannot hold what others need.
 """
 
 from collections import defaultdict
@@ -22,19 +22,26 @@ from notifications.services.alerts import close_alert, raise_alert
 from notifications.services.events import NewEvent, record_event
 from notifications.subjects import session_subject, theme_subject
 
+if TYPE_CHECKING:
+    from notifications.sessions.outcomes import Outcome
+
 EXHAUSTED = "session.exhausted"
-TITLE = gettext_noop("Sessions of theme %(theme)s have reached their repeat limit")
+EXHAUSTED_TITLE = gettext_noop("Sessions of theme %(theme)s have reached their repeat limit")
+UNREACHABLE = "theme.unreachable"
+NO_ANSWER = gettext_noop("Theme %(theme)s does not answer: its sessions wait")
+ANSWERS = gettext_noop("the theme answers again")
+IDLE = gettext_noop("no session of the theme waits any more")
 
 
 def record_exhausted(session: RepeatSession, detail: str) -> None:
-    """Raise the alert and record the event, in the transaction that exhausts the session and holds its theme.
+    """Raise the alert and record the event, in the transaction that exhausts the session and has locked its theme.
 
     One alert for a theme: a receiver that is gone for good exhausts thousands of sessions, and one call is enough.
     """
     payload = {"session": session.pk, "theme": session.theme_id, "repeats": session.repeats, "reason": detail}
     with correlated(session.correlation_id or correlation_id()):
         record_event(NewEvent(EXHAUSTED, session_subject(session.pk), timezone.now(), payload))
-        raise_alert(EXHAUSTED, theme_subject(session.theme_id), TITLE, payload)
+        raise_alert(EXHAUSTED, theme_subject(session.theme_id), EXHAUSTED_TITLE, payload)
 
 
 def close_exhausted_alerts(themes: Collection[int]) -> None:
@@ -46,42 +53,52 @@ def close_exhausted_alerts(themes: Collection[int]) -> None:
 
 
 def has_exhausted_sessions(subject: str) -> bool:
-    """Say whether the theme of an alert has a session that waits to be revived or deleted."""
+    """Return whether the theme that an alert is about has a session that waits to be revived or deleted."""
     theme = int(subject.removeprefix("theme/"))
     return RepeatSession.objects.filter(theme=theme, status=RepeatSession.Status.EXHAUSTED).exists()
 
 
 def lock_theme(number: int) -> None:
-    """Let those who exhaust, revive and delete sessions of a theme go one by one: each sees what the others left."""
+    """Lock a theme: those who exhaust, revive and delete its sessions go one by one, and each sees what others left."""
     Theme.objects.select_for_update(no_key=True).filter(pk=number).values_list("pk").first()
-
-
-if TYPE_CHECKING:
-    from notifications.sessions.outcomes import Outcome
-
-UNREACHABLE = "theme.unreachable"
-NO_ANSWER = gettext_noop("Theme %(theme)s does not answer: its sessions wait")
-ANSWERS = gettext_noop("the theme answers again")
-IDLE = gettext_noop("no session of the theme waits any more")
 
 
 def find_changed_themes(outcomes: "Collection[Outcome]") -> list[int]:
     """Return the themes whose row changes: none does while all goes well."""
-    return sorted({each.claim.theme.pk for each in outcomes if _is_news(each)})
+    changed = set()
+    for each in outcomes:
+        theme = each.claim.theme
+        if each.is_answer is False or (each.is_answer is True and theme.failures > 0):
+            changed.add(theme.pk)
+    return sorted(changed)
 
 
-def update_breakers(outcomes: "Sequence[Outcome]", news: Collection[int]) -> None:
-    """Count what ended without an answer, in the transaction that records it; open and close what follows from it."""
+def update_breakers(outcomes: "Sequence[Outcome]", themes: Collection[int]) -> None:
+    """Open and close the breakers of these themes, in the transaction that records the outcomes."""
     by_theme = defaultdict[int, list[bool]](list)
     for each in outcomes:
-        if each.is_answer is not None and each.claim.theme.pk in news:
+        if each.is_answer is not None and each.claim.theme.pk in themes:
             by_theme[each.claim.theme.pk].append(each.is_answer)
     for theme in Theme.objects.select_for_update(no_key=True).filter(pk__in=by_theme).order_by("pk"):
-        _count(theme, by_theme[theme.pk], at=timezone.now())
+        _update_breaker(theme, by_theme[theme.pk], at=timezone.now())
+
+
+def _update_breaker(theme: Theme, answers: Sequence[bool], *, at: datetime) -> None:
+    last_answer = max((place for place, is_answer in enumerate(answers, start=1) if is_answer), default=0)
+    failures = len(answers) - last_answer
+    if last_answer:
+        reset_theme_breaker(theme, ANSWERS)
+    theme.failures += failures
+    if theme.failures >= BREAKER_FAILURES:
+        theme.opened_at = theme.opened_at or at
+        detail = {"theme": theme.pk, "url": theme.url or theme.handler, "since": format_time(theme.opened_at)}
+        raise_alert(UNREACHABLE, theme_subject(theme.pk), NO_ANSWER, detail)
+    if failures:
+        theme.save(update_fields=["failures", "opened_at"])
 
 
 def close_idle_breaker(number: int) -> None:
-    """Close a breaker behind which nothing waits: no answer will come to close it."""
+    """Close a breaker behind which no session waits: no answer will come to close it."""
     with transaction.atomic():
         theme = Theme.objects.select_for_update(no_key=True).filter(pk=number, opened_at__isnull=False).first()
         waiting = (RepeatSession.Status.SAVED, RepeatSession.Status.ACTIVE)
@@ -94,22 +111,3 @@ def reset_theme_breaker(theme: Theme, note: str) -> None:
     theme.failures, theme.opened_at = 0, None
     theme.save(update_fields=["failures", "opened_at"])
     close_alert(UNREACHABLE, theme_subject(theme.pk), note)
-
-
-def _is_news(outcome: "Outcome") -> bool:
-    theme = outcome.claim.theme
-    return outcome.is_answer is False or (outcome.is_answer is True and theme.failures > 0)
-
-
-def _count(theme: Theme, answers: Sequence[bool], *, at: datetime) -> None:
-    last_answer = max((place for place, is_answer in enumerate(answers, start=1) if is_answer), default=0)
-    failures = len(answers) - last_answer
-    if last_answer:
-        reset_theme_breaker(theme, ANSWERS)
-    theme.failures += failures
-    if theme.failures >= BREAKER_FAILURES:
-        theme.opened_at = theme.opened_at or at
-        detail = {"theme": theme.pk, "url": theme.url or theme.handler, "since": format_time(theme.opened_at)}
-        raise_alert(UNREACHABLE, theme_subject(theme.pk), NO_ANSWER, detail)
-    if failures:
-        theme.save(update_fields=["failures", "opened_at"])

@@ -27,6 +27,10 @@ LONGEST_TIMEOUT = 86_400.0
 LONGEST_DELAY = 10 * 365 * 86_400.0
 MOST_REPEATS = 1_000_000
 MOST_BYTES = 16 * 1_048_576
+# The product's own theme: twelve repeats within two and a half hours; an operator may retry sooner, and after that.
+INCIDENTS = OWN_THEMES_FROM + 1
+INCIDENT_HANDLER = "incidents"
+INCIDENT_VALUES = {"timeout": 60, "repeat_limit": 12, "delay": 600, "jitter": 120, "length_limit": 1000}
 NO_SECRETS = {"secret": None, "old_secret": None, "old_secret_until": None}
 
 
@@ -43,39 +47,39 @@ class ThemeValues:
 
 def create_theme(*, number: int, actor: str, **values: Any) -> str | None:
     """Register a theme; return the secret that signs the calls of its URL, this once."""
-    wanted = ThemeValues(**values)
+    new = ThemeValues(**values)
     if not 0 <= number < OWN_THEMES_FROM:
         raise Invalid({"theme": [gettext("Must be a whole number from 0 to 1999999999.")]})
-    check_values(wanted)
-    secret = make_secret() if wanted.url else None
+    check_values(new)
+    secret = make_secret() if new.url else None
     try:
         with transaction.atomic():
-            Theme.objects.create(number=number, **_columns(wanted), **_kept(secret))
-            _tell(number, None, wanted, actor=actor)
+            Theme.objects.create(number=number, **_columns(new), **_secret_column(secret))
+            _record_change(number, None, new, actor=actor)
     except IntegrityError as error:
         raise ThemeTaken(theme=number) from error
     return secret
 
 
 def update_theme(*, number: int, actor: str, **edits: Any) -> str | None:
-    """Change what is named; return a new secret if the theme has a URL for the first time."""
+    """Change these values of a theme; return a new secret if it has a URL for the first time."""
     with transaction.atomic():
         theme = _lock_theme(number, no_key=True)
         before = values_of(theme)
-        wanted = replace(before, **edits)
-        check_values(wanted)
-        secret = make_secret() if wanted.url and not before.url else None
-        kept = NO_SECRETS if not wanted.url else _kept(secret)
-        Theme.objects.filter(pk=number).update(**_columns(wanted), **kept)
-        if (wanted.handler, wanted.url) != (before.handler, before.url) and theme.failures:
+        new = replace(before, **edits)
+        check_values(new)
+        secret = make_secret() if new.url and not before.url else None
+        secrets = NO_SECRETS if not new.url else _secret_column(secret)
+        Theme.objects.filter(pk=number).update(**_columns(new), **secrets)
+        if (new.handler, new.url) != (before.handler, before.url) and theme.failures:
             reset_theme_breaker(theme, gettext_noop("somebody else repeats its sessions now"))
-        if wanted != before:
-            _tell(number, before, wanted, actor=actor)
+        if new != before:
+            _record_change(number, before, new, actor=actor)
     return secret
 
 
 def rotate_secret(*, number: int, actor: str) -> str:
-    """Replace the secret that signs the calls of a theme's URL; the old one signs beside it for another day."""
+    """Rotate the secret that signs the calls of a theme's URL; the old one signs beside it for another day."""
     with transaction.atomic():
         theme = _lock_theme(number, no_key=True)
         if not theme.url:
@@ -97,14 +101,14 @@ def rotate_secret(*, number: int, actor: str) -> str:
 def delete_theme(*, number: int, actor: str) -> None:
     """Delete a theme that has no sessions; the product's own stay."""
     with transaction.atomic():
-        # Not `no_key`: a session that is being inserted keeps the key of its theme locked, and is waited for.
+        # Not `no_key`: this waits for sessions that are being inserted, whose foreign key locks the key of the theme.
         theme = _lock_theme(number)
         if number >= OWN_THEMES_FROM or RepeatSession.objects.filter(theme=theme).exists():
             raise ThemeInUse(theme=number)
         before = values_of(theme)
         reset_theme_breaker(theme, gettext_noop("the theme was deleted"))
         Theme.objects.filter(pk=number).delete()
-        _tell(number, before, None, actor=actor)
+        _record_change(number, before, None, actor=actor)
 
 
 def _lock_theme(number: int, *, no_key: bool = False) -> Theme:
@@ -128,7 +132,7 @@ def values_of(theme: Theme) -> ThemeValues:
 
 
 def check_values(values: ThemeValues) -> None:
-    """Refuse what no theme can be; the numbers have their bounds in serializers, forms and the database."""
+    """Raise `Invalid` for what no theme can be; bounds of numbers are in serializers, forms and the database."""
     if bool(values.handler) == bool(values.url):
         rule = gettext("Exactly one of handler and url must be given.")
         raise Invalid({"handler": [rule], "url": [rule]})
@@ -144,11 +148,11 @@ def _columns(values: ThemeValues) -> dict[str, Any]:
     return {**asdict(values), "handler": values.handler or "", "url": values.url or ""}
 
 
-def _kept(secret: str | None) -> dict[str, bytes]:
+def _secret_column(secret: str | None) -> dict[str, bytes]:
     return {} if secret is None else {"secret": encrypt(secret.encode())}
 
 
-def _tell(number: int, before: ThemeValues | None, after: ThemeValues | None, *, actor: str) -> None:
+def _record_change(number: int, before: ThemeValues | None, after: ThemeValues | None, *, actor: str) -> None:
     actions = ChangeRecord.Action
     record_change(
         kind=KIND,
@@ -160,13 +164,7 @@ def _tell(number: int, before: ThemeValues | None, after: ThemeValues | None, *,
     )
 
 
-INCIDENTS = OWN_THEMES_FROM + 1
-INCIDENT_HANDLER = "incidents"
-# Twelve times within two and a half hours; an operator may be quicker, and may go on after that.
-_VALUES = {"timeout": 60, "repeat_limit": 12, "delay": 600, "jitter": 120, "length_limit": 1000}
-
-
 def enqueue_incident_retry(incident_id: int) -> None:
-    """Let an incident be retried later, in the transaction that sets its event aside."""
-    Theme.objects.get_or_create(number=INCIDENTS, defaults={"handler": INCIDENT_HANDLER, **_VALUES})
+    """Enqueue a session that retries an incident, in the transaction that sets its event aside."""
+    Theme.objects.get_or_create(number=INCIDENTS, defaults={"handler": INCIDENT_HANDLER, **INCIDENT_VALUES})
     enqueue_session(theme=INCIDENTS, records=[{"incident": incident_id}])

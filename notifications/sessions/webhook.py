@@ -1,4 +1,4 @@
-"""The handler of a theme with a URL: asks the receiver for operations, tells it the verdicts, and asks again."""
+"""The handler of a theme with a URL: it gets operations from the receiver, sends the verdicts, and calls again."""
 
 import asyncio
 import math
@@ -20,11 +20,11 @@ ANSWER_BYTES = 65_536
 
 
 class WebhookFailed(Exception):
-    """The receiver answered with an error, too late, or with something that is no list of operations."""
+    """The receiver answered with an error, too late, or with anything but a list of operations."""
 
 
 class WebhookHandler:
-    """One repeat: at most a hundred calls over one connection. `describe` makes the session as it is by now."""
+    """One repeat: at most `MOST_CALLS` calls. `describe` returns the session as it is at the time of a call."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class WebhookHandler:
     ) -> None:
         self._url, self._secrets, self._timeout = url, secrets, timeout
         self._fence, self._describe, self._held_until = fence, describe, held_until
-        # A session's number and its fence come again when a database is restored.
+        # The id of a session and its fence come again when a database is restored: this id does not.
         self._run = new_id()
         self._calls = 0
         self._to_do: deque[Operation] = deque()
@@ -49,14 +49,14 @@ class WebhookHandler:
         self._is_cancelled = False
 
     def next_operation(self) -> Operation | None:
-        """Return what the last answer still holds, else call again; an empty list ends the repeat with success."""
+        """Return the next operation of the last answer, else call again; an empty list ends the repeat with success."""
         if not self._to_do:
             self._asked = self._ask()
             self._to_do.extend(self._asked)
         return self._to_do.popleft() if self._to_do else None
 
     def cancel(self) -> None:
-        """Cut the call that is under way."""
+        """Cancel the call that is under way."""
         with self._lock:
             self._is_cancelled = True
             if self._loop is not None and self._call is not None:
@@ -107,7 +107,7 @@ class WebhookHandler:
 
 
 def read_operations(body: bytes) -> list[Operation]:
-    """Read `{"operations": […]}`; anything else fails the repeat."""
+    """Parse `{"operations": […]}`; anything else fails the repeat."""
     try:
         answer = decode_json(body)
     except BadJson as error:
@@ -115,10 +115,10 @@ def read_operations(body: bytes) -> list[Operation]:
     listed = answer.get("operations") if isinstance(answer, dict) else None
     if not isinstance(listed, list):
         raise WebhookFailed("the answer holds no list of operations")
-    return [_read(each) for each in listed]
+    return [_read_operation(each) for each in listed]
 
 
-def _read(each: Any) -> Operation:
+def _read_operation(each: Any) -> Operation:
     match each:
         case {"op": "append", "records": list(records)}:
             return Append(records)

@@ -1,4 +1,4 @@
-"""Reads of processes that join or shape."""
+"""Queries of processes, and their shape in the API."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -39,7 +39,7 @@ class ProcessAnswer(TypedDict):
 
 
 def get_process(process_id: UUID, *, database: ExchangeDatabase | None = None) -> ExchangeProcess:
-    """Return a process; another database's is as good as none."""
+    """Return a process; that of another database is not found."""
     found = ExchangeProcess.objects.filter(pk=process_id)
     process = (found if database is None else found.filter(database=database)).first()
     if process is None:
@@ -48,7 +48,7 @@ def get_process(process_id: UUID, *, database: ExchangeDatabase | None = None) -
 
 
 def present_processes(processes: Sequence[ExchangeProcess]) -> list[ProcessAnswer]:
-    """Shape processes with their messages and logs, in three queries for any number of them."""
+    """Return processes with their messages and logs as the API shows them, in two queries for any number."""
     messages, lines = _messages(processes), _lines(processes)
     return [
         {
@@ -69,17 +69,17 @@ def present_processes(processes: Sequence[ExchangeProcess]) -> list[ProcessAnswe
 
 
 def in_doubt() -> QuerySet[ExchangeProcess]:
-    """Return the processes of which nobody knows whether the ERP has committed them."""
+    """Return the processes of which it is not known whether the ERP has committed them."""
     return ExchangeProcess.objects.filter(status=ExchangeProcess.Status.IN_DOUBT)
 
 
 def count_in_doubt(most: int = 99) -> int:
-    """Count them no further than a person reads on: the menu asks on every page."""
+    """Count the processes in doubt, up to `most`: the menu does it on every page."""
     return len(in_doubt().order_by().values_list("pk")[:most])
 
 
 def _messages(processes: Iterable[ExchangeProcess]) -> dict[UUID, list[Entry]]:
-    """List the messages of each process; what API_2 left out is no longer among them."""
+    """Return the messages of each process, without those that API_2 left out."""
     entries = ProcessMessage.objects.filter(process__in=[process.pk for process in processes], is_left_out=False)
     found: dict[UUID, list[Entry]] = {}
     rows = entries.order_by("process", "place").values_list("process_id", "message__public_id", "result")
@@ -97,6 +97,6 @@ def _lines(processes: Iterable[ExchangeProcess]) -> dict[str, list[Line]]:
 
 
 def awaits_operator(subject: str) -> bool:
-    """Say whether the process of an alert is FAILED or in doubt, and nobody has settled that yet."""
+    """Return whether the process of an alert is still FAILED or in doubt."""
     stuck = (ExchangeProcess.Status.FAILED, ExchangeProcess.Status.IN_DOUBT)
     return ExchangeProcess.objects.filter(pk=subject.removeprefix(PREFIX), status__in=stuck).exists()

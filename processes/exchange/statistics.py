@@ -35,7 +35,7 @@ KNOWN_REPLY = REPLY & Q(status__in=[Message.Status.WAITING, Message.Status.PROCE
 
 @dataclass(frozen=True)
 class Bucket:
-    """A stretch of the period, from `at` to the next one's."""
+    """A part of the period, from `at` to that of the next bucket."""
 
     at: datetime
     sent: int = 0
@@ -46,7 +46,7 @@ class Bucket:
 
 
 def counter_by(by: By) -> Callable[[datetime, datetime], list[Mapping[str, Any]]]:
-    """Return the function that counts by this kind of party."""
+    """Return the function that counts totals by this kind of party."""
     return lambda start, end: count_totals(by, start, end)
 
 
@@ -55,7 +55,9 @@ def count_totals(by: By, start: datetime, end: datetime) -> list[Mapping[str, An
     rows: dict[str, dict[str, Any]] = {}
     counts: tuple[Any, ...] = (
         _count_accepted(_accepted(start, end).values(key=F(by))),
-        _count_settled(_settled(start, end).values(key=F(by))),
+        _settled(start, end)
+        .values(key=F(by))
+        .annotate(**_outcomes(), mean_waiting_seconds=Avg(F("settled_at") - F("accepted_at"))),
         _deadlocks(start, end).values(key=F(f"message__{by}")).annotate(deadlocks=Count("pk")),
     )
     for found in counts:
@@ -67,19 +69,19 @@ def count_totals(by: By, start: datetime, end: datetime) -> list[Mapping[str, An
 
 
 def count_over_time(by: By, id: str, start: datetime, end: datetime, buckets: int) -> list[Bucket]:
-    """Cut the period into equal stretches and count in each; without an id all parties together."""
+    """Cut the period into equal buckets and count in each; without an id for all parties together."""
     bounds = [start + (end - start) * number / buckets for number in range(buckets)]
     own = {by: id} if id else {}
     counted: list[dict[str, int]] = [{} for _ in bounds]
     accepted, settled = _accepted(start, end).filter(REQUEST, **own), _settled(start, end).filter(**own)
     deadlocks = _deadlocks(start, end).filter(**{f"message__{name}": value for name, value in own.items()})
     for rows in (
-        _in_stretches(accepted, "accepted_at", bounds).annotate(sent=Count("pk"), bytes=Sum("size")),
-        _in_stretches(settled, "settled_at", bounds).annotate(**_outcomes()),
-        _in_stretches(deadlocks, "prepared_at", bounds).annotate(deadlocks=Count("pk")),
+        _by_bucket(accepted, "accepted_at", bounds).annotate(sent=Count("pk"), bytes=Sum("size")),
+        _by_bucket(settled, "settled_at", bounds).annotate(**_outcomes()),
+        _by_bucket(deadlocks, "prepared_at", bounds).annotate(deadlocks=Count("pk")),
     ):
         for row in rows:
-            counted[row.pop("stretch")] |= row
+            counted[row.pop("bucket_number")] |= row
     return [Bucket(at, **counts) for at, counts in zip(bounds, counted, strict=True)]
 
 
@@ -105,10 +107,6 @@ def _count_accepted(rows: Any) -> Any:
     )
 
 
-def _count_settled(rows: Any) -> Any:
-    return rows.annotate(**_outcomes(), mean_waiting_seconds=Avg(F("settled_at") - F("accepted_at")))
-
-
 def _outcomes() -> dict[str, Count]:
     return {
         "processed": Count("pk", filter=Q(status=Message.Status.PROCESSED)),
@@ -123,11 +121,13 @@ def _present(row: dict[str, Any]) -> dict[str, Any]:
     return row
 
 
-def _in_stretches(rows: QuerySet[Any], column: str, bounds: Sequence[datetime]) -> Any:
-    """Group rows by the stretch that a time of theirs lies in."""
+def _by_bucket(rows: QuerySet[Any], column: str, bounds: Sequence[datetime]) -> Any:
+    """Group rows by the bucket that one of their times lies in."""
     if connection.vendor == "postgresql":  # it searches the bounds, where a `CASE` tries one after the other
         find = "width_bucket(%(expressions)s::timestamptz[]) - 1"
-        return rows.values(stretch=Func(F(column), Value(list(bounds)), template=find, output_field=IntegerField()))
+        return rows.values(
+            bucket_number=Func(F(column), Value(list(bounds)), template=find, output_field=IntegerField())
+        )
     ends = [When(**{f"{column}__lt": bound}, then=Value(number)) for number, bound in enumerate(bounds[1:])]
     last = Value(len(bounds) - 1)
-    return rows.values(stretch=Case(*ends, default=last, output_field=IntegerField()))
+    return rows.values(bucket_number=Case(*ends, default=last, output_field=IntegerField()))

@@ -1,4 +1,4 @@
-"""What this app tells of a chain: the exchange processes that it began, and those that carried its messages."""
+"""Steps of a trace: the exchange processes that a call began, and those that carried its messages."""
 
 from collections.abc import Iterator
 from datetime import datetime

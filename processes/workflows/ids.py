@@ -1,4 +1,4 @@
-"""What an instance and its work are called outside: in events, alerts, the log, and in calls."""
+"""Ids of instances and of what is in them: local ones as `epoch.number`, public ones with the instance in front."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -8,36 +8,32 @@ from config.common.ids import new_id
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def subject_of(instance_id: UUID | str) -> str:
-    return f"workflow/{instance_id}"
-
-
 def new_instance_id() -> UUID:
-    """Make an id whose order is that of time: new rows lie together in every index."""
+    # Ordered by time, so that new rows lie together in every index. Migrations name this function.
     return new_id()
 
 
 def public_id(instance_id: UUID | str, local: str) -> str:
-    """Name a task, timer or job of an instance everywhere: one id serves commands and calls about external tasks."""
+    """Return the id under which callers know a timer, an item or an effect of an instance."""
     return f"{instance_id}.{local}"
 
 
 def public_task_id(instance_id: UUID | str, local: str, since: datetime) -> str:
-    """Name a task for whoever is to complete it, for ever.
+    """Return the id under which callers know a task: with the time it was opened at.
 
-    When a database was restored, an instance counts on from where it was then: what is opened under an earlier number
-    is opened at another time, so that nobody who was given the earlier one completes it.
+    After a restore of the database an instance may give the same number to another task. That one was opened at another
+    time, so nobody who has the earlier id completes it by mistake.
     """
     return f"{public_id(instance_id, local)}.{_stamp(since)}"
 
 
 def local_id(instance_id: UUID | str, task: str) -> str:
-    """Read the id of a task back to what the state calls it; one of another instance stays as it is: nobody has it."""
+    """Return the id that the state has for a public id; one of another instance is returned as no state knows it."""
     return ".".join(task.removeprefix(f"{instance_id}.").split(".")[:2])
 
 
 def matches_opened_at(task: str, since: datetime) -> bool:
-    """Tell whether the id was given to what was opened then; one from before ids had a time is believed."""
+    """Tell whether a public task id is of a task opened at this time; ids from before they had a time always match."""
     stamp = task.split(".")[3:]
     return not stamp or stamp == [_stamp(since)]
 
@@ -47,7 +43,7 @@ def _stamp(since: datetime) -> str:
 
 
 def find_instance_id(task: str) -> UUID | None:
-    """Read which instance a task belongs to; None where the id is none of ours."""
+    """Return the instance that a public id names, or None where the text is no such id."""
     try:
         return UUID(task.partition(".")[0])
     except ValueError:
@@ -55,6 +51,6 @@ def find_instance_id(task: str) -> UUID | None:
 
 
 def parse_epoch(local: str) -> int:
-    """Return the epoch in which an id of a state was given; a text that is no such id belongs to none."""
+    """Return the epoch of a local id, or -1 where the text is no such id."""
     epoch = local.partition(".")[0]
     return int(epoch) if epoch.isascii() and epoch.isdigit() and len(epoch) < 10 else -1

@@ -1,4 +1,4 @@
-"""Workflows as the API shows them."""
+"""Instances, versions and tasks as the REST API answers them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
@@ -22,11 +22,11 @@ NOTHING: InstanceState = {}
 
 def present_instance(head: Head) -> dict[str, Any]:
     incidents = find_open_incidents([head.id]) if head.open_incidents else {}
-    return _instance(head, incidents.get(head.id, []))
+    return _present_head(head, incidents.get(head.id, []))
 
 
 def present_instances(instances: Sequence[WorkflowInstance]) -> Iterator[dict[str, Any] | None]:
-    """Show instances one by one; nothing for one that was swept away since it was found."""
+    """Yield the answer for each instance; None for one that retention has deleted since it was found."""
     incidents = find_open_incidents(each.pk for each in instances if each.open_incidents)
     heads = load_heads(instances)
     head = next(heads, None)
@@ -34,7 +34,7 @@ def present_instances(instances: Sequence[WorkflowInstance]) -> Iterator[dict[st
         if head is None or head.id != each.pk:
             yield None
             continue
-        yield _instance(head, incidents.get(head.id, []))
+        yield _present_head(head, incidents.get(head.id, []))
         head = next(heads, None)
 
 
@@ -42,8 +42,8 @@ def present_versions(versions: Sequence[WorkflowVersion]) -> Iterable[dict[str, 
     return map(present_version, load_versions(versions))
 
 
-def present_version(past: LoadedVersion) -> dict[str, Any]:
-    version, state = past.version, past.state or NOTHING
+def present_version(loaded: LoadedVersion) -> dict[str, Any]:
+    version, state = loaded.version, loaded.state or NOTHING
     return {
         "number": version.number,
         "parent": version.parent,
@@ -51,8 +51,8 @@ def present_version(past: LoadedVersion) -> dict[str, Any]:
         "actor": version.actor,
         "at": format_time(version.at),
         "status": version.status,
-        "variables": _as_kept(state_queries.get_variables(state)),
-        "active": _active(state),
+        "variables": _present_variables(state_queries.get_variables(state)),
+        "active": _present_active(state),
         "definition_revision": version.revision.number,
         "correlation_id": version.correlation_id,
     }
@@ -63,7 +63,7 @@ def present_difference(before: LoadedVersion, after: LoadedVersion) -> dict[str,
 
 
 def present_task(item: WorkItem) -> dict[str, Any]:
-    """Show an open task in the list of all; its instance is loaded with it."""
+    """Return an open task as the list of all tasks shows it; its instance must be loaded with it."""
     return {
         "id": item.public_id,
         "element": item.element,
@@ -86,7 +86,7 @@ def present_fetched(task: FetchedTask) -> dict[str, Any]:
         "instance": str(item.instance_id),
         "definition": task.definition,
         "record": task.record,
-        "variables": _as_kept(task.inputs),
+        "variables": _present_variables(task.inputs),
         "worker": item.worker,
         "locked_until": format_time(item.due_at),
         "retries": item.retries,
@@ -94,7 +94,7 @@ def present_fetched(task: FetchedTask) -> dict[str, Any]:
     }
 
 
-def _instance(head: Head, incidents: Sequence[WorkflowIncident]) -> dict[str, Any]:
+def _present_head(head: Head, incidents: Sequence[WorkflowIncident]) -> dict[str, Any]:
     state = head.state or NOTHING
     return {
         "id": str(head.id),
@@ -103,8 +103,8 @@ def _instance(head: Head, incidents: Sequence[WorkflowIncident]) -> dict[str, An
         "record": head.record,
         "status": head.status,
         "version": head.number,
-        "variables": _as_kept(state_queries.get_variables(state)),
-        "active": _active(state),
+        "variables": _present_variables(state_queries.get_variables(state)),
+        "active": _present_active(state),
         "tasks": [
             {
                 "id": public_task_id(head.id, task["id"], datetime.fromisoformat(task["since"])),
@@ -119,29 +119,29 @@ def _instance(head: Head, incidents: Sequence[WorkflowIncident]) -> dict[str, An
                 "id": public_id(head.id, timer["id"]),
                 "element": timer["element"],
                 "kind": timer["kind"],
-                "due_at": _moment(timer["due"]),
+                "due_at": _format_text_time(timer["due"]),
             }
             for timer in state_queries.list_timers(state)
         ],
         "items": [{**item, "id": public_id(head.id, item["id"])} for item in state_queries.list_items(state)],
-        "incidents": [_incident(incident) for incident in incidents],
+        "incidents": [_present_incident(incident) for incident in incidents],
     }
 
 
-def _as_kept(variables: dict[str, Any]) -> dict[str, Any] | msgspec.Raw:
-    """Show variables; those that are kept as text are not read for it."""
+def _present_variables(variables: dict[str, Any]) -> dict[str, Any] | msgspec.Raw:
+    """Encode large variables without decoding them."""
     return msgspec.Raw(msgspec.json.encode(variables)) if isinstance(variables, LazyVariables) else variables
 
 
-def _active(state: InstanceState) -> list[dict[str, Any]]:
-    """Show where tokens are. Every definition of a state is known by its revision, whoever it belongs to."""
+def _present_active(state: InstanceState) -> list[dict[str, Any]]:
+    # A state names its definitions by revision, and those are found whoever they belong to.
     return [
-        {**each, "since": _moment(each["since"])}
+        {**each, "since": _format_text_time(each["since"])}
         for each in state_queries.list_active_elements(state, library_for(None))
     ]
 
 
-def _incident(incident: WorkflowIncident) -> dict[str, Any]:
+def _present_incident(incident: WorkflowIncident) -> dict[str, Any]:
     return {
         "id": incident.pk,
         "element": incident.element,
@@ -152,5 +152,5 @@ def _incident(incident: WorkflowIncident) -> dict[str, Any]:
     }
 
 
-def _moment(text: str) -> str:
+def _format_text_time(text: str) -> str:
     return format_time(datetime.fromisoformat(text))

@@ -26,7 +26,7 @@ from processes.workflows.state_storage import join_state
 
 @dataclass(frozen=True)
 class LoadedVersion:
-    """A version with its state; None: created, not started."""
+    """A version with its state; without one its instance was created and has not started."""
 
     version: WorkflowVersion
     state: InstanceState | None
@@ -40,7 +40,7 @@ def get_definition(key: str) -> WorkflowDefinition:
 
 
 def get_revision(key: str, number: int) -> WorkflowRevision:
-    """Get a revision with its source."""
+    """Return a revision with its source."""
     revision = WorkflowRevision.objects.filter(definition=key, number=number).first() if _fits(number) else None
     if revision is None:
         get_definition(key)
@@ -55,12 +55,12 @@ def list_revisions(key: str) -> QuerySet[WorkflowRevision]:
 
 def filter_instances(*, status: str = "", definition: str = "", record: str = "") -> QuerySet[WorkflowInstance]:
     rows = WorkflowInstance.objects.order_by("-id")
-    wanted = {"status": status, "definition": definition, "record": record}
-    return rows.filter(**{name: value for name, value in wanted.items() if value})
+    filters = {"status": status, "definition": definition, "record": record}
+    return rows.filter(**{name: value for name, value in filters.items() if value})
 
 
 def list_open_tasks(*, kinds: Sequence[str] = ()) -> QuerySet[WorkItem]:
-    """Return the open tasks of all instances, the oldest first, without what their workers are given."""
+    """Return the open tasks of all instances, the oldest first, without their inputs."""
     rows = WorkItem.objects.filter(status=WorkItem.Status.OPEN).select_related("instance").order_by("id")
     rows = rows.defer("inputs", "last_error")
     return rows.filter(kind__in=kinds) if kinds else rows
@@ -75,11 +75,11 @@ def find_open_incidents(instance_ids: Iterable[UUID]) -> dict[UUID, list[Workflo
 
 
 def load_heads(instances: Sequence[WorkflowInstance]) -> Iterator[Head]:
-    """Read the heads of some instances in their order, as `pasts_of` does."""
+    """Yield the heads of these instances in their order, read in portions as `load_versions` does."""
     rows = WorkflowVersion.objects.filter(instance__in=[each.pk for each in instances], number=F("instance__head"))
     rows = rows.select_related("instance__definition", "revision").defer("revision__source")
     found = {version.instance_id: version for version in rows}
-    return map(_head, load_versions([found[each.pk] for each in instances if each.pk in found]))
+    return map(_build_head, load_versions([found[each.pk] for each in instances if each.pk in found]))
 
 
 def list_versions(instance_id: UUID) -> QuerySet[WorkflowVersion]:
@@ -88,31 +88,31 @@ def list_versions(instance_id: UUID) -> QuerySet[WorkflowVersion]:
 
 
 def load_versions(versions: Sequence[WorkflowVersion]) -> Iterator[LoadedVersion]:
-    """Read the states of these versions as they are asked for: as many at a time as weigh no more than a page."""
-    sizes = _sizes({digest for version in versions for digest in version.bodies.split()})
-    part: list[WorkflowVersion] = []
+    """Yield these versions with their states, read in portions whose bodies take no more than `PAGE_BYTES`."""
+    sizes = _measure_bodies({digest for version in versions for digest in version.bodies.split()})
+    portion: list[WorkflowVersion] = []
     known: set[str] = set()
     for version in versions:
-        wanted = known.union(version.bodies.split())
-        if part and sum(sizes.get(digest, 0) for digest in wanted) > PAGE_BYTES:
-            yield from _with_states(part)
-            part, wanted = [], set(version.bodies.split())
-        part.append(version)
-        known = wanted
-    yield from _with_states(part)
+        digests = known.union(version.bodies.split())
+        if portion and sum(sizes.get(digest, 0) for digest in digests) > PAGE_BYTES:
+            yield from _load_states(portion)
+            portion, digests = [], set(version.bodies.split())
+        portion.append(version)
+        known = digests
+    yield from _load_states(portion)
 
 
 def get_version(instance_id: UUID, number: int) -> LoadedVersion:
-    """Get one version with its state."""
+    """Return one version with its state."""
     version = _versions(instance_id).filter(number=number).first() if _fits(number) else None
     if version is None:
         get_head(instance_id)
         raise VersionNotFound
-    return next(_with_states([version]))
+    return next(_load_states([version]))
 
 
 def find_ancestors(instance_id: UUID, number: int) -> set[int]:
-    """Return the numbers of a version and of those it was made from."""
+    """Return the numbers of a version and of all the versions that it was made from."""
     instance = instance_id if connection.vendor == "postgresql" else instance_id.hex
     with connection.cursor() as cursor:
         cursor.execute(load_sql(PACKAGE, "ancestors"), {"instance": instance, "number": number})
@@ -124,7 +124,7 @@ def _versions(instance_id: UUID) -> QuerySet[WorkflowVersion]:
     return rows.select_related("revision").defer("revision__source")
 
 
-def _sizes(digests: set[str]) -> dict[str, int]:
+def _measure_bodies(digests: set[str]) -> dict[str, int]:
     if not digests:
         return {}
     length = Func("content", function="octet_length" if connection.vendor == "postgresql" else "length")
@@ -132,7 +132,7 @@ def _sizes(digests: set[str]) -> dict[str, int]:
     return dict(WorkflowBody.objects.filter(pk__in=in_array(digests)).values_list("digest", length))
 
 
-def _with_states(versions: Sequence[WorkflowVersion]) -> Iterator[LoadedVersion]:
+def _load_states(versions: Sequence[WorkflowVersion]) -> Iterator[LoadedVersion]:
     digests = {digest for version in versions for digest in version.bodies.split()}
     bodies = (
         dict(WorkflowBody.objects.filter(pk__in=in_array(digests)).values_list("digest", "content")) if digests else {}
@@ -140,8 +140,8 @@ def _with_states(versions: Sequence[WorkflowVersion]) -> Iterator[LoadedVersion]
     return (LoadedVersion(each, join_state(each.skeleton, bodies) if each.skeleton else None) for each in versions)
 
 
-def _head(past: LoadedVersion) -> Head:
-    version, instance = past.version, past.version.instance
+def _build_head(loaded: LoadedVersion) -> Head:
+    version, instance = loaded.version, loaded.version.instance
     return Head(
         id=instance.pk,
         definition=instance.definition_id,
@@ -157,10 +157,11 @@ def _head(past: LoadedVersion) -> Head:
         enterprise=instance.definition.enterprise_id,
         at=version.at,
         state_status=version.status,
-        state=past.state,
+        state=loaded.state,
         digests=frozenset(version.bodies.split()),
     )
 
 
 def _fits(number: int) -> bool:
+    """Tell whether a number of an address fits the column: PostgreSQL refuses to compare with a larger one."""
     return 0 < number < 2**31

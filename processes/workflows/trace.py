@@ -1,4 +1,4 @@
-"""What this app tells of a chain: the versions that it made, and what they did outside."""
+"""What this app adds to the trace of a correlation id: versions and effects."""
 
 from collections.abc import Iterator
 

@@ -5,7 +5,6 @@ merges its parts; in every list they stand together and the first is taken, so n
 `FINAL`.
 """
 
-import os
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ import structlog
 from clickhouse_driver import Client, errors
 from django.utils import timezone
 
+from config.common.background.per_process import PerProcess
 from config.common.database import sql
 from config.common.times import from_milliseconds, to_milliseconds
 from config.engines.circuit_breaker import CircuitBreaker, EngineUnavailable
@@ -213,8 +213,8 @@ class _Clients:
 
     def __init__(self, connect: Callable[[], Client]) -> None:
         self._connect = connect
-        self._idle: deque[Client] = deque()
-        self._process = os.getpid()
+        # A fork must not talk on its parent's connections.
+        self._idle: PerProcess[deque[Client]] = PerProcess(deque)
 
     @contextmanager
     def one(self) -> Iterator[Client]:
@@ -224,17 +224,16 @@ class _Clients:
         except BaseException:
             client.disconnect()
             raise
-        self._idle.append(client)
+        self._idle.get().append(client)
 
     def close(self) -> None:
-        while self._idle:
-            self._idle.pop().disconnect()
+        idle = self._idle.get()
+        while idle:
+            idle.pop().disconnect()
 
     def _take(self) -> Client:
-        if self._process != os.getpid():  # a fork must not talk on its parent's connections
-            self._idle, self._process = deque(), os.getpid()
         try:
-            return self._idle.pop()
+            return self._idle.get().pop()
         except IndexError:
             return self._connect()
 

@@ -8,7 +8,7 @@ from django.db import DatabaseError
 from django.utils import timezone
 from prometheus_client import Counter
 
-from config.common.database.batches import write_or_bisect
+from config.common.database.batches import run_or_bisect
 from config.common.text import clean_text
 from sensors.history.errors import HistoryAway, HistoryRefused
 from sensors.history.store import HistoryStore
@@ -30,7 +30,12 @@ def write_signals(store: HistoryStore, signals: Sequence[Signal], unreadable: Se
     """
     refused = [*unreadable]
     if signals:
-        _add_or_bisect(store, signals, refused)
+        run_or_bisect(
+            signals,
+            store.add_signals,
+            lambda signal, error: _reject(signal, error, refused),
+            is_of_item=lambda error: isinstance(error, HistoryRefused),
+        )
     if refused:
         log.warning("history.refused", signals=len(refused), first=refused[0].message)
         try:
@@ -41,17 +46,10 @@ def write_signals(store: HistoryStore, signals: Sequence[Signal], unreadable: Se
     WRITTEN.labels("refused").inc(len(refused))
 
 
-def _add_or_bisect(store: HistoryStore, signals: Sequence[Signal], refused: list[Rejection]) -> None:
-    def write(part: Sequence[Signal], is_last: bool) -> None:
-        store.add_signals(part)
-
-    def reject(signal: Signal, error: Exception, is_last: bool) -> None:
-        if len(refused) >= MOST_CULPRITS:
-            log.error("history.refuses_everything", error=str(error))
-            raise HistoryAway from error
-        message = clean_text(f"cannot be kept in history: {error}", 300)
-        raw = clean_text(msgspec.json.encode(signal), 1024)
-        refused.append(Rejection(0, Code.BAD_SHAPE, message, clean_text(signal.sensor_id, 64), raw))
-
-    for _ in write_or_bisect(signals, write, reject, is_of_item=lambda error: isinstance(error, HistoryRefused)):
-        pass
+def _reject(signal: Signal, error: Exception, refused: list[Rejection]) -> None:
+    if len(refused) >= MOST_CULPRITS:
+        log.error("history.refuses_everything", error=str(error))
+        raise HistoryAway from error
+    message = clean_text(f"cannot be kept in history: {error}", 300)
+    raw = clean_text(msgspec.json.encode(signal), 1024)
+    refused.append(Rejection(0, Code.BAD_SHAPE, message, clean_text(signal.sensor_id, 64), raw))

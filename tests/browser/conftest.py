@@ -3,7 +3,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 
 from tests.browser.installation import PASSWORD, running
 from tests.browser.watch import Watch
@@ -19,6 +19,10 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+# Milliseconds that a page may take on a busy machine; where it is quick, nobody waits.
+PATIENCE = 120_000
+expect.set_options(timeout=PATIENCE)
+
 DESKTOP: ViewportSize = {"width": 1280, "height": 800}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 
@@ -45,6 +49,7 @@ def browser() -> Iterator[Browser]:
 def admin_session(browser: Browser, address: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Sign in once; every page of an admin begins with these cookies."""
     page = browser.new_page(locale="en")
+    page.set_default_timeout(PATIENCE)
     sign_in(page, address)
     kept = tmp_path_factory.mktemp("session") / "cookies.json"
     page.context.storage_state(path=kept)
@@ -60,6 +65,7 @@ def open_page(browser: Browser, address: str) -> Iterator[Open]:
 
     def open_one(**options: Any) -> Page:
         context = browser.new_context(**{"viewport": DESKTOP, "locale": "en", **options})
+        context.set_default_timeout(PATIENCE)
         contexts.append(context)
         page = context.new_page()
         watches.append(Watch(page, address.removeprefix("http://")))

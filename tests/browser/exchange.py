@@ -49,5 +49,5 @@ class Exchange:
         text = json.dumps({"version": 1, **body}).encode()
         headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
         request = urllib.request.Request(f"{self._address}/api/v1/{path}", text, headers)
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=120) as answer:
             return dict(json.load(answer))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PASSWORD = "a password for the browser"
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 240
 
 
 @contextmanager
@@ -30,7 +30,7 @@ def running(folder: Path) -> Iterator[str]:
             yield f"http://127.0.0.1:{port}"
         finally:
             server.terminate()
-            server.wait(15)
+            server.wait(60)
 
 
 def _environment(folder: Path, port: int) -> dict[str, str]:
@@ -56,7 +56,7 @@ def wait_until_served(address: str, server: "subprocess.Popen[bytes]") -> None:
     while time.monotonic() < deadline:
         assert server.poll() is None, "the server ended before it served: see server.log"
         try:
-            urllib.request.urlopen(address, timeout=2).close()
+            urllib.request.urlopen(address, timeout=10).close()
         except (urllib.error.URLError, ConnectionError, TimeoutError):
             time.sleep(0.2)
         else:

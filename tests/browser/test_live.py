@@ -37,7 +37,7 @@ class TestExchangePanel:
         exchange.prepare(process, "m1", "m2")
         expect(admin_page.locator(f"[data-list=live] #process-{process}")).to_contain_text("ready to commit")
         exchange.step(process, "commit")
-        expect(admin_page.locator(f"[data-list=ended] #process-{process}")).to_contain_text("done", timeout=15_000)
+        expect(admin_page.locator(f"[data-list=ended] #process-{process}")).to_contain_text("done")
         expect(admin_page.locator("[data-when=idle]")).to_be_visible()
         assert admin_page.evaluate("window.isTheSame")
 
@@ -71,7 +71,7 @@ class TestExchangePanel:
         expect(state).to_have_text("live")
         lines[0].close(code=1012)
         expect(state).to_have_text("reconnecting…")
-        expect(state).to_have_text("live", timeout=10_000)
+        expect(state).to_have_text("live")
         assert len(lines) == 2
 
     def test_greys_and_says_since_when_after_ten_seconds_of_silence_and_recovers(
@@ -86,12 +86,12 @@ class TestExchangePanel:
         mute.is_on = True
         for page in (admin_page, phone):
             words = re.compile(r"^connection lost, showing \d\d:\d\d:\d\d$")
-            expect(page.locator(".pst-lost")).to_have_text(words, timeout=20_000)
+            expect(page.locator(".pst-lost")).to_have_text(words, timeout=45_000)
             assert page.locator(".pst-tile").first.evaluate(FILTER) == "grayscale(1)"
             assert sideways(page) <= 0
         mute.is_on = False
         for page in (admin_page, phone):
-            expect(page.locator("[data-connection]")).to_have_text("live", timeout=60_000)
+            expect(page.locator("[data-connection]")).to_have_text("live")
             expect(page.locator(".pst-lost")).to_be_hidden()
             assert page.locator(".pst-tile").first.evaluate(FILTER) == "none"
 
@@ -99,5 +99,5 @@ class TestExchangePanel:
         admin_page.goto(f"{address}/admin/")
         expect(admin_page.locator("[data-connection]")).to_have_text("live")
         admin_page.wait_for_timeout(14_000)
-        expect(admin_page.locator("[data-connection]")).to_have_text("live")
-        expect(admin_page.locator(".pst-lost")).to_be_hidden()
+        assert admin_page.locator("[data-connection]").inner_text() == "live"
+        assert admin_page.locator(".pst-lost").is_hidden()

@@ -70,7 +70,7 @@ class TestEveryPage:
             for window in (DESKTOP, PHONE):
                 page.set_viewport_size(window)
                 # A chart follows a moment after its window.
-                if not wait_until(lambda: sideways(page) <= 0, 2):
+                if not wait_until(lambda: sideways(page) <= 0, 20):
                     too_wide.append((path, window["width"]))
         assert too_wide == []
 

@@ -30,7 +30,7 @@ class ProcessGroup:
     def stop(self, name: str) -> None:
         """End it gently."""
         self.processes[name].send_signal(signal.SIGTERM)
-        assert self.processes[name].wait(15) == 0, self.logs()
+        assert self.processes[name].wait(60) == 0, self.logs()
 
     def end(self) -> None:
         for name in list(self.processes):

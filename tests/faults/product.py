@@ -56,7 +56,7 @@ class Product:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    def start(self, *arguments: str, seconds: float = 60) -> None:
+    def start(self, *arguments: str, seconds: float = 120) -> None:
         """Start `manage.py up` and wait until it serves."""
         self.process = self.spawn("up", *arguments, log=self.folder / "up.log")
         assert wait_until(lambda: self.get("/healthz")[0] == 200, seconds), self.read_log()
@@ -95,7 +95,7 @@ class Product:
                 preexec_fn=lambda: die_with_parent(tests),
             )
 
-    def stop(self, seconds: float = 15) -> int:
+    def stop(self, seconds: float = 60) -> int:
         """End it gently; return its exit code."""
         assert self.process is not None
         self.process.send_signal(signal.SIGTERM)
@@ -111,7 +111,7 @@ class Product:
         status, _, body = self._call("GET", path, "", headers)
         return status, body
 
-    def call(self, method: str, path: str, body: Any = None, *, key: str, seconds: float = 10) -> tuple[int, Any]:
+    def call(self, method: str, path: str, body: Any = None, *, key: str, seconds: float = 60) -> tuple[int, Any]:
         """Call the API with a key; return the status and the answer."""
         headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
         status, _, answer = self._call(method, path, "" if body is None else json.dumps(body), headers, seconds)

@@ -77,7 +77,7 @@ class Deployment:
                 pairs.remove(pair)
 
     def _change(self, changes: list[dict[str, Any]], key: str) -> list[int]:
-        caller = http.client.HTTPConnection(HOST, self.product.port, timeout=30)
+        caller = http.client.HTTPConnection(HOST, self.product.port, timeout=120)
         headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json", "Idempotency-Key": key}
         caller.request("POST", "/api/v1/coordination/writer/changes/", json.dumps({"changes": changes}), headers)
         answer = caller.getresponse()

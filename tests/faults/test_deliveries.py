@@ -189,7 +189,7 @@ def test_without_a_broker_deliveries_and_the_alert_about_it_still_go_out(
         }
         group.start("one", "run_scheduler")
         clients.enqueue({endpoint: ["thing/1"]}, 1)
-        assert wait_until(lambda: statuses(group, endpoint) == {"delivered": 1}, 30), group.logs()
+        assert wait_until(lambda: statuses(group, endpoint) == {"delivered": 1}, 60), group.logs()
         assert wait_until(lambda: bool(server.inbox), 90), group.logs()
     [(to, message), *_] = server.inbox
     assert to == "ops@example.org"

@@ -33,7 +33,7 @@ def installation(engines: dict[str, PrivateServer], tmp_path_factory: pytest.Tem
         product = Product(tmp_path_factory.mktemp("engines"), **variables_of(engines, database))
         told = prepare_while_the_database_is_away(product, engines["database"])
         product.start()
-        assert wait_until(lambda: product.engines() == ALL_OK, 20), product.read_log()
+        assert wait_until(lambda: product.engines() == ALL_OK, 60), product.read_log()
         yield Installation(product, engines, told)
         product.kill()
 
@@ -42,7 +42,7 @@ def prepare_while_the_database_is_away(product: Product, database: PrivateServer
     log = product.folder / "prepare.log"
     database.stop()
     preparation = product.spawn("prepare", log=log)
-    assert wait_until(lambda: "Waiting for the database" in log.read_text(), 20), log.read_text()
+    assert wait_until(lambda: "Waiting for the database" in log.read_text(), 60), log.read_text()
     database.start()
     assert preparation.wait(60) == 0, log.read_text()
     return log.read_text()
@@ -76,14 +76,14 @@ class TestBrokerGone:
         assert not is_published(publisher)
         broker.start()
         assert_all_ready(product)
-        assert wait_until(lambda: is_published(publisher)), "the publisher has found the broker again"
+        assert wait_until(lambda: is_published(publisher), 60), "the publisher has found the broker again"
         publisher.close()
         assert self.does_a_task(product, broker.url), "the worker has found the broker again"
 
     def does_a_task(self, product: Product, url: str) -> bool:
         with app.connection_for_write(url) as connection, correlated("after-the-restart"):
             app.send_task("run_upkeep", args=["forget_old_answers"], connection=connection)
-        return wait_until(lambda: '"correlation_id": "after-the-restart"' in product.read_log(), 20)
+        return wait_until(lambda: '"correlation_id": "after-the-restart"' in product.read_log(), 60)
 
 
 def is_published(publisher: Publisher) -> bool:
@@ -97,12 +97,12 @@ def is_published(publisher: Publisher) -> bool:
 
 def assert_down(product: Product, engine: str) -> None:
     told = {**ALL_OK, engine: "down", "status": 503 if engine == "database" else 200}
-    assert wait_until(lambda: product.engines() == told), (product.engines(), product.read_log()[-4000:])
+    assert wait_until(lambda: product.engines() == told, 60), (product.engines(), product.read_log()[-4000:])
     assert product.get("/healthz") == (200, "ok")
 
 
 def assert_all_ready(product: Product) -> None:
     """A process may have ended for want of its engine; then it is back after a pause of some seconds at most."""
-    assert wait_until(lambda: product.engines() == ALL_OK, 15), (product.engines(), product.read_log()[-4000:])
-    assert wait_until(lambda: all(is_running(pid) for pid in product.children().values()), 15)
+    assert wait_until(lambda: product.engines() == ALL_OK, 60), (product.engines(), product.read_log()[-4000:])
+    assert wait_until(lambda: all(is_running(pid) for pid in product.children().values()), 60)
     assert set(product.children()) == {process.name for process in PROCESSES}

@@ -47,7 +47,7 @@ def end_session(late: PausedThread) -> None:
     """End the session as an operator or a server that restarts does; its lock is free."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_terminate_backend(%s)", [late.session])
-    assert wait_until(lambda: not _has_session(late))
+    assert wait_until(lambda: not _has_session(late), 60)
 
 
 def _has_session(late: PausedThread) -> bool:
@@ -115,7 +115,7 @@ class TestHungTooLong:
         process = in_doubt(scene)
         late = PausedThread(_impatiently(move_files_once), nth=1)
         with late.paused():
-            assert wait_until(lambda: not _has_session(late))
+            assert wait_until(lambda: not _has_session(late), 60)
             assert scene.step(process, "resolve", committed=committed) == "OK"
             move_files()
         assert late.error is None

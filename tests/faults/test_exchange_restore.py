@@ -309,7 +309,7 @@ class TestSinceTheCopy:
         with restored():
             process(scene, {"a": "PROCESSED"}, max_files=1)
         with monkeypatch.context() as patch:
-            patch.setattr(DoubtfulProcesses, "hold_answered", _die)
+            patch.setattr(DoubtfulProcesses, "add_answered", _die)
             with pytest.raises(Died):
                 call_command("reindex_messages", "--after-restore")
         assert reindexed(scene) == {"a": "in_doubt", "b": "waiting", "r1": "in_doubt"}

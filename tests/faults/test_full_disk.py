@@ -185,13 +185,13 @@ class TestDataFolder:
             signal = {"sensor_id": "0xA", "data": 1}
             assert place.call("POST", "/signals/", signal, expected=202)["rejected"][0]["code"] == "unknown_sensor"
             told = {"errno": 28, "path": str(product.folder / "data")}
-            assert wait_until(lambda: place.has_alert("open", "disk/", **told), 40), place.alerts()
+            assert wait_until(lambda: place.has_alert("open", "disk/", **told), 60), place.alerts()
             assert product.get("/healthz") == (200, "ok")
             place.assert_all_alive(before)
             room.free()
             assert [place.send(f"c{number}") for number in range(3)] == [201] * 3
             self.exchange_everything(place)
-            assert wait_until(lambda: place.has_alert("resolved", "disk/"), 40), place.alerts()
+            assert wait_until(lambda: place.has_alert("resolved", "disk/"), 60), place.alerts()
             place.assert_all_alive(before)
 
     def exchange_everything(self, place: Installation) -> None:
@@ -200,7 +200,7 @@ class TestDataFolder:
         assert [message["id"] for message in started["messages"]] == place.accepted
         assert place.prepare(started) == "OK"
         assert place.step(started["process_id"], "commit") == "OK"
-        assert wait_until(lambda: place.start()["status"] == "IDLE", 30)
+        assert wait_until(lambda: place.start()["status"] == "IDLE", 60)
 
 
 class SmallServer(PostgresServer):
@@ -239,13 +239,13 @@ class TestPostgresql:
         statuses = self.write(place, 400)
         assert (statuses[-1], set(statuses) <= {201, 503, 507}) == (507, True), statuses
         assert place.product.get("/healthz") == (200, "ok")
-        assert wait_until(lambda: "53100" in place.product.read_log(), 40), "the log says it"
+        assert wait_until(lambda: "53100" in place.product.read_log(), 60), "the log says it"
         if SCALE >= 1:
             assert wait_until(lambda: bool(inbox.inbox), 90), place.product.read_log()[-3000:]
             assert "its disk cannot be written" in str(inbox.inbox[0][1]["Subject"])
         place.assert_all_alive(before)
         room.free()
-        assert wait_until(lambda: self.write(place, 1, "z") == [201], 40), place.product.read_log()[-3000:]
+        assert wait_until(lambda: self.write(place, 1, "z") == [201], 60), place.product.read_log()[-3000:]
         names = {f"e-{number}" for number, status in enumerate(statuses) if status == 201}
         with psycopg.connect(place.product.environment["DATABASE_URL"]) as connection:
             kept = {row[0] for row in connection.execute("SELECT id FROM messaging_enterprise")}

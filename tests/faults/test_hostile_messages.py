@@ -220,7 +220,7 @@ def test_a_message_that_kills_its_consumer_each_time_is_parked_and_the_line_goes
     assert deaths == LIMIT + 1, "the first of them nobody had counted"
     parked = ParkedMessage.objects.get()
     assert (parked.properties["message_id"], parked.error) == ("bad", DIED)
-    assert wait_until(lambda: queue.waiting == 0)
+    assert wait_until(lambda: queue.waiting == 0, 60)
     assert Alert.objects.get().subject == f"queue/{SIGNALS}"
 
 

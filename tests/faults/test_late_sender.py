@@ -75,7 +75,7 @@ def test_what_was_claimed_before_the_stop_is_not_sent_behind_a_newer_message(
         own.wake()
         return Delivery.objects.get(pk=newer.pk).status == "delivered"
 
-    assert wait_until(is_sent, 20), "once the lease has ended"
+    assert wait_until(is_sent, 60), "once the lease has ended"
     own.stop(grace=10)
     os.kill(late, signal.SIGCONT)
     assert os.waitstatus_to_exitcode(os.waitpid(late, 0)[1]) == GONE_ON
@@ -102,7 +102,7 @@ def start_sender(prepare: Callable[[], None]) -> int:
 
         setattr(late._claimer, "claim", claim_and_tell)  # noqa: B010  (a method)
         late.wake()
-        has_claimed = claimed.wait(20)
+        has_claimed = claimed.wait(60)
         late.stop(grace=20)  # what it has claimed it sends, or leaves
         os._exit(GONE_ON if has_claimed else NOT_CLAIMED)
     finally:

@@ -145,10 +145,10 @@ class TestFullProfile:
             assert database.execute("SELECT username FROM auth_user").fetchall() == [("admin",)]
 
     def test_every_process_is_up(self, full: Product) -> None:
-        assert wait_until(lambda: set(full.children()) == NAMES)
+        assert wait_until(lambda: set(full.children()) == NAMES, 60)
         assert all(is_running(pid) for pid in full.children().values())
         named = {f"postern {name}"[:15] for name in NAMES}
-        assert wait_until(lambda: set(map(read_name, full.children().values())) == named), "for an operator to find"
+        assert wait_until(lambda: set(map(read_name, full.children().values())) == named, 60), "for an operator to find"
         assert full.engines() == {"database": "ok", "amqp": "ok", "redis": "ok", "clickhouse": "ok", "status": 200}
 
     def test_a_task_runs_on_a_worker_under_the_id_of_its_sender(
@@ -161,14 +161,14 @@ class TestFullProfile:
             """The broker may hold tasks of other tests: the one with this id counts."""
             return [done for done in full.events("upkeep.done") if done["correlation_id"] == "sender-0001"]
 
-        assert wait_until(mine, 15), full.read_log()
+        assert wait_until(mine, 60), full.read_log()
         assert mine()[0]["process"] == "worker"
 
     def test_each_killed_process_is_back(self, full: Product) -> None:
         before = full.children()
         for pid in before.values():
             os.kill(pid, signal.SIGKILL)
-        assert wait_until(lambda: all(full.children()[name] != pid for name, pid in before.items()))
+        assert wait_until(lambda: all(full.children()[name] != pid for name, pid in before.items()), 60)
         # Callers wait on the supervisor's socket while the web server is away.
         assert full.get("/healthz")[0] == 200
         assert all(is_running(pid) for pid in full.children().values())
@@ -181,13 +181,13 @@ class TestFullProfile:
     def test_a_killed_supervisor_takes_everything_with_it_and_another_can_start(self, full: Product) -> None:
         before = full.children()
         full.kill()
-        assert wait_until(lambda: not any(is_running(pid) for pid in before.values()), 3)
+        assert wait_until(lambda: not any(is_running(pid) for pid in before.values()), 60)
         full.start()
         assert full.engines()["status"] == 200
 
     def test_sigterm_ends_all_in_order_within_ten_seconds(self, full: Product) -> None:
         children = full.children()
-        assert wait_until(lambda: "ready." in full.read_log().rpartition("process.started")[2], 20)
+        assert wait_until(lambda: "ready." in full.read_log().rpartition("process.started")[2], 60)
         began = time.monotonic()
         assert full.stop() == 0
         assert time.monotonic() - began < 10
@@ -202,7 +202,7 @@ class TestWithParent:
         other = Product(tmp_path, DATA_DIR=prepared.product.environment["DATA_DIR"])
         # What follows makes the shell wait for the product instead of becoming it.
         starter = other.spawn("up", "--with-parent", log=tmp_path / "up.log", shell="{}; true")
-        assert wait_until(lambda: other.get("/healthz")[0] == 200, 20), other.read_log()
+        assert wait_until(lambda: other.get("/healthz")[0] == 200, 60), other.read_log()
         starter.kill()
         starter.wait()
-        assert wait_until(lambda: other.events("scheduler.stopped"))
+        assert wait_until(lambda: other.events("scheduler.stopped"), 60)

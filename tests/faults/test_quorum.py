@@ -97,7 +97,7 @@ def check_that_it_acknowledges_nothing(old: Node) -> None:
     with closing(psycopg.connect(address, autocommit=True, target_session_attrs="read-write")) as writer:
         writer.pgconn.send_query(b"UPDATE notifications_theme SET delay = delay")
         waits = "SELECT 1 FROM pg_stat_activity WHERE pid = %s AND wait_event = 'SyncRep'"
-        assert wait_until(lambda: old.run(waits, [writer.info.backend_pid]) == [(1,)])
+        assert wait_until(lambda: old.run(waits, [writer.info.backend_pid]) == [(1,)], 60)
         time.sleep(CUT_SECONDS)
         assert old.run(waits, [writer.info.backend_pid]) == [(1,)]
     with pytest.raises(NotConfirmed):
@@ -180,7 +180,7 @@ def test_a_lost_primary_takes_nothing_acknowledged_with_it(tmp_path: Path, capsy
             old = lose_the_primary(scenario, cluster, seen, kill=is_killed)
             seconds = scenario.go_on(ANSWERS, PATIENCE)
             check_that_it_acknowledges_nothing(old)
-            assert not is_killed or wait_until(lambda: is_left(old)), "the product is still there"  # noqa: B023
+            assert not is_killed or wait_until(lambda: is_left(old), 60), "the product is still there"  # noqa: B023
             with capsys.disabled():
                 print(f"\n{number}: all were answered again {seconds:.1f} s after {cluster.primary.label} was promoted")
             if number + 1 < ROUNDS:

@@ -128,7 +128,7 @@ def check_traces(group: ProcessGroup, exhausted: set[int]) -> None:
 def test_a_scheduler_that_was_paused_past_its_lease_cannot_write(group: ProcessGroup) -> None:
     group.call(enqueue_scripted_sessions, [(STRICT, "pause", 1, 0.0)])
     group.start("one", "run_scheduler")
-    assert wait_until(lambda: len(repeats(group)) == 1, 30), group.logs()
+    assert wait_until(lambda: len(repeats(group)) == 1, 60), group.logs()
     group.processes["one"].send_signal(signal.SIGSTOP)
     group.start("two", "run_scheduler")
     assert wait_until(lambda: is_over(group), 60), group.logs()

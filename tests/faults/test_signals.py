@@ -100,7 +100,7 @@ def test_consumers_killed_at_random_lose_and_double_nothing(group: ProcessGroup,
     for name in ("history-1", "history-2"):
         group.start(name, "run_history")
     for wave in range(KILLS):
-        assert wait_until(lambda: broker.listeners() == 2, 30), group.logs()
+        assert wait_until(lambda: broker.listeners() == 2, 60), group.logs()
         broker.send_all(sent[wave::KILLS], delivery_mode=2)
         time.sleep(chance.random() * 0.3)
         victim, command = chance.choice([("ingest-1", "run_ingest"), ("ingest-2", "run_ingest")])

@@ -61,7 +61,7 @@ class Talk:
             yield self
         finally:
             self._is_over.set()
-            self._thread.join(30)
+            self._thread.join(120)
             self._saying.shutdown(cancel_futures=True)
 
     def is_heard(self) -> bool:

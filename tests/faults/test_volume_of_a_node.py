@@ -62,4 +62,4 @@ def test_and_closes_it_when_it_sees_the_volume_again(node: Product) -> None:
 
 
 def assert_alert(node: Product, status: str) -> None:
-    assert wait_until(lambda: [row[0] for row in alerts(node)] == [status], 30), (node.folder / "node.log").read_text()
+    assert wait_until(lambda: [row[0] for row in alerts(node)] == [status], 60), (node.folder / "node.log").read_text()

@@ -19,7 +19,7 @@ from typing import ClassVar, NoReturn, Self
 from tests.servers.clickhouse import ClickHouseServer
 from tests.servers.postgres import PostgresServer
 from tests.servers.private_server import PrivateServer, ServerFailed
-from tests.servers.rabbitmq import RabbitMQServer
+from tests.servers.rabbitmq import VIRTUAL_HOSTS_VARIABLE, RabbitMQServer
 from tests.servers.reaped import TemporaryFolder
 from tests.servers.reaper import die_with_the_parent
 from tests.servers.redis import RedisServer
@@ -32,7 +32,6 @@ VARIABLES = {
 }
 # One for each worker of pytest: the product's queues have fixed names, so tests beside each other need different hosts.
 VIRTUAL_HOSTS = tuple(f"worker{number}" for number in range(8))
-VIRTUAL_HOSTS_VARIABLE = "TEST_AMQP_VIRTUAL_HOSTS"
 LAST_SECONDS_OF_THE_COMMAND = 30.0
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
@@ -53,7 +52,7 @@ class Servers:
         given = _find_given(environment)
         self._folder = TemporaryFolder("postern-servers-")
         folder = self._folder.path
-        self.postgres = given.get("postgres") or PostgresServer(folder / "postgres", fsync=fsync)
+        self.postgres = given.get("postgres") or PostgresServer(folder / "postgres", fsync=fsync, autovacuum=fsync)
         self.rabbitmq = given.get("rabbitmq") or RabbitMQServer(folder / "rabbitmq", virtual_hosts=VIRTUAL_HOSTS)
         self.redis = given.get("redis") or RedisServer(folder / "redis")
         self.clickhouse = given.get("clickhouse") or ClickHouseServer(folder / "clickhouse")
@@ -160,7 +159,9 @@ def _parse(arguments: Sequence[str]) -> tuple[argparse.Namespace, Sequence[str]]
         usage="%(prog)s [--no-fsync] [-- COMMAND ARGUMENTS…]",
         description="Start private servers, run the command with their addresses in TEST_…_URL, end them.",
     )
-    parser.add_argument("--no-fsync", dest="fsync", action="store_false", help="run PostgreSQL without fsync")
+    parser.add_argument(
+        "--no-fsync", dest="fsync", action="store_false", help="run PostgreSQL without fsync and autovacuum"
+    )
     return parser.parse_args(own), command
 
 

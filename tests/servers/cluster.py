@@ -23,7 +23,7 @@ OF_A_NODE = {
     "shared_buffers": "32MB",
     "max_connections": "100",
 }
-READY_SECONDS = 60
+READY_SECONDS = 120
 
 
 class Node(PostgresServer):

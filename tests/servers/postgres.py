@@ -31,6 +31,9 @@ SETTINGS = {
 }
 # Data lost by a crash of the machine is of no value to the tests; a crash of the server alone loses nothing.
 WITHOUT_FSYNC = {"fsync": "off", "full_page_writes": "off"}
+# Tests empty hundreds of tables after each other, which would keep it busy all the time; and a session that has planned
+# its checks of foreign keys for a table of one page reads the whole table for each row of a large import.
+WITHOUT_AUTOVACUUM = {"autovacuum": "off"}
 
 
 class PostgresServer(PrivateServer):
@@ -41,9 +44,9 @@ class PostgresServer(PrivateServer):
     stop_signal = signal.SIGINT
     last_signal = signal.SIGQUIT
 
-    def __init__(self, folder: Path | None = None, *, fsync: bool = True) -> None:
+    def __init__(self, folder: Path | None = None, *, fsync: bool = True, autovacuum: bool = True) -> None:
         super().__init__(folder)
-        self._settings = SETTINGS if fsync else SETTINGS | WITHOUT_FSYNC
+        self._settings = SETTINGS | ({} if fsync else WITHOUT_FSYNC) | ({} if autovacuum else WITHOUT_AUTOVACUUM)
 
     @property
     def url(self) -> str:

@@ -17,6 +17,7 @@ log.console = false
 log.file.level = info
 """
 DEFAULT = "/"
+VIRTUAL_HOSTS_VARIABLE = "TEST_AMQP_VIRTUAL_HOSTS"
 
 
 class RabbitMQServer(PrivateServer):

@@ -59,6 +59,26 @@ def write_or_bisect(
     yield from write_or_bisect(items[middle:], write, settle, is_of_item=is_of_item, is_last=is_last)
 
 
+def run_or_bisect(
+    items: Sequence[ItemT],
+    run: Callable[[Sequence[ItemT]], ResultT],
+    settle: Callable[[ItemT, Exception], ResultT],
+    *,
+    is_of_item: Callable[[Exception], bool],
+) -> list[ResultT]:
+    """Run a function over the items together, else in halves; return the result of each part, `settle`'s for a culprit.
+
+    `run` takes a part in one transaction; an error that comes from no item is raised.
+    """
+    parts = write_or_bisect(
+        items,
+        lambda part, is_last: run(part),
+        lambda item, error, is_last: settle(item, error),
+        is_of_item=is_of_item,
+    )
+    return [result for _, result in parts]
+
+
 def write_with_retries(write: Callable[[], ResultT]) -> ResultT:
     """Repeat what only met another transaction; raise `DatabaseGone` for any trouble that no item can have caused."""
     for _ in range(RETRIES):

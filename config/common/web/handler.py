@@ -1,9 +1,12 @@
 """Django's ASGI handler, with all synchronous code of a call in one go of its thread."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import io
+import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
-from typing import IO, Any
+from functools import partial
+from typing import IO, Any, ParamSpec, TypeVar
 
 from asgiref.sync import sync_to_async
 from django.core import signals
@@ -11,13 +14,16 @@ from django.core.exceptions import RequestAborted
 from django.core.handlers.asgi import ASGIHandler, get_script_prefix
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from django.urls import set_script_prefix
+from django.urls import Resolver404, resolve, set_script_prefix
 
 from config.common.web.limits.callers import KnownCallers, credential_of, known_callers
-from config.common.web.limits.calls import given_caller, take_body
+from config.common.web.limits.calls import HEAD_ALONE, Answer, given_caller, take_body
 from config.common.web.limits.lanes import Lanes
 from config.common.web.limits.shares import Caller, Shares
 from config.common.web.limits.slots import Slots
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 SMALL_ANSWER = 65_536
 ANSWER_BYTES = 67_108_864
@@ -52,7 +58,7 @@ class ThreadedHandler(ASGIHandler):
         caller = given_caller(scope)
         lane = self._lanes.lane_of(scope["method"], scope["path"], body.size)
         async with lane.lend(caller):
-            response, verified = await sync_to_async(self._respond)(scope, body.file)
+            response, verified = await self._run(caller, self._respond, scope, body.file)
             if verified:
                 self._known.remember(credential_of(scope), verified)
             room = self._make_room(response, caller)
@@ -67,6 +73,32 @@ class ThreadedHandler(ASGIHandler):
         finally:
             if room:
                 self._answers.give_back(caller, room)
+
+    async def _run(self, caller: Caller, respond: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+        """Run it in the thread that the call was lent, and count what it computes there for the caller."""
+        result, seconds = await sync_to_async(_timed)(partial(respond, *args, **named))
+        self._lanes.processor.note(caller, seconds)
+        return result
+
+    async def check_head(self, scope: Any, caller: Caller) -> Answer | None:
+        """Return how the call is refused whatever its body is, or nothing where that has to be read.
+
+        A session is not looked at: what shows that its own pages call may stand in the body.
+        """
+        if not _shows_key(scope) and credential_of(scope):
+            return None
+        async with self._lanes.api.lend(caller):
+            response, verified = await self._run(caller, self._respond_to_head, scope)
+            if verified:
+                self._known.remember(credential_of(scope), verified)
+        return None if response is None or response.status_code < 400 else _encoded(response)
+
+    def _respond_to_head(self, scope: Any) -> tuple[HttpResponseBase | None, str]:
+        with suppress(Resolver404):
+            view = getattr(resolve(scope["path"]).func, "cls", None)
+            if not getattr(view, "checks_head", False):
+                return None, ""
+        return self._respond({**scope, HEAD_ALONE: True}, io.BytesIO())
 
     def _make_room(self, response: Any, caller: Caller) -> int | None:
         """Return how much the answer takes of the room for those that are being sent, or nothing where it has none."""
@@ -127,6 +159,25 @@ async def _read_in_slots(pieces: AsyncIterator[bytes], lane: Slots, caller: Call
 
 async def _next(pieces: AsyncIterator[bytes]) -> bytes | None:
     return await anext(pieces, None)
+
+
+def _timed(respond: Callable[[], T]) -> tuple[T, float]:
+    began = time.thread_time()
+    return respond(), time.thread_time() - began
+
+
+def _shows_key(scope: Any) -> bool:
+    return any(name == b"authorization" for name, _ in scope["headers"])
+
+
+def _encoded(response: Any) -> Answer:
+    """Return head and body; the connection is closed after them, for the body of the call is not read."""
+    headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in response.items()]
+    headers = [header for header in headers if header[0] not in (b"connection", b"content-length")]
+    length = str(len(response.content)).encode()
+    headers += [(b"content-length", length), (b"connection", b"close")]
+    start: Any = {"type": "http.response.start", "status": response.status_code, "headers": headers, "trailers": False}
+    return start, response.content
 
 
 def _verified(request: HttpRequest) -> str:

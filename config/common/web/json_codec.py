@@ -17,6 +17,7 @@ from rest_framework.renderers import BaseRenderer
 from rest_framework.response import Response
 
 from config.common.errors import ApplicationError
+from config.common.text import has_escaped_nul
 from config.common.times import format_time
 from config.common.web.failures import Failure, find_failure, internal_failure
 
@@ -31,6 +32,7 @@ MOST_VALUES = 5_000_000
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*(\\u0000)")
 _STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")  # a step down and a step up, as signed bytes
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_PIECE = 16_384
 _BYTE = re.compile(r"\(byte (\d+)\)")
 
 log = structlog.get_logger(__name__)
@@ -96,14 +98,22 @@ def check_bounds(text: bytes, *, deepest: int = DEEPEST) -> None:
         raise BadJson(words, most_containers=MOST_CONTAINERS)
     if bare.count(b",") + containers > MOST_VALUES:
         raise _too_many_values()
-    steps = array("b", bare.translate(_STEPS, _NO_BRACKETS))
-    if max(accumulate(steps), default=0) > deepest:
+    if _depth(array("b", bare.translate(_STEPS, _NO_BRACKETS))) > deepest:
         raise _too_deep(deepest)
 
 
+def _depth(steps: "array[int]") -> int:
+    """Return the lowest level, piece by piece: in one go a million steps would keep every other thread waiting."""
+    level = lowest = 0
+    for start in range(0, len(steps), _PIECE):
+        levels = list(accumulate(steps[start : start + _PIECE], initial=level))
+        level, lowest = levels[-1], max(lowest, max(levels))
+    return lowest
+
+
 def check_nul(text: bytes) -> None:
-    """Refuse the escape of NUL, which no database keeps; what is left without escaped backslashes is no other text."""
-    if b"\\u0000" in text and b"\\u0000" in text.replace(b"\\\\", b""):
+    """Refuse JSON whose strings hold NUL, which no database stores, and say where it is."""
+    if has_escaped_nul(text):
         nul = _NUL.search(text)
         raise _bad_json(text, gettext("A string holds the NUL character."), nul.start(1) if nul else None)
 

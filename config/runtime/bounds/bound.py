@@ -40,6 +40,10 @@ def megabytes(number: int) -> str:
     return f"{number:,} MiB"
 
 
+def percent(share: float) -> str:
+    return f"{share:.0%}"
+
+
 def span(time: float | timedelta) -> str:
     """Write a time, in seconds or as it is, in the largest unit that fits."""
     seconds = time.total_seconds() if isinstance(time, timedelta) else time

@@ -8,7 +8,7 @@ from config.api import idempotency
 from config.audit import trace
 from config.common import correlation
 from config.common.web import failures, handler, json_codec, pagination, serializers
-from config.common.web.limits import bodies, calls, lanes, slots
+from config.common.web.limits import bodies, calls, lanes, processor, slots
 from config.runtime import connections
 from config.runtime.bounds.bound import (
     BAD_JSON,
@@ -19,6 +19,7 @@ from config.runtime.bounds.bound import (
     Bound,
     count,
     megabytes,
+    percent,
     size,
     span,
 )
@@ -103,6 +104,14 @@ def call_bounds() -> list[Bound]:
         Bound(
             "slots.static", "files of the admin that are sent", count(2 * concurrency), SHARED, BUSY, "WEB_CONCURRENCY"
         ),
+        Bound(
+            "slots.heavy",
+            f"calls that run, of a caller that takes more than {percent(processor.HEAVY_SHARE)} of a processor "
+            "while others want some of it",
+            count(processor.HEAVY_SLOTS),
+            "caller (strangers: address) and kind of slot",
+            waited,
+        ),
         Bound("slots.places", "calls that wait for a slot", places, SHARED, f"{BUSY}, at once"),
         Bound("list.rows", "rows of a page of a list", count(pagination.LARGEST_LIMIT), "call", INVALID),
         Bound("trace.rows", "rows of each kind in a trace", count(trace.MOST), "call", "the oldest are told"),
@@ -149,6 +158,13 @@ def rate_bounds() -> list[Bound]:
             f"{THROTTLED}; keys that were right lately are still taken",
             "FAILED_KEY_RATE",
         ),
+        Bound(
+            "rate.refused",
+            "calls that are answered 401 or 403",
+            f"{count(calls.REFUSED_BURST)}, and {count(calls.REFUSED_RATE)} a second",
+            "key, method and path (strangers: address) and web process",
+            THROTTLED,
+        ),
     ]
 
 
@@ -177,6 +193,13 @@ def content_bounds() -> list[Bound]:
         ),
         Bound("body.time", "time until the body is there", pace, "call", stalled),
         Bound("body.longest", "the same, however fast it comes", span(bodies.LONGEST_BODY), "call", stalled),
+        Bound(
+            "body.rate",
+            f"bytes of bodies over {size(bodies.MEMORY_PER_BODY)}",
+            f"{size(bodies.BODY_BURST)}, and {size(bodies.BODY_RATE)} a second",
+            "caller (all strangers together) and web process",
+            "read later",
+        ),
         Bound("body.files", spooled, size(bodies.SPOOLED_BYTES), SHARED, BUSY),
         Bound(
             "answer.time", "time to read an answer", f"{span(calls.READER_PATIENCE)} for each 64 KiB", "call", "cut off"
@@ -216,6 +239,13 @@ def sign_in_bounds() -> list[Bound]:
         Bound("sign_in.name", window, count(sign_in_limits.NAME_LIMIT), "name", past),
         Bound("sign_in.all", overall, count(sign_in_limits.OVERALL_LIMIT), "installation", past),
         Bound("sign_in.browser", window, count(sign_in_limits.LIMIT), browser, past),
+        Bound(
+            "sign_in.forms",
+            "sign-in forms that are looked at",
+            f"{count(sign_in_limits.FORM_BURST)}, and {count(sign_in_limits.FORM_RATE)} a second",
+            "network, or browser that has signed in before, and web process",
+            THROTTLED,
+        ),
         Bound("sign_in.slots", "passwords checked at once", count(passwords.SLOTS), PROCESS, "told to come back"),
         Bound(
             "session.idle",

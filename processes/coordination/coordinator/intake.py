@@ -9,12 +9,12 @@ import structlog
 from config.common.database.bulk_insert import insert_rows
 from config.common.database.sql import in_number_array
 from processes.coordination.models import WriterEvent, WriterEventPayload
-from processes.coordination.protocol.headers import header_columns
 from processes.coordination.protocol.messages import (
     WRITER,
     Message,
     MessageType,
     OutgoingMessage,
+    header_columns,
     split_pages,
 )
 from processes.coordination.protocol.role import event_ids

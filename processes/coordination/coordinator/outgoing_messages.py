@@ -5,13 +5,13 @@ from collections.abc import Iterable, Sequence
 
 from config.common.database.sql import in_number_array
 from processes.coordination.models import Progress, WriterEvent, WriterEventPayload, WriterEventReader
-from processes.coordination.protocol.headers import build_header
 from processes.coordination.protocol.messages import (
     WRITER,
     Message,
     MessageType,
     OutgoingMessage,
     Payload,
+    build_header,
     queue_of_reader,
     split_pages,
 )

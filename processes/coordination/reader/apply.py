@@ -4,13 +4,14 @@ Rows are written in the order of the entities and deleted in the opposite one. P
 SQLite checks it only at the end of the transaction, so what the event touches is looked at here as well.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import structlog
 from django.db import connections, transaction
 from django.utils.translation import gettext_noop
 
+from config.common.database.batches import run_or_bisect
 from config.common.database.bulk_insert import insert_rows
 from config.common.database.sql import in_number_array
 from processes.coordination.protocol.database_errors import FailureKind, classify_error, describe_error
@@ -52,17 +53,23 @@ def judge_events(sets: Mapping[int, list[RowChange]], *, alias: str) -> dict[int
 
 def _judge_rows(sets: Mapping[int, list[RowChange]], *, alias: str) -> dict[int, str]:
     """Find misfits of all events together, else in halves: an id that cannot even be queried harms no other event."""
-    try:
+
+    def find(events: Sequence[int]) -> dict[int, str]:
         with transaction.atomic(using=alias):
-            return _find_misfits(sets, alias=alias)
-    except Exception as error:
-        if classify_error(error) is not FailureKind.FINAL:
-            raise
-        if len(sets) == 1:
-            return dict.fromkeys(sets, describe_error(error))
-        half, events = len(sets) // 2, list(sets)
-        first, second = ({event: sets[event] for event in part} for part in (events[:half], events[half:]))
-        return _judge_rows(first, alias=alias) | _judge_rows(second, alias=alias)
+            return _find_misfits({event: sets[event] for event in events}, alias=alias)
+
+    return _bisect(list(sets), find)
+
+
+def _bisect(events: list[int], judge: Callable[[Sequence[int]], dict[int, str]]) -> dict[int, str]:
+    """Judge events together, else in halves; an event that fails alone has its error for a reason."""
+
+    def refuse(event: int, error: Exception) -> dict[int, str]:
+        log.info("coordination.refused", about=event, error=repr(error))
+        return {event: describe_error(error)}
+
+    parts = run_or_bisect(events, judge, refuse, is_of_item=lambda error: classify_error(error) is FailureKind.FINAL)
+    return {event: reason for part in parts for event, reason in part.items()}
 
 
 def _find_misfits(sets: Mapping[int, list[RowChange]], *, alias: str) -> dict[int, str]:
@@ -81,15 +88,19 @@ def _find_misfits(sets: Mapping[int, list[RowChange]], *, alias: str) -> dict[in
 def try_changes(changes: list[RowChange], *, alias: str) -> str:
     """Apply changes and roll back at once; return why that fails, or an empty text."""
     try:
-        with transaction.atomic(using=alias):
-            apply_changes(changes, alias=alias)
-            transaction.set_rollback(True, using=alias)
+        _apply_and_roll_back(changes, alias=alias)
     except Exception as error:
         if classify_error(error) is not FailureKind.FINAL:
             raise  # another try may succeed: that is no verdict
         log.info("coordination.refused", alias=alias, error=repr(error))
         return describe_error(error)
     return ""
+
+
+def _apply_and_roll_back(changes: list[RowChange], *, alias: str) -> None:
+    with transaction.atomic(using=alias):
+        apply_changes(changes, alias=alias)
+        transaction.set_rollback(True, using=alias)
 
 
 def apply_changes(changes: list[RowChange], *, alias: str) -> None:
@@ -133,11 +144,11 @@ def _are_disjoint(sets: Iterable[list[RowChange]]) -> bool:
 
 
 def _judge_together(events: list[int], sets: Mapping[int, list[RowChange]], *, alias: str) -> dict[int, str]:
-    reason = try_changes([change for event in events for change in sets[event]], alias=alias)
-    if not reason or len(events) == 1:
-        return dict.fromkeys(events, reason)
-    half = len(events) // 2
-    return _judge_together(events[:half], sets, alias=alias) | _judge_together(events[half:], sets, alias=alias)
+    def try_all(part: Sequence[int]) -> dict[int, str]:
+        _apply_and_roll_back([change for event in part for change in sets[event]], alias=alias)
+        return dict.fromkeys(part, "")
+
+    return _bisect(events, try_all)
 
 
 def _store(entity: Entity, changes: list[RowChange], *, alias: str) -> None:

@@ -1,23 +1,24 @@
 """The role Reader: stores what it receives of an event, judges it, and changes its tables at the commit."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 import structlog
 from django.db import transaction
 from django.db.models import Count, QuerySet
 
+from config.common.database.batches import run_or_bisect
 from config.common.database.bulk_insert import insert_rows
 from config.common.database.sql import in_number_array
 from processes.coordination.bus import Bus
 from processes.coordination.protocol.database_errors import FailureKind, classify_error, describe_error
-from processes.coordination.protocol.headers import header_columns
 from processes.coordination.protocol.messages import (
     COORDINATOR,
     Message,
     MessageType,
     OutgoingMessage,
+    header_columns,
     queue_of_reader,
     split_pages,
 )
@@ -272,18 +273,19 @@ class Reader(Role):
 
     def _store_changes_in_halves(self, sets: Mapping[int, list[RowChange]]) -> dict[int, str]:
         """Insert commit and rollback rows; return the errors of the events whose rows cannot be inserted."""
-        try:
+
+        def store(events: Sequence[int]) -> dict[int, str]:
             with transaction.atomic(using=self.alias):
-                self._store_changes(sets)
-        except Exception as error:
-            if classify_error(error) is not FailureKind.FINAL:
-                raise
-            if len(sets) == 1:
-                return dict.fromkeys(sets, describe_error(error))
-            half, events = len(sets) // 2, list(sets)
-            parts = ({event: sets[event] for event in part} for part in (events[:half], events[half:]))
-            return {event: reason for part in parts for event, reason in self._store_changes_in_halves(part).items()}
-        return {}
+                self._store_changes({event: sets[event] for event in events})
+            return {}
+
+        parts = run_or_bisect(
+            list(sets),
+            store,
+            lambda event, error: {event: describe_error(error)},
+            is_of_item=lambda error: classify_error(error) is FailureKind.FINAL,
+        )
+        return {event: reason for part in parts for event, reason in part.items()}
 
     def _store_refused(self, sets: Mapping[int, list[RowChange]]) -> None:
         """Insert the rows of refused events as well, unless they were refused for values that no row can have."""
@@ -304,19 +306,21 @@ class Reader(Role):
 
     def _commit(self, events: list[int], at: datetime) -> list[OutgoingMessage]:
         """Apply events together, else in halves; return the refusal of one that fails: its commit is sent again."""
-        try:
+
+        def commit(part: Sequence[int]) -> list[OutgoingMessage]:
             with transaction.atomic(using=self.alias):
-                apply_changes(read_commit_rows(*events, alias=self.alias), alias=self.alias)
-                take_step("34.3", self.events, events, at=at)
-        except Exception as error:
-            if classify_error(error) is FailureKind.AWAY:
-                raise
-            if len(events) > 1:
-                half = len(events) // 2
-                return self._commit(events[:half], at) + self._commit(events[half:], at)
-            log.warning("coordination.not_applied", role=self.name, about=events[0], error=str(error))
-            return [self._refusal(events[0], describe_error(error))]
-        return []
+                apply_changes(read_commit_rows(*part, alias=self.alias), alias=self.alias)
+                take_step("34.3", self.events, list(part), at=at)
+            return []
+
+        def refuse(event: int, error: Exception) -> list[OutgoingMessage]:
+            log.warning("coordination.not_applied", role=self.name, about=event, error=str(error))
+            return [self._refusal(event, describe_error(error))]
+
+        parts = run_or_bisect(
+            events, commit, refuse, is_of_item=lambda error: classify_error(error) is not FailureKind.AWAY
+        )
+        return [message for part in parts for message in part]
 
     def _build_payload_messages(self, rows: list[AppEventPayload]) -> list[OutgoingMessage]:
         types = {

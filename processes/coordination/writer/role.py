@@ -8,7 +8,6 @@ from django.db.models import QuerySet
 from config.common.database.sql import in_number_array
 from processes.coordination.bus import Bus
 from processes.coordination.models import AppEvent, AppEventPayload, WriterState
-from processes.coordination.protocol.headers import build_header
 from processes.coordination.protocol.messages import (
     COORDINATOR,
     WRITER,
@@ -16,6 +15,7 @@ from processes.coordination.protocol.messages import (
     MessageType,
     OutgoingMessage,
     Payload,
+    build_header,
     split_pages,
 )
 from processes.coordination.protocol.pace import Pace

@@ -1,4 +1,4 @@
-"""What the disk shows and no row explains is in doubt: a request and its replies are held until it is settled."""
+"""Put files in doubt that no row explains: a request and its replies wait in a process until it is settled."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -19,14 +19,14 @@ NOTHING_PREPARED = bytes(32)
 
 
 class DoubtfulProcesses:
-    """Processes that hold what was found, one for each request: what is true of one need not be true of another."""
+    """Processes for what was found, one per request: what is true of one need not be true of another."""
 
     def __init__(self, at: datetime) -> None:
         self._at = at
         self._processes: dict[tuple[str, str], ExchangeProcess] = {}
 
-    def hold(self, message: Message) -> None:
-        """Put a message, which may be new, aside until it is known what became of it."""
+    def add(self, message: Message) -> None:
+        """Put a message, which may be new, into a process in doubt."""
         process = self._process_of(message)
         lies_in = message.moving_from or message.folder
         message.status, message.folder, message.process = Status.IN_DOUBT, Folder.UNKNOWN, process.pk
@@ -38,26 +38,28 @@ class DoubtfulProcesses:
         else:
             self._note_request(process, message)
 
-    def hold_waiting(self, keys: Collection[int]) -> None:
-        """Hold those of these messages that wait after all."""
+    def add_waiting(self, keys: Collection[int]) -> None:
+        """Put those of these messages in doubt that are still waiting."""
         for key in sorted(keys):
             message = Message.objects.select_for_update().get(pk=key)
             if message.status == Status.WAITING:
-                self.hold(message)
+                self.add(message)
 
-    def hold_answered(self, *, after_restore: bool) -> None:
-        """Hold what is not settled and has an answer that nobody knows of: the ERP may have committed its effect.
+    def add_answered(self, *, after_restore: bool) -> None:
+        """Put unsettled requests in doubt that have a reply of no known process: the ERP may have committed them.
 
-        Whatever process it is in doubt of was before the one that wrote the answer, and is no longer asked about it.
-        After a restore the answer may even be out, while the request was still to be moved.
+        A process in doubt that such a request is in was before the one that wrote the reply, and gives it up. After a
+        restore the reply may even be delivered, while the request was still to be moved.
         """
         for message in _answered(after_restore).select_for_update(of=("self",)):
             if message.process != self._process_of(message).pk:
-                self.hold(message)
+                self.add(message)
 
     def _process_of(self, message: Message) -> ExchangeProcess:
-        """Return the process that holds this request and its replies, making it when it is first wanted."""
-        key = (message.enterprise_id, _about(message))
+        """Return the process of this request and its replies; it is created when first needed."""
+        is_request = message.direction == Direction.REQUEST
+        request_id = message.public_id if is_request else message.reply_to or message.public_id
+        key = (message.enterprise_id, request_id)
         if key not in self._processes:
             self._processes[key] = _find_process(*key) or self._make_process(message.database_id)
         return self._processes[key]
@@ -93,7 +95,7 @@ class DoubtfulProcesses:
 
 
 def _answered(after_restore: bool) -> QuerySet[Message]:
-    """Return the requests that wait or are in doubt, and to which there is a reply that no process of ours explains."""
+    """Return the requests that wait or are in doubt and have a reply that no known process explains."""
     is_found = Q(status=Status.IN_DOUBT, process__in=_found_processes().values("pk"))
     unexplained = Message.objects.filter(
         is_found | Q(written_by=None) if after_restore else is_found,
@@ -106,7 +108,7 @@ def _answered(after_restore: bool) -> QuerySet[Message]:
 
 
 def _find_process(enterprise_id: str, about: str) -> ExchangeProcess | None:
-    """Find the process that an earlier run has made, which was interrupted."""
+    """Find the process that an earlier, interrupted run has created."""
     held = Message.objects.filter(
         Q(public_id=about) | Q(reply_to=about), enterprise=enterprise_id, status=Status.IN_DOUBT
     )
@@ -115,7 +117,3 @@ def _find_process(enterprise_id: str, about: str) -> ExchangeProcess | None:
 
 def _found_processes() -> QuerySet[ExchangeProcess]:
     return ExchangeProcess.objects.filter(status=ExchangeProcess.Status.IN_DOUBT, prepared=NOTHING_PREPARED)
-
-
-def _about(message: Message) -> str:
-    return message.public_id if message.direction == Direction.REQUEST else message.reply_to or message.public_id

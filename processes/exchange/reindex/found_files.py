@@ -1,4 +1,4 @@
-"""Make a row of a message file: its name tells nearly all, its head the rest."""
+"""Build the row of a message file: from its name, and from its head what the name does not say."""
 
 import os
 from collections.abc import Iterator
@@ -16,10 +16,10 @@ Direction, Folder, Status = Message.Direction, Message.Folder, Message.Status
 LONGEST_HEAD = 2048
 _PAYLOAD = b',"payload":'
 STATUS_IN = {Folder.MESSAGES: Status.WAITING, Folder.LOG: Status.PROCESSED, Folder.ERROR: Status.INCORRECT}
-"""What a folder says of the message; Unknown and Prepared say that nobody knows."""
+"""The status of a message by its folder; in Unknown and Prepared it is in doubt."""
 
 
-class ForeignFile(Exception):
+class UnrecognizedFile(Exception):
     """The file is no message of a registered party; the text says why."""
 
 
@@ -32,18 +32,18 @@ class Parties:
         self._subsystems = dict(Subsystem.objects.values_list("pk", "enterprise_id"))
 
     def check(self, found: FoundFile) -> tuple[ExchangeDatabase, FileName]:
-        """Return whose file it is; raise `NotOurs` unless all parties that its name tells belong together."""
+        """Return the database and the parsed name; raise `UnrecognizedFile` unless its parties belong together."""
         database = self._databases.get(found.database_id)
         if database is None:
-            raise ForeignFile("there is no such database")
+            raise UnrecognizedFile("there is no such database")
         if found.name is None:
-            raise ForeignFile("it is not named like a message")
+            raise UnrecognizedFile("it is not named like a message")
         name, enterprise = found.name, database.enterprise_id
         if database.pk not in (name.sender, name.to):
-            raise ForeignFile("it names another database")
+            raise UnrecognizedFile("it names another database")
         device = name.sender if name.to == database.pk else name.to
         if self._devices.get(device) != enterprise or self._subsystems.get(name.subsystem) != enterprise:
-            raise ForeignFile("its device or subsystem is not registered")
+            raise UnrecognizedFile("its device or subsystem is not registered")
         return database, name
 
 
@@ -69,17 +69,17 @@ def build_row(found: FoundFile, database: ExchangeDatabase, name: FileName) -> M
 
 
 def _read_head(message: Message, path: Path) -> None:
-    """Take over what only the file knows; one that is not as we write them raises `NotOurs`."""
+    """Take over what only the file knows; one that is not as we write them raises `UnrecognizedFile`."""
     with open(path, "rb", opener=_open_plainly) as file:
         start = file.read(LONGEST_HEAD)
     head, found, _ = start.partition(_PAYLOAD)
     try:
         fields = msgspec.json.decode(head + b"}", type=dict[str, str | int])
     except msgspec.MsgspecError as error:
-        raise ForeignFile("its head cannot be read") from error
+        raise UnrecognizedFile("its head cannot be read") from error
     message.reply_to, message.correlation_id = str(fields.get("reply_to", "")), str(fields.get("correlation_id", ""))
     if not found or head_of(message) != head + found:
-        raise ForeignFile("its head is not that of a message")
+        raise UnrecognizedFile("its head is not that of a message")
     message.digest = fingerprint(parties_of(message)[1], _payload(path, skip=len(head) + len(found)))
 
 

@@ -1,11 +1,11 @@
-"""Bring rows and files together again, from the names of the files.
+"""Reindex: bring rows and files into agreement, from the names of the files.
 
-Always: a file without a row gets one, a file that is not where its row says is brought there, foreign files are told
-and left alone. After a database was restored older than the disk, Log, Error and Unknown on the disk win over the row:
-what lies there has been processed, and must not be processed again.
+A file without a row gets one, a file that is not where its row says is moved there, unrecognized files are reported and
+left alone. After a database was restored older than the disk, Log, Error and Unknown on the disk win over the row: what
+lies there has been processed, and must not be processed again.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -23,7 +23,7 @@ from messaging.files.volume import adopt_restored_volume, check_volume
 from messaging.models import Message
 from messaging.services.file_moves import place_and_record, wake_mover
 from processes.exchange.reindex.doubts import DoubtfulProcesses
-from processes.exchange.reindex.found_files import STATUS_IN, Folder, ForeignFile, Parties, Status, build_row
+from processes.exchange.reindex.found_files import STATUS_IN, Folder, Parties, Status, UnrecognizedFile, build_row
 from processes.exchange.reindex.restored import delete_lost_replies, settle_restored_processes
 
 BATCH = 200
@@ -40,13 +40,13 @@ class Report:
     foreign: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     returned: list[str] = field(default_factory=list)
-    """Files of messages that were given up, or whose time was over: staff decide about those."""
+    """Files of messages that were given up or whose retention was over: staff decide about those."""
 
 
 def reindex(*, after_restore: bool = False, progress: Callable[[int], None] = lambda files: None) -> Report:
-    """Walk through every folder and put right what disagrees; safe to run twice and to be interrupted.
+    """Walk through every folder and correct what disagrees; safe to run twice and to be interrupted.
 
-    Without its volume nothing can be told: `VolumeAway`. A database that was restored takes over the volume it finds.
+    Raises `VolumeAway` without the volume. A database that was restored takes over the volume it finds.
     """
     if after_restore:
         adopt_restored_volume()
@@ -54,29 +54,25 @@ def reindex(*, after_restore: bool = False, progress: Callable[[int], None] = la
         delete_lost_replies()
     check_volume()
     walk = _Walk(after_restore=after_restore)
-    for batch in _batches(scan_files(ORDER)):
+    files = scan_files(ORDER)
+    while batch := list(islice(files, BATCH)):
         with transaction.atomic():
             for found in batch:
-                walk.take(found)
+                walk.visit(found)
         progress(walk.report.files)
-    check_volume()  # what was not found is about to count
+    check_volume()  # from here on a file that was not found counts as missing
     if after_restore:
         settle_restored_processes(committed=walk.committed, at=timezone.now())
     with transaction.atomic():
-        walk.doubts.hold_waiting(walk.put_aside)
-        walk.doubts.hold_answered(after_restore=after_restore)
+        walk.doubts.add_waiting(walk.put_aside)
+        walk.doubts.add_answered(after_restore=after_restore)
         wake_mover()
-    _look_for_missing(walk.report)
+    _report_missing(walk.report)
     return walk.report
 
 
-def _batches(files: Iterator[FoundFile]) -> Iterator[list[FoundFile]]:
-    while batch := list(islice(files, BATCH)):
-        yield batch
-
-
 class _Walk:
-    """What is found on the way."""
+    """The state of one run: what was found so far, and what follows from it."""
 
     def __init__(self, *, after_restore: bool) -> None:
         self._after_restore = after_restore
@@ -84,54 +80,59 @@ class _Walk:
         self.doubts = DoubtfulProcesses(timezone.now())
         self.report = Report()
         self.committed: set[str] = set()
-        """Processes of which a reply lies as only a commit puts it."""
+        """Processes with a reply in a folder where only a commit puts it."""
         self.put_aside: set[int] = set()
-        """What lies in Unknown, while its row names a process that may know nothing of it."""
+        """Messages whose files lie in Unknown while their rows name a process, which is settled later."""
 
-    def take(self, found: FoundFile) -> None:
+    def visit(self, found: FoundFile) -> None:
         self.report.files += 1
         try:
-            self._take(found)
-        except (ForeignFile, FileForeign) as error:
+            self._visit(found)
+        except (UnrecognizedFile, FileForeign) as error:
             self.report.foreign.append(f"{found.database_id}/{found.folder}/{found.path.name!r}: {error}")
 
-    def _take(self, found: FoundFile) -> None:
+    def _visit(self, found: FoundFile) -> None:
         database, name = self._parties.check(found)
         rows = Message.objects.select_for_update().filter(enterprise=database.enterprise_id, public_id=name.id)
         known = rows.first()
         if known is None:
             self._add(build_row(found, database, name))
-        elif name_of(known) != found.path.name:
-            raise ForeignFile("another message has its id")
-        elif known.file_gone_at is not None and not self._has_gone_on(known, found.folder):
-            self._offer(known, found)
-        elif found.folder not in (known.folder, _expected(known)):
-            self._agree(known, found)
+            return
+        if name_of(known) != found.path.name:
+            raise UnrecognizedFile("another message has its id")
+        # Its move may be pending. Not so in Unknown: the file may have been put aside there once more.
+        pending_in = "" if known.moving_from == Folder.UNKNOWN else known.moving_from
+        if known.file_gone_at is not None and not self._was_taken_since(known, found.folder):
+            self._report_returned(known, found)
+        elif found.folder not in (known.folder, pending_in):
+            self._resolve_mismatch(known, found)
 
     def _add(self, message: Message) -> None:
         self.report.added += 1
         if message.status == Status.IN_DOUBT:
-            self.doubts.hold(message)
+            self.doubts.add(message)
             return
         if message.status == Status.INCORRECT:
             message.error_text = gettext("Found in Error; why is no longer known.")
         message.save(force_insert=True)
 
-    def _has_gone_on(self, message: Message, folder: str) -> bool:
-        """Say whether a message that the copy shows as given up was brought back after it, and taken by the ERP."""
+    def _was_taken_since(self, message: Message, folder: str) -> bool:
+        """Return whether a message that the restored row shows as given up was requeued later, and taken by the ERP."""
         return self._after_restore and folder in (Folder.LOG, Folder.UNKNOWN) and folder != message.folder
 
-    def _offer(self, message: Message, found: FoundFile) -> None:
-        """Leave the file where it lies, and list the message among those that staff may bring back."""
+    def _report_returned(self, message: Message, found: FoundFile) -> None:
+        """Leave the file where it lies, and list the message for staff, who may requeue it."""
         Message.objects.filter(pk=message.pk, file_missing_at=None).update(file_missing_at=timezone.now())
         self.report.returned.append(f"{found.database_id}/{found.folder}/{found.path.name}")
 
-    def _agree(self, message: Message, found: FoundFile) -> None:
-        """The row and the disk disagree: decide which of them is right."""
-        if message.status in (Status.IN_PROCESS, Status.IN_DOUBT) and _is_out(message, found.folder):
+    def _resolve_mismatch(self, message: Message, found: FoundFile) -> None:
+        """Decide whether the row or the disk is right, and correct the other."""
+        is_reply = message.direction == Message.Direction.REPLY
+        is_delivered = is_reply and found.folder in (Folder.MESSAGES, Folder.LOG)  # only a commit brings it there
+        if message.status in (Status.IN_PROCESS, Status.IN_DOUBT) and is_delivered:
             self.committed.add(str(message.process))
-        if self._after_restore and _wins(found.folder, message):
-            self._believe(message, found.folder)
+        if self._after_restore and _disk_wins(found.folder, message):
+            self._correct_row(message, found.folder)
             self.report.corrected += 1
         elif is_file(path_of(message)):
             move_durably(found.path, path_of(message))  # a stopped move left two of it
@@ -139,15 +140,15 @@ class _Walk:
             place_and_record(message)
             self.report.moved += 1
 
-    def _believe(self, message: Message, folder: str) -> None:
-        """Let the disk win."""
+    def _correct_row(self, message: Message, folder: str) -> None:
+        """Write the row as the folder says."""
         message.moving_from, message.file_gone_at, message.file_missing_at = "", None, None
         if folder == Folder.UNKNOWN and message.process is not None:
             self.put_aside.add(message.pk)  # its process is settled when every file has been seen
             return
         if folder == Folder.UNKNOWN:
             message.folder = folder
-            self.doubts.hold(message)
+            self.doubts.add(message)
             return
         message.folder, message.status, message.process = folder, STATUS_IN[Folder(folder)], None
         message.settled_at, message.set_aside_at = timezone.now(), None
@@ -156,18 +157,8 @@ class _Walk:
         message.save()
 
 
-def _expected(message: Message) -> str:
-    """Return where the file may still lie; one in Unknown may have been brought back and put aside once more."""
-    return "" if message.moving_from == Folder.UNKNOWN else message.moving_from
-
-
-def _is_out(message: Message, folder: str) -> bool:
-    """Say whether a reply lies where only a commit brings it."""
-    return message.direction == Message.Direction.REPLY and folder in (Folder.MESSAGES, Folder.LOG)
-
-
-def _wins(folder: str, message: Message) -> bool:
-    """Say whether the disk is to be believed: what lies there has gone on since the row was copied."""
+def _disk_wins(folder: str, message: Message) -> bool:
+    """Return whether the disk is right: the message has gone on since the row was copied."""
     if folder == Folder.LOG:
         return True
     if folder == Folder.ERROR:
@@ -176,16 +167,16 @@ def _wins(folder: str, message: Message) -> bool:
     return folder == Folder.UNKNOWN and (is_open or message.status == Status.INCORRECT)
 
 
-def _look_for_missing(report: Report) -> None:
-    """Name the rows whose files are nowhere."""
+def _report_missing(report: Report) -> None:
+    """Report the rows whose files are in no folder."""
     for message in Message.objects.filter(file_gone_at=None).order_by("pk").iterator(chunk_size=BATCH):
         if is_file(path_of(message)):
             continue
         with transaction.atomic():
-            held = Message.objects.select_for_update().filter(pk=message.pk).first()
-            if held is None:
+            locked = Message.objects.select_for_update().filter(pk=message.pk).first()
+            if locked is None:
                 continue
             try:
-                place_and_record(held)
+                place_and_record(locked)
             except (FileMissing, FileForeign) as error:
-                report.missing.append(f"{held.database_id}/{held.folder}: {error}")
+                report.missing.append(f"{locked.database_id}/{locked.folder}: {error}")

@@ -1,4 +1,4 @@
-"""Bring the files of settled processes to their places, and end the processes."""
+"""Cleanup: move the files of settled processes to their folders, then end the processes."""
 
 import hashlib
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ from processes.exchange.subjects import subject_of
 Status = ExchangeProcess.Status
 BATCH = 10
 TOGETHER = 50
-# A mover that dies holds up the lane no longer than this. Two at once do no harm: each file's row is held by one.
+# A mover that dies blocks the lane no longer than this. Two at once do no harm: each file's row is locked by one.
 LEASE = timedelta(seconds=10)
 RETRY = timedelta(seconds=30)
 
@@ -44,7 +44,7 @@ MOST_LINES = 20
 
 
 def move_files_once() -> bool:
-    """Move the files of a few processes that are settled. Return whether there were any."""
+    """Move the files of a batch of settled processes; return whether there were any."""
     due = ExchangeProcess.objects.filter(status__in=[Status.CLEANUP, Status.IN_DOUBT], due_at__isnull=False)
     claimed = claim(due, limit=BATCH, lease=LEASE)
     try:
@@ -58,7 +58,7 @@ def move_files_once() -> bool:
 
 
 def resume_moves(process: ExchangeProcess) -> None:
-    """Let the movers have a FAILED process again; the caller's transaction holds it."""
+    """Let the movers go on with a FAILED process, which the caller's transaction has locked."""
     process.status = Status.CLEANUP
     ExchangeProcess.objects.filter(pk=process.pk).update(status=Status.CLEANUP, due_at=Now())
     close_process_alerts(process)
@@ -66,14 +66,14 @@ def resume_moves(process: ExchangeProcess) -> None:
 
 
 def files_to_move(process_id: UUID) -> QuerySet[Message]:
-    """Return the messages whose files are not in their places, replies first: people wait for those (step 12.2)."""
+    """Return the messages whose files are to be moved, replies first: people wait for those."""
     is_request = Case(When(direction=Message.Direction.REQUEST, then=1), default=0)
-    owed = Message.objects.filter(process=process_id).exclude(moving_from="")
-    return owed.order_by(is_request, "id")
+    unmoved = Message.objects.filter(process=process_id).exclude(moving_from="")
+    return unmoved.order_by(is_request, "id")
 
 
 def _move_files(process_id: UUID) -> None:
-    """Move what can be moved: a file that cannot keeps no other waiting."""
+    """Move every file that can be moved, then finish or fail the process."""
     message_ids = list(files_to_move(process_id).values_list("pk", flat=True))
     failures: dict[int, Exception] = {}
     for start in range(0, len(message_ids), TOGETHER):
@@ -87,11 +87,11 @@ def _move_files(process_id: UUID) -> None:
 
 
 def _move_one_by_one(message_ids: Sequence[int]) -> dict[int, Exception]:
-    """Return what keeps each of those that cannot be moved from it."""
+    """Move files one at a time; return the errors of those that cannot be moved."""
     failures: dict[int, Exception] = {}
     for message_id in message_ids:
         try:
-            # Even if others have done it: together with them it may have been tried by one who had lost its rows.
+            # Even if its row says that it is moved: a mover that had lost its locks unawares may have moved it back.
             move_message(message_id, force=True)
         except VolumeAway:
             raise
@@ -118,11 +118,11 @@ def _finish(process_id: UUID) -> None:
 
 
 def _fail(process_id: UUID, failures: dict[int, Exception]) -> None:
-    """Leave the process to the operator; one in doubt has told of itself already, and is tried again by itself."""
+    """Mark the process FAILED for an operator; one in doubt has its alert already, and is tried again by itself."""
     with transaction.atomic():
         process = lock_process(process_id)
         names = dict(Message.objects.filter(pk__in=list(failures)).values_list("pk", "public_id"))
-        # A reply without a row was taken back: the process was resolved meanwhile.
+        # A reply without a row was deleted: the process was resolved as not committed meanwhile.
         reasons = {names[pk]: f"{type(error).__name__}: {error}" for pk, error in failures.items() if pk in names}
         if not reasons:
             return
@@ -133,17 +133,17 @@ def _fail(process_id: UUID, failures: dict[int, Exception]) -> None:
             return
         process.status, process.due_at = Status.FAILED, None
         process.save(update_fields=["status", "due_at"])
-        _tell_failure(process, reasons)
+        _report_failure(process, reasons)
 
 
 def _log_failures(process: ExchangeProcess, reasons: dict[str, str]) -> None:
-    """Write a line for each file; one in doubt is tried for as long as nobody decides, and says it once a day."""
+    """Write a log line for each file; for a process in doubt, which is tried until somebody decides, once a day."""
     template = gettext_noop("The file of message %(message)s cannot be moved: %(reason)s")
     today = f"{timezone.now():%Y%m%d}" if process.status == Status.IN_DOUBT else ""
     lines = []
     for message, reason in sorted(reasons.items())[:MOST_LINES]:
-        told = f"{process.pk} {message} {today}"
-        fold = hashlib.sha256(told.encode()).hexdigest() if today else ""
+        key = f"{process.pk} {message} {today}"
+        fold = hashlib.sha256(key.encode()).hexdigest() if today else ""
         data = {"database": process.database_id, "message": message, "reason": reason}
         lines.append(NewLogEntry(LogEntry.Level.ERROR, "exchange", template, data, subject_of(process), fold=fold))
     write_log_entries(sorted(lines, key=lambda line: line.fold))
@@ -154,7 +154,7 @@ def _log_failures(process: ExchangeProcess, reasons: dict[str, str]) -> None:
         )
 
 
-def _tell_failure(process: ExchangeProcess, reasons: dict[str, str]) -> None:
+def _report_failure(process: ExchangeProcess, reasons: dict[str, str]) -> None:
     name, reason = next(iter(reasons.items()))
     title = gettext_noop("Process %(process)s of %(database)s cannot move the file of message %(message)s: %(reason)s")
     if len(reasons) > 1:

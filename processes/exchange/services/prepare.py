@@ -1,4 +1,4 @@
-"""API_3: the ERP has processed the messages and is ready to commit; its replies are on the disk before we say so."""
+"""API_3: the ERP has processed the messages and is ready to commit; its replies are on the disk before it hears OK."""
 
 import hashlib
 import uuid
@@ -60,7 +60,7 @@ class Prepare(Body):
 
 @dataclass(frozen=True)
 class _Prepared:
-    """What is to be written in one go."""
+    """What one transaction is to write."""
 
     digest: bytes
     results: Sequence[ResultOf]
@@ -70,7 +70,7 @@ class _Prepared:
 def prepare_process(
     *, database: ExchangeDatabase, process_id: uuid.UUID, body: Prepare, text: bytes, at: datetime
 ) -> bool:
-    """Keep results and replies and let the ERP commit; return False if it must not."""
+    """Store results and replies; return whether the ERP may commit."""
     digest = hashlib.sha256(text).digest()
     with transaction.atomic():
         process = lock_process(process_id, database=database)
@@ -80,11 +80,11 @@ def prepare_process(
         _check_results(process, body.results)
         # Under the lock: these replies must not have been written meanwhile by the same call, sent twice.
         _check_ids(database.enterprise_id, body.replies)
-    prepared = _Prepared(digest, body.results, _replies(process, body.replies, at=at))
+    prepared = _Prepared(digest, body.results, _build_replies(process, body.replies, at=at))
     try:
         write_drafts(prepared.replies)
     except VolumeAway:
-        raise  # the ERP asks again, and finds its process as it was
+        raise  # the ERP repeats the call, and finds its process as it was
     except (OSError, ApplicationError) as error:
         _give_up(process, error, at=at)
         return False
@@ -92,7 +92,7 @@ def prepare_process(
 
 
 def _judge(process: ExchangeProcess, digest: bytes) -> Verdict:
-    """A repeat must be what was sent before."""
+    """Return the verdict of the table; raise `DifferentRepeat` if a repeated call has another body."""
     verdict = judge_call(Call.PREPARE, process)
     if verdict == Verdict.REPEAT and bytes(process.prepared or b"") != digest:
         raise DifferentRepeat
@@ -100,10 +100,10 @@ def _judge(process: ExchangeProcess, digest: bytes) -> Verdict:
 
 
 def _check_results(process: ExchangeProcess, results: Sequence[ResultOf]) -> None:
-    """Every message of the process, exactly once."""
-    held = set(requests_of(process).values_list("public_id", flat=True))
+    """Refuse results that do not name every message of the process exactly once."""
+    expected = set(requests_of(process).values_list("public_id", flat=True))
     named = Counter(result.message for result in results)
-    wrong = sorted(held ^ named.keys()) + sorted(name for name, times in named.items() if times > 1)
+    wrong = sorted(expected ^ named.keys()) + sorted(name for name, times in named.items() if times > 1)
     if wrong:
         rule = gettext("Must name every message of the process exactly once; wrong: %(ids)s.")
         raise Invalid({"results": [rule % {"ids": ", ".join(wrong)}]})
@@ -112,7 +112,7 @@ def _check_results(process: ExchangeProcess, results: Sequence[ResultOf]) -> Non
             raise Invalid({f"results[{index}].error_text": [gettext("Is required with PROCESSED_INCORRECT.")]})
 
 
-def _replies(process: ExchangeProcess, replies: Sequence[Reply], *, at: datetime) -> list[tuple[Message, bytes]]:
+def _build_replies(process: ExchangeProcess, replies: Sequence[Reply], *, at: datetime) -> list[tuple[Message, bytes]]:
     enterprise_id = process.database.enterprise_id
     addressed = Device.objects.filter(
         pk__in=in_array({reply.to for reply in replies}), subsystem__enterprise=enterprise_id
@@ -123,7 +123,7 @@ def _replies(process: ExchangeProcess, replies: Sequence[Reply], *, at: datetime
     for index, reply in enumerate(replies):
         if reply.to not in devices:
             raise Invalid({f"replies[{index}].to": [gettext("Must be a device of your enterprise.")]})
-        row = _reply_row(process, reply, devices[reply.to], at=at, field=f"replies[{index}].created_at")
+        row = _build_reply(process, reply, devices[reply.to], at=at, field=f"replies[{index}].created_at")
         row.correlation_id = chains.get(reply.reply_to or "", process.correlation_id)
         row.size = size_of(row, bytes(reply.payload))
         if row.size > megabytes(settings.MESSAGE_MAX_MB):
@@ -150,7 +150,7 @@ def _ids_taken(ids: set[str]) -> Invalid:
     return Invalid({"replies": [rule]})
 
 
-def _reply_row(process: ExchangeProcess, reply: Reply, device: Device, *, at: datetime, field: str) -> Message:
+def _build_reply(process: ExchangeProcess, reply: Reply, device: Device, *, at: datetime, field: str) -> Message:
     return Message(
         enterprise_id=process.database.enterprise_id,
         public_id=reply.id or str(new_id()),
@@ -170,7 +170,7 @@ def _reply_row(process: ExchangeProcess, reply: Reply, device: Device, *, at: da
 
 
 def _give_up(process: ExchangeProcess, error: Exception, *, at: datetime) -> None:
-    """The replies cannot be written: end the process, so that the ERP rolls back and the messages are offered again."""
+    """End a process whose replies cannot be written: the ERP rolls back, and the messages are offered again."""
     with transaction.atomic():
         locked = lock_process(process.pk)
         if judge_call(Call.PREPARE, locked) == Verdict.DO:
@@ -179,7 +179,7 @@ def _give_up(process: ExchangeProcess, error: Exception, *, at: datetime) -> Non
 
 
 def _write(process: ExchangeProcess, prepared: _Prepared, *, at: datetime) -> bool:
-    """Commit the state that the files on the disk are ready for."""
+    """Write the rows that belong to the drafts on the disk; return whether the ERP may commit."""
     rows = [row for row, _ in prepared.replies]
     try:
         with transaction.atomic():

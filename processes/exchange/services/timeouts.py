@@ -1,4 +1,4 @@
-"""Processes that the ERP has left: started and never prepared, or prepared and never decided."""
+"""Time-outs: a STARTED process is aborted, a READY_TO_COMMIT one is in doubt. This is where doubt is decided."""
 
 from datetime import timedelta
 from uuid import UUID
@@ -17,7 +17,10 @@ LEASE = timedelta(seconds=30)
 
 
 def time_out_once() -> bool:
-    """End or doubt the processes whose time is over. A restart is no reason for either: the time runs on."""
+    """Handle a batch of processes whose deadline has passed; return whether there may be more.
+
+    A restart changes no deadline: the time runs on.
+    """
     waiting = ExchangeProcess.objects.filter(status__in=[Status.STARTED, Status.READY_TO_COMMIT])
     claimed = claim(waiting, limit=BATCH, lease=LEASE)
     for process in claimed:
@@ -26,8 +29,9 @@ def time_out_once() -> bool:
 
 
 def _time_out(process_id: UUID, *, fence: int) -> None:
-    """Decide under the lock: whatever the ERP has said since the claim has raised the fence."""
+    """Handle one process under its lock."""
     with transaction.atomic():
+        # A call of the ERP since the claim has raised the fence: then the time-out is void.
         rows = ExchangeProcess.objects.select_for_update(no_key=True).filter(pk=process_id, fence=fence)
         process = rows.first()
         if process is None:

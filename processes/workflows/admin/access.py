@@ -1,4 +1,4 @@
-"""Who sees the pages of workflows and who may act on them: those who may do the same by REST."""
+"""The base of the workflow admins: whoever may read or write by REST may see or use the pages."""
 
 from typing import TypeVar
 
@@ -31,7 +31,7 @@ class WorkflowAdmin(BigTableAdmin[M]):
         return has_scope(request.user, Scope.WORKFLOWS_WRITE) and self.has_view_permission(request)
 
     def check_view(self, request: HttpRequest) -> None:
-        """Refuse whoever may not see these pages, where a view is not one of the framework's own."""
+        # Django checks the permissions of its own views alone.
         if not self.has_view_permission(request):
             raise PermissionDenied
 

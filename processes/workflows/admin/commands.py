@@ -1,11 +1,11 @@
-"""The commands that staff give an instance, each asked once more with what it means."""
+"""The pages on which staff command an instance or a plan item: each asks once more and says what will happen."""
 
 from typing import Any
 
 import msgspec
 from django.contrib import messages
 from django.db.models import Model
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -15,6 +15,8 @@ from config.admin_base.theme import ModelAdmin
 from processes.workflows.admin.dialog import Dialog, Outcome, run_dialog
 from processes.workflows.admin.forms import RetryForm, SeenForm, VariablesForm
 from processes.workflows.admin.instance_page import all_variables
+from processes.workflows.admin.plan_card import name_item
+from processes.workflows.admin.presentation import ITEM_COMMANDS
 from processes.workflows.admin.values import editable_text, find_changed, show_values
 from processes.workflows.engine import state_queries
 from processes.workflows.heads import get_head
@@ -27,18 +29,16 @@ ENDS = ("terminate", "close")
 
 
 def command_view(
-    model_admin: Admin, request: HttpRequest, instance: WorkflowInstance, command: str, question: Question, said: str
+    model_admin: Admin, request: HttpRequest, instance: WorkflowInstance, command: str, question: Question, success: str
 ) -> HttpResponse:
-    """Ask for a command without anything to fill in.
-
-    To suspend and to resume mean the same at every version; an end is for the instance that the person has seen.
-    """
+    """Ask for a command that has nothing to fill in."""
 
     def act(answers: dict[str, Any]) -> Outcome:
+        # Suspend and resume mean the same at every version; an end is for the instance that the person has seen.
         expected = answers["version"] if command in ENDS else None
         body = {"command": command}
         command_instance(instance.pk, body, actor=actor_of(request), at=timezone.now(), expected_version=expected)
-        return Outcome(said, _page_of(instance))
+        return Outcome(success, _page_of(instance))
 
     form = SeenForm(request.POST) if request.method == "POST" else SeenForm(initial={"version": instance.head})
     return run_dialog(model_admin, request, Dialog(question, form, act, _page_of(instance), subject=instance))
@@ -54,30 +54,32 @@ def variables_view(model_admin: Admin, request: HttpRequest, instance: WorkflowI
     )
 
     def act(answers: dict[str, Any]) -> Outcome:
-        wanted = find_changed(current, answers["variables"])
-        if not wanted and answers["version"] == head.number:
+        changes = find_changed(current, answers["variables"])
+        if not changes and answers["version"] == head.number:
             return Outcome(
                 gettext("Nothing was different: the variables are as they were."), _page_of(instance), messages.INFO
             )
-        body = {"command": "set_variables", "variables": wanted}
+        body = {"command": "set_variables", "variables": changes}
         after = command_instance(
             instance.pk, body, actor=actor_of(request), at=timezone.now(), expected_version=answers["version"]
         )
         if after.number == head.number:
-            return report_failure(instance)
+            return _report_failure(instance)
         return Outcome(gettext("The variables have been changed."), _page_of(instance))
 
     initial = {"version": head.number, "variables": editable_text(current)}
     form = VariablesForm(request.POST) if request.method == "POST" else VariablesForm(initial=initial)
-    asked = Dialog(question, form, act, _page_of(instance), subject=instance, extra=lambda: _now(instance, form))
-    return run_dialog(model_admin, request, asked)
+    dialog = Dialog(
+        question, form, act, _page_of(instance), subject=instance, extra=lambda: _show_newest(instance, form)
+    )
+    return run_dialog(model_admin, request, dialog)
 
 
 def retry_view(
     model_admin: Admin, request: HttpRequest, instance: WorkflowInstance, incident: WorkflowIncident
 ) -> HttpResponse:
     head = get_head(instance.pk)
-    current = _given(incident, state_queries.get_variables(head.state or {}))
+    current = _get_inputs(incident, state_queries.get_variables(head.state or {}))
     question = Question(
         title=gettext("Try it again?"),
         text=incident.reason,
@@ -95,17 +97,50 @@ def retry_view(
             instance.pk, body, actor=actor_of(request), at=timezone.now(), expected_version=answers["version"]
         )
         if WorkflowIncident.objects.filter(pk=incident.pk, status=WorkflowIncident.Status.OPEN).exists():
-            return report_failure(instance)
+            return _report_failure(instance)
         return Outcome(gettext("It has been tried again; the incident is resolved."), _page_of(instance))
 
     initial = {"version": head.number, "variables": editable_text(current)}
     form = RetryForm(request.POST) if request.method == "POST" else RetryForm(initial=initial)
-    asked = Dialog(question, form, act, _page_of(instance), subject=instance, extra=lambda: _now(instance, form))
-    return run_dialog(model_admin, request, asked)
+    dialog = Dialog(
+        question, form, act, _page_of(instance), subject=instance, extra=lambda: _show_newest(instance, form)
+    )
+    return run_dialog(model_admin, request, dialog)
 
 
-def _given(incident: WorkflowIncident, variables: dict[str, Any]) -> dict[str, Any]:
-    """Return what a retry starts from: the variables, of an effect its inputs."""
+def item_view(
+    model_admin: Admin, request: HttpRequest, instance: WorkflowInstance, item: str, command: str
+) -> HttpResponse:
+    """Run a command of a plan item on POST; ask first on GET, and where the page was out of date."""
+    wording, back = ITEM_COMMANDS.get(command), _page_of(instance)
+    if wording is None:
+        raise Http404
+    head = get_head(instance.pk)
+    state = head.state or {}
+    record = state.get("items", {}).get(item)
+    if record is None:
+        messages.warning(request, gettext("This item is not there any more: the instance has moved on."))
+        return HttpResponseRedirect(back)
+    named = {"item": name_item(state, record)}
+
+    def act(answers: dict[str, Any]) -> Outcome:
+        body = {"command": command, "item": item}
+        seen = answers["version"]
+        after = command_instance(instance.pk, body, actor=actor_of(request), at=timezone.now(), expected_version=seen)
+        return _report_failure(instance) if after.number == seen else Outcome(wording.success % named, back)
+
+    question = Question(
+        title=wording.title % named,
+        text=str(wording.text),
+        button=str(wording.label),
+        dangerous=wording.needs_confirmation,
+    )
+    form = SeenForm(request.POST) if request.method == "POST" else SeenForm(initial={"version": head.number})
+    return run_dialog(model_admin, request, Dialog(question, form, act, back, subject=instance))
+
+
+def _get_inputs(incident: WorkflowIncident, variables: dict[str, Any]) -> dict[str, Any]:
+    """Return the values that a retry may change: the variables, or the inputs of a refused effect."""
     if incident.command["command"] != DISPATCH_EFFECT:
         return variables
     rows = WorkflowEffect.objects.filter(instance=incident.instance_id, local=incident.command["effect"])
@@ -113,13 +148,13 @@ def _given(incident: WorkflowIncident, variables: dict[str, Any]) -> dict[str, A
     return dict(msgspec.json.decode(inputs)) if inputs else {}
 
 
-def report_failure(instance: WorkflowInstance) -> Outcome:
-    said = gettext("It was tried and did not go through. The incident tells why.")
-    return Outcome(said, _page_of(instance), messages.WARNING)
+def _report_failure(instance: WorkflowInstance) -> Outcome:
+    message = gettext("It was tried and did not go through. The incident tells why.")
+    return Outcome(message, _page_of(instance), messages.WARNING)
 
 
-def _now(instance: WorkflowInstance, form: SeenForm) -> dict[str, Any]:
-    """Show what the instance holds by now beside what was typed before, where somebody was faster."""
+def _show_newest(instance: WorkflowInstance, form: SeenForm) -> dict[str, Any]:
+    """Show the newest variables beside those that were typed, where the instance has moved on meanwhile."""
     if not (form.is_bound and form.non_field_errors()):
         return {}
     return {"newest": show_values(all_variables(get_head(instance.pk).state or {}))}

@@ -1,3 +1,5 @@
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import admin, messages
@@ -15,14 +17,46 @@ from django.utils.translation import gettext_lazy as _
 from config.admin_base.pages import Question, actor_of
 from config.admin_base.theme import action, display
 from processes.workflows.admin.access import WorkflowAdmin
-from processes.workflows.admin.definition_page import build_definition_page
 from processes.workflows.admin.dialog import Dialog, Outcome, run_dialog
+from processes.workflows.admin.drawings import Drawing, draw_revision
 from processes.workflows.admin.forms import StartForm, UploadForm
 from processes.workflows.diagrams import POLICY, respond_with_diagram
-from processes.workflows.models import WorkflowDefinition
-from processes.workflows.selectors import get_definition, get_revision
+from processes.workflows.models import WorkflowDefinition, WorkflowRevision
+from processes.workflows.selectors import get_definition, get_revision, list_revisions
 from processes.workflows.services.publish import publish_definition
 from processes.workflows.services.start import StartRequest, start_from_form
+
+REVISIONS_SHOWN = 50
+
+
+@dataclass(frozen=True)
+class DefinitionPage:
+    revision: WorkflowRevision | None
+    """The one whose diagram is shown."""
+    drawings: list[Drawing]
+    revisions: Sequence[WorkflowRevision]
+    older: int | None
+    """The next page begins below this revision."""
+
+
+def build_definition_page(request: HttpRequest, definition: WorkflowDefinition) -> DefinitionPage:
+    rows = list_revisions(definition.pk)
+    chosen = _number(request, "revision")
+    revision = rows.filter(number=chosen or definition.newest).first()
+    below = _number(request, "before")
+    found = list((rows.filter(number__lt=below) if below else rows)[: REVISIONS_SHOWN + 1])
+    return DefinitionPage(
+        revision=revision,
+        drawings=[] if revision is None else [draw_revision(revision)],
+        revisions=found[:REVISIONS_SHOWN],
+        older=found[REVISIONS_SHOWN - 1].number if len(found) > REVISIONS_SHOWN else None,
+    )
+
+
+def _number(request: HttpRequest, name: str) -> int:
+    """Return a number from the query string; 0 where it is none."""
+    text = request.GET.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
 @admin.register(WorkflowDefinition)
@@ -48,7 +82,7 @@ class DefinitionAdmin(WorkflowAdmin[WorkflowDefinition]):
         return format_html('<a class="pst-link" href="{}">{}</a>', page, gettext("Instances"))
 
     def get_fieldsets(self, request: HttpRequest, obj: WorkflowDefinition | None = None) -> Any:
-        """The page tells everything below its buttons."""
+        """Return none: the template below the buttons shows everything."""
         return []
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[WorkflowDefinition]:
@@ -109,8 +143,8 @@ class DefinitionAdmin(WorkflowAdmin[WorkflowDefinition]):
         )
 
         def act(answers: dict[str, Any]) -> Outcome:
-            wanted = StartRequest(definition.pk, record=answers["record"], variables=answers["variables"])
-            started = start_from_form(wanted, form_id=answers["form_id"], actor=actor_of(request), at=timezone.now())
+            start = StartRequest(definition.pk, record=answers["record"], variables=answers["variables"])
+            started = start_from_form(start, form_id=answers["form_id"], actor=actor_of(request), at=timezone.now())
             page = reverse("admin:workflows_workflowinstance_change", args=[started])
             return Outcome(gettext("The instance has been started."), page)
 
@@ -118,7 +152,7 @@ class DefinitionAdmin(WorkflowAdmin[WorkflowDefinition]):
         return run_dialog(self, request, Dialog(question, form, act, back=_page_of(definition.pk), subject=definition))
 
     def _upload(self, request: HttpRequest, definition: WorkflowDefinition | None) -> HttpResponse:
-        """Publish the file: of what cannot run nothing is kept, and each fault is told with its element and line."""
+        """Publish the uploaded file, or show each problem in it with its element and line."""
         question = Question(
             title=gettext("Publish a definition"),
             text=gettext(
@@ -136,11 +170,11 @@ class DefinitionAdmin(WorkflowAdmin[WorkflowDefinition]):
                 actor=actor_of(request),
                 at=timezone.now(),
             )
-            told = {"key": made.key, "revision": made.revision}
+            named = {"key": made.key, "revision": made.revision}
             if made.is_new:
-                return Outcome(gettext("Published: “%(key)s”, revision %(revision)s.") % told, _page_of(made.key))
-            said = gettext("This very file is there already: “%(key)s”, revision %(revision)s.") % told
-            return Outcome(said, _page_of(made.key), messages.INFO)
+                return Outcome(gettext("Published: “%(key)s”, revision %(revision)s.") % named, _page_of(made.key))
+            message = gettext("This very file is there already: “%(key)s”, revision %(revision)s.") % named
+            return Outcome(message, _page_of(made.key), messages.INFO)
 
         initial = {} if definition is None else {"enterprise": definition.enterprise_id}
         is_sent = request.method == "POST"

@@ -1,4 +1,4 @@
-"""Definitions as pages show them: the diagram of the file with what is marked on it, or a list of its elements."""
+"""Diagrams on admin pages: the drawing of a definition with marks on it, or a list of its elements instead."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from django.contrib.admin.utils import quote
 from django.db.models import Q
 from django.urls import reverse
 
-from processes.workflows.admin.labels import kind_label
+from processes.workflows.admin.presentation import kind_label
 from processes.workflows.diagrams import state_label
 from processes.workflows.engine.definition import Node
 from processes.workflows.engine.diagram import Marks, draw_diagram, find_shown_state
@@ -33,8 +33,9 @@ class ListedElement:
     tokens: int
     has_incident: bool
     state: str = ""
-    """Of a plan item; of several the most alive one. `state_word` is what it is called, with their number."""
-    state_word: str = ""
+    """Of a plan item; of several the most active one."""
+    state_label: str = ""
+    """With their number, where there are several."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,8 @@ class Drawing:
     title: str
     address: str
     """Of the image; empty where the file holds no diagram."""
-    spots: list[ListedElement]
-    """What is told instead."""
+    elements: list[ListedElement]
+    """Listed where there is no diagram."""
     more: int = 0
 
 
@@ -56,10 +57,12 @@ def draw_revision(revision: WorkflowRevision) -> Drawing:
 def draw_state(
     instance_id: UUID, version: int, state: InstanceState | None, *, own: Called, incidents: Iterable[str] = ()
 ) -> list[Drawing]:
-    """Draw an instance: its own definition first, then those that it is inside of by call activities."""
+    """Return the drawings of a version: its own definition first, then those that run in it by call activities."""
     shown = find_shown_definitions(state, own)
     address = reverse("admin:workflows_instance_diagram", args=[instance_id, version])
-    digests = _digests(shown)
+    revisions = reduce(or_, (Q(definition=key, number=revision) for key, revision in shown))
+    rows = WorkflowRevision.objects.filter(revisions).values_list("definition_id", "number", "digest")
+    digests = {(key, revision): digest for key, revision, digest in rows}
     return [
         _drawing(called, digests[called], f"{address}?of={place}", make_marks(state or {}, called, incidents))
         for place, called in enumerate(shown)
@@ -71,23 +74,24 @@ def find_shown_definitions(state: InstanceState | None, own: Called) -> list[Cal
 
 
 def find_definitions(state: InstanceState) -> list[Called]:
-    """Name the definitions that run in a state, the first called first."""
+    """Return the definitions that run in a state, the first called first."""
     found = [scope["definition"] for scope in state.get("scopes", {}).values() if "definition" in scope]
     return list(dict.fromkeys((key, revision) for key, revision in found))
 
 
 def make_marks(state: InstanceState, called: Called, incidents: Iterable[str] = ()) -> Marks:
-    """Mark what is active in one of the definitions of a state: another may have elements of the same ids."""
+    """Return the marks for one of the definitions of a state."""
+    # Another definition may have elements of the same ids: their tokens must not be counted here.
     tokens = Counter(
         token["element"]
         for token in state.get("tokens", {}).values()
-        if "loop" not in token and _definition_of(state, token["scope"]) == called
+        if "loop" not in token and _find_definition(state, token["scope"]) == called
     )
-    return Marks(active=tokens, incidents=frozenset(incidents), items=_items_of(state, called))
+    return Marks(active=tokens, incidents=frozenset(incidents), items=_count_items(state, called))
 
 
 def get_element_names(called: Iterable[Called]) -> dict[str, str]:
-    """Give the names of the elements of definitions, for lists that know their ids alone."""
+    """Return the names of the elements of these definitions by their ids."""
     return {
         node.id: " ".join(node.name.split())
         for each in called
@@ -101,11 +105,11 @@ def _drawing(called: Called, digest: str, address: str, marks: Marks) -> Drawing
     title = definition.name or definition.key
     if has_diagram(called[0], digest):
         return Drawing(title, address, [])
-    spots = [_spot(node, marks) for node in definition.nodes.values()]
-    return Drawing(title, "", spots[:MOST_ELEMENTS], more=max(0, len(spots) - MOST_ELEMENTS))
+    elements = [_list_element(node, marks) for node in definition.nodes.values()]
+    return Drawing(title, "", elements[:MOST_ELEMENTS], more=max(0, len(elements) - MOST_ELEMENTS))
 
 
-def _spot(node: Node, marks: Marks) -> ListedElement:
+def _list_element(node: Node, marks: Marks) -> ListedElement:
     shown = find_shown_state(marks.items.get(node.id, {}))
     state, count = shown if shown is not None else ("", 0)
     return ListedElement(
@@ -121,28 +125,22 @@ def _spot(node: Node, marks: Marks) -> ListedElement:
 
 @lru_cache(maxsize=256)
 def has_diagram(key: str, digest: str) -> bool:
-    """Say whether there is something to draw in a file, which never changes."""
+    """Tell whether a file holds a diagram; cached, because a file never changes."""
     rows = WorkflowRevision.objects.filter(definition=key, digest=digest)
     source = rows.values_list("source", flat=True).first()
     return source is not None and draw_diagram(bytes(source)) is not None
 
 
-def _digests(called: Iterable[Called]) -> dict[Called, str]:
-    wanted = reduce(or_, (Q(definition=key, number=revision) for key, revision in called))
-    rows = WorkflowRevision.objects.filter(wanted).values_list("definition_id", "number", "digest")
-    return {(key, revision): digest for key, revision, digest in rows}
-
-
-def _items_of(state: InstanceState, called: Called) -> dict[str, Counter[str]]:
-    """Count the plan items of one of the definitions by their states."""
+def _count_items(state: InstanceState, called: Called) -> dict[str, Counter[str]]:
+    """Count the plan items of one of the definitions by element and state."""
     found: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for item in state.get("items", {}).values():
-        if _definition_of(state, item["scope"]) == called:
+        if _find_definition(state, item["scope"]) == called:
             found[item["element"]][item["state"]] += 1
     return dict(found)
 
 
-def _definition_of(state: InstanceState, scope: str) -> Called | None:
+def _find_definition(state: InstanceState, scope: str) -> Called | None:
     record = state["scopes"][scope]
     while "definition" not in record and record["parent"] is not None:
         record = state["scopes"][record["parent"]]

@@ -1,4 +1,4 @@
-"""What the list of instances is narrowed by, and how one is found by what a person types."""
+"""Filters and search of the lists of instances and tasks."""
 
 from typing import Any
 from uuid import UUID
@@ -30,7 +30,7 @@ class DefinitionFilter(DropdownFilter):
     title = _("definition")
     parameter_name = "definition"
     field = "definition"
-    """Where the rows of the list have it."""
+    """The look-up from the rows of the list."""
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
         return [(each.pk, str(each)) for each in WorkflowDefinition.objects.all()[:DEFINITIONS_OFFERED]]
@@ -44,11 +44,11 @@ class TaskDefinitionFilter(DefinitionFilter):
 
 
 def find_typed_id(text: str) -> UUID | None:
-    """Read the id of an instance, also as events, alerts and the ids of tasks write it."""
+    """Return the instance id in what a person typed: an id, a subject, or the public id of a task."""
     return find_instance_id(text.removeprefix("workflow/"))
 
 
 def match_instance(text: str) -> Q:
-    """Find an instance by its id, else those of a record; each has its index."""
+    """Return the condition for what a person typed: the id of an instance, else a record."""
     instance_id = find_typed_id(text)
     return Q(record=text) if instance_id is None else Q(pk=instance_id)

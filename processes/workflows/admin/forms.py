@@ -1,4 +1,4 @@
-"""What staff fill in. A form that acts on an instance carries the version that it was shown at."""
+"""The forms of the pages. A form that acts on an instance carries the version that it was shown at."""
 
 import uuid
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from processes.workflows.services.start import LONGEST_RECORD
 
 LARGEST_NUMBER = 2**31 - 1
 LONGEST_REASON = 180
-"""With the version it fits into the cause that is kept."""
+"""With the number of the version it fits into the cause of the new version, which has 200 characters."""
 
 
 class UploadForm(forms.Form):
@@ -51,7 +51,7 @@ class StartForm(forms.Form):
 
 
 class SeenForm(forms.Form):
-    """A question about an instance as it was shown."""
+    """Carries the version of the instance that the person has seen."""
 
     version = forms.IntegerField(min_value=0, max_value=LARGEST_NUMBER, widget=forms.HiddenInput)
 
@@ -84,7 +84,7 @@ class ReturnForm(SeenForm):
 
 
 class CompareForm(forms.Form):
-    """Two versions, by the names that REST has for them."""
+    """Two versions, under the names of the REST API: `from` is a keyword in Python."""
 
     to = forms.IntegerField(min_value=1, max_value=LARGEST_NUMBER)
 

@@ -1,4 +1,4 @@
-"""What the page of an instance tells: where it stands, what it waits for, what failed, what it was before."""
+"""The page of an instance: its diagram, open work, incidents, variables and version tree."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from processes.workflows.admin.drawings import Drawing, draw_state, find_definitions, get_element_names
-from processes.workflows.admin.labels import describe_cause, status_badge, time_html, wait_label
 from processes.workflows.admin.plan_card import PlanCard, build_plan_card
+from processes.workflows.admin.presentation import describe_cause, status_badge, time_html, wait_label
 from processes.workflows.admin.values import ShownValues, show_values
 from processes.workflows.admin.version_tree import draw_tree
 from processes.workflows.engine import difference, state_queries
@@ -20,7 +20,7 @@ from processes.workflows.models import WorkflowIncident, WorkflowInstance, Workf
 from processes.workflows.selectors import find_open_incidents, list_versions
 
 MOST_OPEN = 100
-"""Tasks, timers, events and incidents that a page lists, of each."""
+"""How many tasks, timers, events and incidents a page lists at most, of each."""
 VERSIONS = 25
 MOST_RETURNS = 1000
 FORMS = (WorkItem.Kind.USER, WorkItem.Kind.MANUAL, WorkItem.Kind.RECEIVE)
@@ -41,7 +41,7 @@ class Waiting:
     name: str
     kind: str
     what: SafeString | str
-    """When it fires, or the name of the event."""
+    """The time it fires at, or the name of the event."""
 
 
 @dataclass(frozen=True)
@@ -87,14 +87,15 @@ def build_instance_page(request: HttpRequest, instance: WorkflowInstance, *, may
     drawings = draw_state(
         head.id, head.number, head.state, own=own, incidents=[incident.element for incident in incidents]
     )
+    open_items = WorkItem.objects.filter(instance=head.id, status=WorkItem.Status.OPEN).order_by("pk")
     return InstancePage(
         head=head,
         badge=status_badge(head.status),
-        # A case without a diagram would be listed twice: its plan tells the same, and more.
-        drawings=[each for each in drawings if each.address or not any(spot.state for spot in each.spots)],
+        # The elements of a case without a diagram are not listed: its plan shows them all.
+        drawings=[each for each in drawings if each.address or not any(element.state for element in each.elements)],
         plan=build_plan_card(head, may_act=may_act),
         incidents=incidents,
-        tasks=_tasks(head),
+        tasks=[OpenTask(item, item.kind in FORMS) for item in open_items[:MOST_OPEN]],
         timers=_timers(state, names),
         events=_events(state, names),
         values=show_values(all_variables(state)),
@@ -105,17 +106,12 @@ def build_instance_page(request: HttpRequest, instance: WorkflowInstance, *, may
 
 
 def all_variables(state: InstanceState) -> dict[str, object]:
-    """Return the variables of the process by name, those of scopes inside it by the way to them."""
+    """Return all variables of an instance by name, those of inner scopes by their path."""
     return dict(difference.compare_states({}, state)["variables"]["added"])
 
 
-def _tasks(head: Head) -> list[OpenTask]:
-    rows = WorkItem.objects.filter(instance=head.id, status=WorkItem.Status.OPEN).order_by("pk")[:MOST_OPEN]
-    return [OpenTask(item, item.kind in FORMS) for item in rows]
-
-
 def _timers(state: InstanceState, names: Mapping[str, str]) -> list[Waiting]:
-    """List the timers, that which is due next first."""
+    """List the timers, the next one first."""
     found = [(datetime.fromisoformat(timer["due"]), timer) for timer in state_queries.list_timers(state)]
     return [
         Waiting(timer["element"], names.get(timer["element"], ""), wait_label(timer["kind"]), time_html(due))
@@ -153,8 +149,8 @@ def _tree(request: HttpRequest, head: Head, names: Mapping[str, str], *, may_act
 
 
 def _returns(head: Head) -> dict[int, int]:
-    """Read where branches begin; an instance that was never returned has none, and is not asked."""
-    if not head.epoch:
+    """Return the parents of the versions that returns have made."""
+    if not head.epoch:  # never returned: there is no need to look
         return {}
     rows = WorkflowVersion.objects.filter(instance=head.id, parent__lt=F("number") - 1).order_by("-number")
     return {

@@ -13,11 +13,10 @@ from django.utils.translation import gettext_lazy as _
 from config.admin_base.pages import Question, get_subject, page_of
 from config.admin_base.theme import action, display
 from processes.workflows.admin.access import WorkflowAdmin
-from processes.workflows.admin.commands import command_view, retry_view, variables_view
+from processes.workflows.admin.commands import command_view, item_view, retry_view, variables_view
 from processes.workflows.admin.filters import DefinitionFilter, StatusFilter, match_instance
 from processes.workflows.admin.instance_page import build_instance_page
-from processes.workflows.admin.item_commands import item_view
-from processes.workflows.admin.labels import status_badge, time_html
+from processes.workflows.admin.presentation import status_badge, time_html
 from processes.workflows.admin.version_pages import (
     compare_view,
     diagram_view,
@@ -35,7 +34,7 @@ OFFERED = {
     Status.COMPLETED: ("close",),
     Status.TERMINATED: ("close",),
 }
-"""What fits a status; where it has changed since, what is asked for all the same is told kindly."""
+"""The buttons of each status; a status that has changed since the page was shown is explained by the dialog."""
 
 
 @admin.register(WorkflowInstance)
@@ -72,7 +71,7 @@ class InstanceAdmin(WorkflowAdmin[WorkflowInstance]):
         return str(instance.head)
 
     def get_fieldsets(self, request: HttpRequest, obj: WorkflowInstance | None = None) -> Any:
-        """The page tells everything below its buttons."""
+        """Return none: the template below the buttons shows everything."""
         return []
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[WorkflowInstance]:
@@ -99,7 +98,7 @@ class InstanceAdmin(WorkflowAdmin[WorkflowInstance]):
         ]
 
     def get_actions_detail(self, request: HttpRequest, object_id: str) -> list[Any]:
-        """Offer what fits the status, which is asked for once for all buttons."""
+        """Return the buttons that fit the status of the instance."""
         allowed = super().get_actions_detail(request, object_id)  # type: ignore[misc]
         instance = self.get_object(request, object_id) if allowed else None
         offered = set() if instance is None else {*OFFERED.get(Status(instance.status), ())}
@@ -156,8 +155,8 @@ class InstanceAdmin(WorkflowAdmin[WorkflowInstance]):
             text=gettext("Its timers, jobs and events wait until it is resumed, and so do its tasks."),
             button=gettext("Suspend"),
         )
-        said = gettext("The instance is suspended.")
-        return command_view(self, request, self._get(request, object_id), "suspend", question, said)
+        success = gettext("The instance is suspended.")
+        return command_view(self, request, self._get(request, object_id), "suspend", question, success)
 
     @action(description=_("Resume"), permissions=["operate"], url_path="resume", icon="play_arrow")
     def resume(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -166,8 +165,8 @@ class InstanceAdmin(WorkflowAdmin[WorkflowInstance]):
             text=gettext("Timers that have become due meanwhile fire at once, and events that came are taken now."),
             button=gettext("Resume"),
         )
-        said = gettext("The instance goes on.")
-        return command_view(self, request, self._get(request, object_id), "resume", question, said)
+        success = gettext("The instance goes on.")
+        return command_view(self, request, self._get(request, object_id), "resume", question, success)
 
     @action(description=_("Terminate"), permissions=["operate"], url_path="terminate", icon="cancel", dangerous=True)
     def terminate(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -180,8 +179,8 @@ class InstanceAdmin(WorkflowAdmin[WorkflowInstance]):
             button=gettext("Terminate"),
             dangerous=True,
         )
-        said = gettext("The instance is terminated.")
-        return command_view(self, request, self._get(request, object_id), "terminate", question, said)
+        success = gettext("The instance is terminated.")
+        return command_view(self, request, self._get(request, object_id), "terminate", question, success)
 
     @action(
         description=_("Close the case"), permissions=["operate"], url_path="close", icon="inventory_2", dangerous=True
@@ -195,8 +194,8 @@ class InstanceAdmin(WorkflowAdmin[WorkflowInstance]):
             button=gettext("Close the case"),
             dangerous=True,
         )
-        said = gettext("The case is closed.")
-        return command_view(self, request, self._get(request, object_id), "close", question, said)
+        success = gettext("The case is closed.")
+        return command_view(self, request, self._get(request, object_id), "close", question, success)
 
     def _get(self, request: HttpRequest, object_id: str) -> WorkflowInstance:
         return get_subject(self, request, object_id)

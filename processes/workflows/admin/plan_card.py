@@ -1,4 +1,4 @@
-"""The plan of a case as the page of its instance lists it: every item below its stage, with what staff may do to it."""
+"""The plan of a case on the page of its instance: every item below its stage, with the commands staff may give."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator
@@ -7,8 +7,7 @@ from datetime import datetime
 
 from django.urls import reverse
 
-from processes.workflows.admin.item_words import COMMANDS
-from processes.workflows.admin.labels import kind_label
+from processes.workflows.admin.presentation import ITEM_COMMANDS, kind_label
 from processes.workflows.diagrams import state_label
 from processes.workflows.engine import state_queries
 from processes.workflows.engine.cases.commands import list_allowed_commands
@@ -20,16 +19,18 @@ from processes.workflows.services.library import library_for
 
 MOST_ITEMS = 300
 DEEPEST = 5
-"""Stages below that are not set in any further."""
+"""Deeper stages are not indented any further."""
 
 
 @dataclass(frozen=True)
 class Offer:
+    """A command that staff may give an item."""
+
     label: str
     address: str
     is_frequent: bool
     is_link: bool
-    """It leads to a page that asks or has to be filled in; else it is done at once."""
+    """It leads to a page with a question or a form; else it is run at once."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class PlanItem:
     element: str
     kind: str
     state: str
-    state_word: str
+    state_label: str
     since: datetime
     is_required: bool
     repeats: bool
@@ -53,11 +54,11 @@ class PlanCard:
 
 
 def build_plan_card(head: Head, *, may_act: bool) -> PlanCard | None:
-    """List the items of the cases in an instance; None where there is no case in it."""
+    """Build the card of an instance; None where it has no case in it."""
     state = head.state
     if state is None or not state.get("items"):
         return None
-    rows = list(_in_tree(state))
+    rows = list(_walk_tree(state))
     shown = rows[:MOST_ITEMS]
     offered = list_allowed_commands(library_for(None), state) if may_act else {}
     forms = _find_forms(head, state, [key for key, _ in shown if "complete_item" in offered.get(key, ())])
@@ -66,15 +67,17 @@ def build_plan_card(head: Head, *, may_act: bool) -> PlanCard | None:
 
 
 def name_item(state: InstanceState, record: ItemRecord) -> str:
-    """Give what people call an item."""
-    node = _node_of(state, record)
+    """Return the name of an item, or the id of its element where it has none."""
+    node = _get_node(state, record)
     return " ".join(node.name.split()) or node.id
 
 
-def _in_tree(state: InstanceState) -> Iterator[tuple[str, int]]:
-    """Give the items with their depths: each before what is in it, in the order of the file, the oldest first."""
+def _walk_tree(state: InstanceState) -> Iterator[tuple[str, int]]:
+    """Yield the items with their depths: each before those in it, in the order of the file, the oldest first."""
     below: defaultdict[str | None, list[str]] = defaultdict(list)
-    for key in sorted(state["items"], key=lambda key: _place_of(state, key)):
+    for key in sorted(
+        state["items"], key=lambda key: (_get_node(state, state["items"][key]).line, sequence_number(key))
+    ):
         below[_find_parent(state, key)].append(key)
     waiting = [(key, 0) for key in reversed(below[None])]
     while waiting:
@@ -83,12 +86,8 @@ def _in_tree(state: InstanceState) -> Iterator[tuple[str, int]]:
         waiting += [(child, depth + 1) for child in reversed(below[key])]
 
 
-def _place_of(state: InstanceState, key: str) -> tuple[int, int]:
-    return _node_of(state, state["items"][key]).line, sequence_number(key)
-
-
 def _find_parent(state: InstanceState, key: str) -> str | None:
-    """Find the item around an item: its stage, or the task that runs its case, also by way of a process."""
+    """Return the item around an item: its stage, or the task that runs its case, also by way of a process."""
     owner = state["scopes"][state["items"][key]["scope"]]["token"]
     while owner is not None and owner not in state["items"]:
         owner = state["scopes"][state["tokens"][owner]["scope"]]["token"]
@@ -96,11 +95,11 @@ def _find_parent(state: InstanceState, key: str) -> str | None:
 
 
 def _find_forms(head: Head, state: InstanceState, keys: Collection[str]) -> dict[str, str]:
-    """Find the pages of the tasks that have something to be filled in, by the item of each."""
+    """Return the pages of the tasks that have a form, by the item of each."""
     owners = {
         local: task["token"]
         for local, task in state.get("tasks", {}).items()
-        if task["token"] in keys and _node_of(state, state["items"][task["token"]]).form
+        if task["token"] in keys and _get_node(state, state["items"][task["token"]]).form
     }
     if not owners:
         return {}
@@ -115,7 +114,7 @@ def _item(
     head: Head, state: InstanceState, key: str, depth: int, commands: Collection[str], forms: dict[str, str]
 ) -> PlanItem:
     record = state["items"][key]
-    definition, node = _definition_of(state, record), _node_of(state, record)
+    definition, node = _get_definition(state, record), _get_node(state, record)
     assert definition.plan is not None
     if depth == 0 and node.kind is NodeKind.CASE_PLAN and state["kind"] == "cmmn":
         # The whole case is suspended and terminated by the buttons of its instance.
@@ -125,7 +124,7 @@ def _item(
         element=node.id,
         kind=kind_label(node.kind),
         state=record["state"],
-        state_word=state_label(record["state"]),
+        state_label=state_label(record["state"]),
         since=datetime.fromisoformat(record["since"]),
         is_required=record.get("required", False),
         repeats=definition.plan.items[node.id].repetition is not None,
@@ -135,15 +134,17 @@ def _item(
 
 
 def _offer(head: Head, key: str, name: str, forms: dict[str, str]) -> Offer:
-    wording = COMMANDS[name]
+    wording = ITEM_COMMANDS[name]
     form = forms.get(key) if name == "complete_item" else None
     address = form or reverse("admin:workflows_instance_item", args=[head.id, key, name])
-    return Offer(str(wording.label), address, wording.is_frequent, is_link=form is not None or wording.asks)
+    return Offer(
+        str(wording.label), address, wording.is_frequent, is_link=form is not None or wording.needs_confirmation
+    )
 
 
-def _definition_of(state: InstanceState, record: ItemRecord) -> Definition:
+def _get_definition(state: InstanceState, record: ItemRecord) -> Definition:
     return state_queries.get_definition(state, library_for(None), record["scope"])
 
 
-def _node_of(state: InstanceState, record: ItemRecord) -> Node:
-    return _definition_of(state, record).nodes[record["element"]]
+def _get_node(state: InstanceState, record: ItemRecord) -> Node:
+    return _get_definition(state, record).nodes[record["element"]]

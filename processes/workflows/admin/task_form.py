@@ -1,8 +1,7 @@
-"""The form of a task: the fields that its definition has, or a box for variables."""
+"""The form of a task: the fields of its definition, or one field for variables as JSON."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date
-from decimal import Decimal
 from typing import Any
 
 from django import forms
@@ -21,30 +20,32 @@ from processes.workflows.engine.definition import FormField
 LONGEST_TEXT = 10_000
 MOST_DIGITS = 18
 PREFIX = "answer"
-"""The fields have the names of variables: with it none takes the place of another input of the page."""
+"""Form fields are named after variables: the prefix keeps them apart from the other inputs of the page."""
 
 
 class TaskForm(forms.Form):
-    """Gives `variables`."""
+    """A form whose `variables` complete the task."""
 
     def __init__(
         self, fields: Sequence[FormField], known: Mapping[str, Any], data: Mapping[str, Any] | None = None
     ) -> None:
         super().__init__(data, prefix=PREFIX)
-        self._has_box = not fields
+        self._is_json = not fields
         if not fields:
-            said = _('JSON, by name, like {"approved": true}. Empty: nothing changes.')
-            self.fields["variables"] = VariablesField(label=_("Variables"), help_text=said)
+            help_text = _('JSON, by name, like {"approved": true}. Empty: nothing changes.')
+            self.fields["variables"] = VariablesField(label=_("Variables"), help_text=help_text)
         for field in fields:
-            self.fields[field.name] = _MAKERS[field.kind](field)
+            self.fields[field.name] = _build_field(field)
             self.initial[field.name] = _initial(field, known.get(field.name))
 
     @property
     def variables(self) -> dict[str, Any]:
-        """Return what the task gives back; what was left empty is null, a text an empty one."""
-        if self._has_box:
+        """Return the variables that complete the task; a field left empty is null, a text field empty text."""
+        if self._is_json:
             return dict(self.cleaned_data["variables"])
-        return {name: _plain(value) for name, value in self.cleaned_data.items()}
+        return {
+            name: value.isoformat() if isinstance(value, date) else value for name, value in self.cleaned_data.items()
+        }
 
 
 class _NumberField(forms.DecimalField):
@@ -55,47 +56,27 @@ class _NumberField(forms.DecimalField):
         return int(number) if number == number.to_integral_value() else float(number)
 
 
-def _text(field: FormField) -> forms.Field:
-    widget = UnfoldAdminTextInputWidget
-    return forms.CharField(label=field.label, required=field.is_required, max_length=LONGEST_TEXT, widget=widget)
-
-
-def _number(field: FormField) -> forms.Field:
-    widget = UnfoldAdminDecimalFieldWidget
-    return _NumberField(label=field.label, required=field.is_required, max_digits=MOST_DIGITS, widget=widget)
-
-
-def _boolean(field: FormField) -> forms.Field:
-    """No is an answer as well: a required one is always given."""
-    return forms.BooleanField(label=field.label, required=False, widget=UnfoldBooleanWidget)
-
-
-def _date(field: FormField) -> forms.Field:
-    attributes = {"type": "date", "class": " ".join([*BASE_INPUT_CLASSES, "pst-date"])}
-    widget = forms.DateInput(attrs=attributes, format="%Y-%m-%d")
-    return forms.DateField(label=field.label, required=field.is_required, input_formats=["%Y-%m-%d"], widget=widget)
-
-
-def _choice(field: FormField) -> forms.Field:
-    choices = [("", "–"), *((each, each) for each in field.choices)]
-    return forms.TypedChoiceField(
-        label=field.label, required=field.is_required, choices=choices, empty_value=None, widget=UnfoldAdminSelectWidget
-    )
-
-
-_MAKERS = {"text": _text, "number": _number, "boolean": _boolean, "date": _date, "choice": _choice}
+def _build_field(field: FormField) -> forms.Field:
+    common: dict[str, Any] = {"label": field.label, "required": field.is_required}
+    if field.kind == "number":
+        return _NumberField(**common, max_digits=MOST_DIGITS, widget=UnfoldAdminDecimalFieldWidget)
+    if field.kind == "boolean":
+        # Never required: an unticked box is an answer too.
+        return forms.BooleanField(label=field.label, required=False, widget=UnfoldBooleanWidget)
+    if field.kind == "date":
+        attributes = {"type": "date", "class": " ".join([*BASE_INPUT_CLASSES, "pst-date"])}
+        widget = forms.DateInput(attrs=attributes, format="%Y-%m-%d")
+        return forms.DateField(**common, input_formats=["%Y-%m-%d"], widget=widget)
+    if field.kind == "choice":
+        choices = [("", "–"), *((each, each) for each in field.choices)]
+        return forms.TypedChoiceField(**common, choices=choices, empty_value=None, widget=UnfoldAdminSelectWidget)
+    return forms.CharField(**common, max_length=LONGEST_TEXT, widget=UnfoldAdminTextInputWidget)
 
 
 def _initial(field: FormField, value: Any) -> Any:
-    """Begin with what is known already, where the field can hold it."""
+    """Return the present value of the variable, where the field can hold it."""
     if field.kind == "boolean":
         return value is True
     if field.kind == "number":
         return value if isinstance(value, int | float) and not isinstance(value, bool) else None
     return value if isinstance(value, str) else None
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, date):
-        return value.isoformat()
-    return float(value) if isinstance(value, Decimal) else value

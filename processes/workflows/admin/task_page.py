@@ -1,6 +1,5 @@
-"""The page of a task: what it is about, its form, and what became of it where somebody was faster."""
+"""The page of a task: its instance, its form, and why it is closed if somebody was faster."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,11 +15,10 @@ from config.common.errors import ApplicationError
 from processes.workflows.admin.access import WorkflowAdmin
 from processes.workflows.admin.drawings import Drawing, draw_state
 from processes.workflows.admin.instance_page import FORMS
-from processes.workflows.admin.labels import explain_refusal, status_badge
+from processes.workflows.admin.presentation import explain_refusal, status_badge
 from processes.workflows.admin.task_form import TaskForm
 from processes.workflows.admin.values import ShownValues, show_values
 from processes.workflows.engine import state_queries
-from processes.workflows.engine.definition import FormField
 from processes.workflows.engine.execution.records import TaskRecord
 from processes.workflows.heads import Head, get_head
 from processes.workflows.models import WorkflowIncident, WorkflowVersion, WorkItem
@@ -37,10 +35,10 @@ class TaskPage:
     head: Head
     badge: str
     form: TaskForm | None
-    """None: it is not for this person, not for people, or not open."""
+    """None: this person may not fill it in, it is not for people, or it is not open."""
     closed: str
     is_suspended: bool
-    """What it lies in is suspended, though the instance is not."""
+    """The item around it is suspended, though the instance is not."""
     incident: WorkflowIncident | None
     drawings: list[Drawing]
     values: ShownValues
@@ -54,7 +52,7 @@ def task_view(model_admin: WorkflowAdmin[WorkItem], request: HttpRequest, object
     if request.method == "POST":
         model_admin.check_operate(request)
         if record is None or item.kind not in FORMS:
-            messages.warning(request, _say_closed(_get(model_admin, request, object_id)))
+            messages.warning(request, _explain_closed(_get(model_admin, request, object_id)))
             return HttpResponseRedirect(request.path)
         form = _form(head, record, request.POST)
         if form.is_valid() and (done := _complete(request, item, form)) is not None:
@@ -74,17 +72,13 @@ def _get(model_admin: WorkflowAdmin[WorkItem], request: HttpRequest, object_id: 
 
 def _form(head: Head, record: TaskRecord, data: Any = None) -> TaskForm:
     assert head.state is not None
+    node = state_queries.get_node(head.state, library_for(None), record["scope"], record["element"])
     known = state_queries.get_visible_variables(head.state, record["scope"])
-    return TaskForm(_fields(head, record), known, data)
-
-
-def _fields(head: Head, record: TaskRecord) -> Sequence[FormField]:
-    assert head.state is not None
-    return state_queries.get_node(head.state, library_for(None), record["scope"], record["element"]).form
+    return TaskForm(node.form, known, data)
 
 
 def _complete(request: HttpRequest, item: WorkItem, form: TaskForm) -> HttpResponse | None:
-    """Complete the task; None where that was refused, which the form tells then."""
+    """Complete the task and redirect; return None where it was refused, with the reason in the form."""
     body = {"command": "complete_task", "task": item.public_id, "variables": form.variables}
     try:
         head = command_instance(item.instance_id, body, actor=actor_of(request), at=timezone.now())
@@ -92,8 +86,8 @@ def _complete(request: HttpRequest, item: WorkItem, form: TaskForm) -> HttpRespo
         form.add_error(None, explain_refusal(error))
         return None
     if item.local in (head.state or {}).get("tasks", {}):
-        said = gettext("It was tried and did not go through: the task stays open. The incident tells why.")
-        messages.warning(request, said)
+        message = gettext("It was tried and did not go through: the task stays open. The incident tells why.")
+        messages.warning(request, message)
         page = reverse("admin:workflows_workflowinstance_change", args=[item.instance_id])
         return HttpResponseRedirect(page)
     messages.success(request, gettext("Done: “%(task)s”.") % {"task": item})
@@ -115,9 +109,9 @@ def _show(
         head=head,
         badge=status_badge(head.status),
         form=form,
-        closed="" if is_open else _say_closed(item),
+        closed="" if is_open else _explain_closed(item),
         is_suspended=bool(head.state and record and is_owner_suspended(head.state, record["token"])),
-        incident=_incident(item) if is_open and head.open_incidents else None,
+        incident=_find_incident(item) if is_open and head.open_incidents else None,
         drawings=draw_state(head.id, head.number, head.state, own=(head.definition, head.revision)),
         values=show_values(visible),
     )
@@ -133,13 +127,13 @@ def _show(
     return TemplateResponse(request, "admin/workflows/task.html", context)
 
 
-def _incident(item: WorkItem) -> WorkflowIncident | None:
+def _find_incident(item: WorkItem) -> WorkflowIncident | None:
     rows = WorkflowIncident.objects.filter(instance=item.instance_id, about=f"task:{item.local}")
     return rows.filter(status=WorkflowIncident.Status.OPEN).first()
 
 
-def _say_closed(item: WorkItem) -> str:
-    """Say what became of a task that is not open any more."""
+def _explain_closed(item: WorkItem) -> str:
+    """Return why a task cannot be completed here: it is closed, or not for people."""
     if item.status == WorkItem.Status.OPEN:
         return gettext("This task is not for people: whoever serves its topic completes it.")
     if item.status == WorkItem.Status.ABANDONED:
@@ -151,5 +145,5 @@ def _say_closed(item: WorkItem) -> str:
         return gettext("This task is not needed any more: the instance has gone another way or has ended.")
     versions = WorkflowVersion.objects.filter(instance=item.instance_id, number=item.closed_by or 0)
     actor = versions.values_list("actor", flat=True).first()
-    said = gettext("This task has been done, by %(actor)s, as version %(version)s of its instance.")
-    return said % {"actor": actor or "–", "version": item.closed_by}
+    text = gettext("This task has been done, by %(actor)s, as version %(version)s of its instance.")
+    return text % {"actor": actor or "–", "version": item.closed_by}

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from config.admin_base.theme import display
 from processes.workflows.admin.access import WorkflowAdmin
 from processes.workflows.admin.filters import TaskDefinitionFilter, find_typed_id
-from processes.workflows.admin.labels import age_html, status_badge
+from processes.workflows.admin.presentation import age_html, status_badge
 from processes.workflows.admin.task_page import task_view
 from processes.workflows.models import WorkItem
 
@@ -45,7 +45,7 @@ class TaskAdmin(WorkflowAdmin[WorkItem]):
         return status_badge(item.instance.status)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[WorkItem]:
-        """List what waits for a person; a task that was looked at meanwhile still has its page."""
+        """Return the tasks that wait for a person; other views than the list see closed ones too."""
         rows = super().get_queryset(request).select_related("instance__definition").defer("inputs")
         match = request.resolver_match
         is_list = match is not None and match.url_name == "workflows_workitem_changelist"
@@ -55,15 +55,13 @@ class TaskAdmin(WorkflowAdmin[WorkItem]):
         self, request: HttpRequest, queryset: QuerySet[WorkItem], search_term: str
     ) -> tuple[QuerySet[WorkItem], bool]:
         text = search_term.strip()
-        return (queryset.filter(_matching(text)) if text else queryset), False
+        if not text:
+            return queryset, False
+        instance_id = find_typed_id(text)
+        matching = Q(instance__record=text) if instance_id is None else Q(instance=instance_id)
+        return queryset.filter(matching), False
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         return task_view(self, request, object_id)
-
-
-def _matching(text: str) -> Q:
-    """Find the tasks of an instance by its id or by that of one of them, else those of a record."""
-    instance_id = find_typed_id(text)
-    return Q(instance__record=text) if instance_id is None else Q(instance=instance_id)

@@ -1,4 +1,4 @@
-"""Variables on pages: shown within limits, typed as JSON by the rules of REST."""
+"""Variables on pages: shown within limits, edited as JSON by the rules of the REST API."""
 
 import json
 from collections.abc import Mapping
@@ -28,11 +28,11 @@ class ShownValue:
 class ShownValues:
     rows: list[ShownValue]
     more: int
-    """How many there is no room for."""
+    """How many do not fit the page."""
 
 
 def show_values(values: Mapping[str, Any]) -> ShownValues:
-    """Lay out values by name, as many as a page holds."""
+    """Return values by name, as many as a page holds."""
     rows, length = list[ShownValue](), 0
     for name in sorted(values)[:MOST_SHOWN]:
         shown = show_value(name, values[name])
@@ -49,18 +49,26 @@ def show_value(name: str, value: Any) -> ShownValue:
 
 
 def editable_text(values: Mapping[str, Any]) -> str:
-    """Lay out values to be edited; nothing where they are too long for a form."""
+    """Return values as JSON to be edited; empty where they are too long for a form."""
     text = _json(values)
     return format_json(text, longest=3 * LONGEST_EDITED) if len(text) <= LONGEST_EDITED else ""
 
 
 def find_changed(before: Mapping[str, Any], typed: Mapping[str, Any]) -> dict[str, Any]:
-    """Keep what was typed differently; as JSON has it, true is not 1."""
-    return {name: value for name, value in typed.items() if name not in before or _differ(before[name], value)}
+    """Return what was typed differently."""
+
+    def canonical(value: Any) -> str:
+        return json.dumps(value, sort_keys=True)  # in Python true equals 1, in JSON it does not
+
+    return {
+        name: value
+        for name, value in typed.items()
+        if name not in before or canonical(before[name]) != canonical(value)
+    }
 
 
 class VariablesField(forms.CharField):
-    """A map of names to values in JSON; an empty one is typed as nothing."""
+    """A map of names to values as JSON; an empty field is an empty map."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"strip": True, "required": False, "widget": json_widget(rows=10), **options})
@@ -77,7 +85,3 @@ class VariablesField(forms.CharField):
 
 def _json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
-
-
-def _differ(one: Any, other: Any) -> bool:
-    return json.dumps(one, sort_keys=True) != json.dumps(other, sort_keys=True)

@@ -1,4 +1,4 @@
-"""The pages about versions: one of them, two side by side, the way back, and the diagram of each."""
+"""The pages of versions: one version, two compared, the return to one, and its diagram."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from processes.workflows.admin.drawings import (
 )
 from processes.workflows.admin.forms import CompareForm, ReturnForm
 from processes.workflows.admin.instance_page import all_variables
-from processes.workflows.admin.labels import describe_cause, explain_refusal, status_badge
+from processes.workflows.admin.presentation import describe_cause, explain_refusal, status_badge
 from processes.workflows.admin.values import ShownValue, ShownValues, show_value, show_values
 from processes.workflows.diagrams import respond_with_diagram, state_label
 from processes.workflows.heads import get_head
@@ -41,8 +41,8 @@ Admin = ModelAdmin[WorkflowInstance]
 
 
 @dataclass(frozen=True)
-class Cell:
-    """A variable that differs; None: it is not there."""
+class ChangedVariable:
+    """A variable that two versions do not share; None: it is not there."""
 
     name: str
     before: ShownValue | None
@@ -51,56 +51,56 @@ class Cell:
 
 @dataclass(frozen=True)
 class Difference:
-    cells: list[Cell]
+    variables: list[ChangedVariable]
     more: int
     entered: list[str]
     left: list[str]
 
     @property
     def is_empty(self) -> bool:
-        return not (self.cells or self.entered or self.left)
+        return not (self.variables or self.entered or self.left)
 
 
 @dataclass(frozen=True)
 class VersionPage:
-    past: LoadedVersion
+    loaded: LoadedVersion
     cause: str
     badge: str
     drawings: list[Drawing]
     values: ShownValues
     difference: Difference | None
-    """To the version that it was made from."""
+    """From the version that it was made from."""
     head: int
     compare: str
-    """The page that shows it beside the newest."""
+    """The page that compares it with the newest."""
     may_return: bool
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListedEntry:
     what: str
     element: str
     name: str
 
 
 def version_view(model_admin: Admin, request: HttpRequest, instance: WorkflowInstance, number: int) -> HttpResponse:
-    past = get_version(instance.pk, number)
-    parent = None if past.version.parent is None else get_version(instance.pk, past.version.parent)
+    loaded = get_version(instance.pk, number)
+    parent = None if loaded.version.parent is None else get_version(instance.pk, loaded.version.parent)
     page = VersionPage(
-        past=past,
-        cause=describe_cause(past.version.cause, get_element_names(_definitions(parent or past, instance))),
-        badge=status_badge(past.version.status),
-        drawings=draw_state(instance.pk, number, past.state, own=_own(past, instance)),
-        values=show_values(all_variables(past.state or {})),
-        difference=None if parent is None else _difference(parent, past, instance),
+        loaded=loaded,
+        cause=describe_cause(loaded.version.cause, get_element_names(_definitions_in(parent or loaded, instance))),
+        badge=status_badge(loaded.version.status),
+        drawings=draw_state(instance.pk, number, loaded.state, own=_own_definition(loaded, instance)),
+        values=show_values(all_variables(loaded.state or {})),
+        difference=None if parent is None else _compare(parent, loaded, instance),
         head=instance.head,
         compare=reverse(
             "admin:workflows_instance_compare", args=[instance.pk], query={"from": number, "to": instance.head}
         ),
-        may_return=number != instance.head and past.state is not None,
+        may_return=number != instance.head and loaded.state is not None,
     )
     title = gettext("Version %(number)s") % {"number": number}
-    return _page(model_admin, request, instance, "admin/workflows/version.html", title, page=page)
+    return _render(model_admin, request, instance, "admin/workflows/version.html", title, page=page)
 
 
 def compare_view(model_admin: Admin, request: HttpRequest, instance: WorkflowInstance) -> HttpResponse:
@@ -112,17 +112,17 @@ def compare_view(model_admin: Admin, request: HttpRequest, instance: WorkflowIns
         "before": before.version.number,
         "after": after.version.number,
     }
-    difference = _difference(before, after, instance)
-    names = get_element_names([*_definitions(before, instance), *_definitions(after, instance)])
+    difference = _compare(before, after, instance)
+    names = get_element_names([*_definitions_in(before, instance), *_definitions_in(after, instance)])
     context = {
         "difference": difference,
-        "versions": [(past.version, describe_cause(past.version.cause, names)) for past in (before, after)],
+        "versions": [(loaded.version, describe_cause(loaded.version.cause, names)) for loaded in (before, after)],
     }
-    return _page(model_admin, request, instance, "admin/workflows/compare.html", title, **context)
+    return _render(model_admin, request, instance, "admin/workflows/compare.html", title, **context)
 
 
 def return_view(model_admin: Admin, request: HttpRequest, instance: WorkflowInstance, number: int) -> HttpResponse:
-    """Say what the return would do; do it for a reason, unless the instance has moved on since that was said."""
+    """Show what a return would do and ask for a reason; refuse it where the instance has moved on since."""
     back = reverse("admin:workflows_workflowinstance_change", args=[instance.pk])
     try:
         preview = preview_return(instance.pk, version=number, at=timezone.now())
@@ -151,31 +151,32 @@ def return_view(model_admin: Admin, request: HttpRequest, instance: WorkflowInst
 
     initial = {"version": instance.head}
     form = ReturnForm(request.POST) if request.method == "POST" else ReturnForm(initial=initial)
-    names = _names(instance, number)
-    shown = {part: _listed(preview[part], names) for part in ("cancelled", "restarted", "irrevocable")}
-    asked = Dialog(
+    target = _definitions_in(get_version(instance.pk, number), instance)
+    names = get_element_names([*find_definitions(get_head(instance.pk).state or {}), *target])
+    shown = {part: _list_entries(preview[part], names) for part in ("cancelled", "restarted", "irrevocable")}
+    dialog = Dialog(
         question, form, act, back, subject=instance, template="admin/workflows/return.html", extra=lambda: shown
     )
-    return run_dialog(model_admin, request, asked)
+    return run_dialog(model_admin, request, dialog)
 
 
 def diagram_view(request: HttpRequest, instance: WorkflowInstance, number: int) -> HttpResponse:
-    """Draw one of the definitions that run in a version, with its tokens; of the newest the incidents too."""
-    past = get_version(instance.pk, number)
-    shown = find_shown_definitions(past.state, _own(past, instance))
+    """Respond with the diagram of one definition that runs in a version, with tokens; of the newest with incidents."""
+    loaded = get_version(instance.pk, number)
+    shown = find_shown_definitions(loaded.state, _own_definition(loaded, instance))
     place = request.GET.get("of", "0")
     if place not in map(str, range(len(shown))):
         raise Http404
     called = shown[int(place)]
     incidents = find_open_incidents([instance.pk]).get(instance.pk, []) if number == instance.head else []
-    marks = make_marks(past.state or {}, called, [incident.element for incident in incidents])
+    marks = make_marks(loaded.state or {}, called, [incident.element for incident in incidents])
     answer = respond_with_diagram(get_revision(*called), marks)
     if answer is None:
         raise Http404
     return answer
 
 
-def _page(
+def _render(
     model_admin: Admin, request: HttpRequest, instance: WorkflowInstance, template: str, title: str, **context: Any
 ) -> HttpResponse:
     frame = {
@@ -190,41 +191,35 @@ def _page(
     return TemplateResponse(request, template, {**frame, **context})
 
 
-def _own(past: LoadedVersion, instance: WorkflowInstance) -> Called:
-    return instance.definition_id, past.version.revision.number
+def _own_definition(loaded: LoadedVersion, instance: WorkflowInstance) -> Called:
+    return instance.definition_id, loaded.version.revision.number
 
 
-def _difference(before: LoadedVersion, after: LoadedVersion, instance: WorkflowInstance) -> Difference:
+def _compare(before: LoadedVersion, after: LoadedVersion, instance: WorkflowInstance) -> Difference:
     found = present_difference(before, after)
     variables = found["variables"]
-    cells = [
-        *(Cell(name, None, show_value(name, value)) for name, value in variables["added"].items()),
-        *(Cell(name, show_value(name, value), None) for name, value in variables["removed"].items()),
+    changes = [
+        *(ChangedVariable(name, None, show_value(name, value)) for name, value in variables["added"].items()),
+        *(ChangedVariable(name, show_value(name, value), None) for name, value in variables["removed"].items()),
         *(
-            Cell(name, show_value(name, value["before"]), show_value(name, value["after"]))
+            ChangedVariable(name, show_value(name, value["before"]), show_value(name, value["after"]))
             for name, value in variables["changed"].items()
         ),
     ]
-    names = get_element_names([*_definitions(before, instance), *_definitions(after, instance)])
+    names = get_element_names([*_definitions_in(before, instance), *_definitions_in(after, instance)])
     return Difference(
-        cells=sorted(cells, key=lambda cell: cell.name)[:MOST_LISTED],
-        more=max(0, len(cells) - MOST_LISTED),
+        variables=sorted(changes, key=lambda change: change.name)[:MOST_LISTED],
+        more=max(0, len(changes) - MOST_LISTED),
         entered=[names.get(element) or element for element in found["active"]["added"][:MOST_LISTED]],
         left=[names.get(element) or element for element in found["active"]["removed"][:MOST_LISTED]],
     )
 
 
-def _definitions(past: LoadedVersion, instance: WorkflowInstance) -> list[Called]:
-    return find_definitions(past.state or {}) or [_own(past, instance)]
+def _definitions_in(loaded: LoadedVersion, instance: WorkflowInstance) -> list[Called]:
+    return find_definitions(loaded.state or {}) or [_own_definition(loaded, instance)]
 
 
-def _names(instance: WorkflowInstance, number: int) -> Mapping[str, str]:
-    head = get_head(instance.pk)
-    past = get_version(instance.pk, number)
-    return get_element_names([*find_definitions(head.state or {}), *_definitions(past, instance)])
-
-
-def _listed(entries: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> dict[str, Any]:
+def _list_entries(entries: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> dict[str, Any]:
     words = {
         "task": gettext("task"),
         "timer": gettext("timer"),
@@ -233,7 +228,7 @@ def _listed(entries: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> d
         "item": gettext("plan item"),
     }
     rows = [
-        Listed(
+        ListedEntry(
             words.get(entry["what"], entry["what"]),
             names.get(entry["element"]) or entry["element"],
             " ".join(filter(None, [state_label(entry["kind"]), entry.get("name", "")])),

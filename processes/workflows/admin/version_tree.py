@@ -1,7 +1,7 @@
 """The versions of an instance as a tree: lanes from the newest down, drawn row by row.
 
-A version is made from the one before it, save after a return: so the returns alone, which are few, tell the branches,
-and a page in the middle is drawn without reading what stands above it. The first lane is the way of the head. Pure.
+A version is made from the one before it, except after a return: the returns, which are few, are enough to know the
+branches, so a page in the middle is drawn without reading those above it. The first lane leads to the head. Pure.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,21 +14,21 @@ MOST_LANES = 6
 class Row:
     number: int
     cells: list[str]
-    """By lane: where lines leave the middle of the cell (up, down, left, right), and `node`."""
+    """By lane: the directions of the lines from the middle of the cell (up, down, left, right), and `node`."""
     is_current: bool
-    """Whether the head was made from it."""
+    """The head was made from it."""
 
 
 def draw_tree(versions: Sequence[tuple[int, int | None]], *, head: int, returns: Mapping[int, int]) -> list[Row]:
     """Draw versions, each with its parent, newest first and without a gap; `returns` are the parents after returns."""
     if not versions:
         return []
-    lanes = _enter(versions[0][0], head=head, returns=returns)
+    lanes = _open_lanes(versions[0][0], head=head, returns=returns)
     return [_row(number, parent, lanes) for number, parent in versions]
 
 
-def _enter(top: int, *, head: int, returns: Mapping[int, int]) -> list[int | None]:
-    """Return which versions the lanes wait for above this one: the head's first."""
+def _open_lanes(top: int, *, head: int, returns: Mapping[int, int]) -> list[int | None]:
+    """Return the next version of each lane that is open above the first row, the head's lane first."""
     if top >= head:
         return []
     above = {parent for number, parent in returns.items() if number > top >= parent}
@@ -39,7 +39,7 @@ def _enter(top: int, *, head: int, returns: Mapping[int, int]) -> list[int | Non
 
 
 def _ancestor(head: int, top: int, returns: Mapping[int, int]) -> int:
-    """Find the newest version up to `top` from which the head was made."""
+    """Return the newest version up to `top` from which the head was made."""
     number = head
     for begin in sorted(returns, reverse=True):
         if begin <= top:
@@ -51,12 +51,15 @@ def _ancestor(head: int, top: int, returns: Mapping[int, int]) -> int:
 
 def _row(number: int, parent: int | None, lanes: list[int | None]) -> Row:
     waiting = [place for place, wanted in enumerate(lanes) if wanted == number]
-    column = waiting[0] if waiting else _free(lanes)
+    if not waiting and None not in lanes:
+        lanes.append(None)
+    # A branch that begins here takes a free lane; the first one is free for the head alone.
+    column = waiting[0] if waiting else lanes.index(None)
     joining = waiting[1:]
     last = joining[-1] if joining else column
     cells = []
     for place, wanted in enumerate(lanes):
-        cell = _lines(place, wanted, joining)
+        cell = [] if wanted is None else ["up"] if place in joining else ["up", "down"]
         if place == column:
             cell = [*(["up"] if waiting else []), *(["down"] if parent is not None else []), "node"]
         if column <= place < last:
@@ -69,24 +72,6 @@ def _row(number: int, parent: int | None, lanes: list[int | None]) -> Row:
     lanes[column] = parent
     while lanes and lanes[-1] is None:
         lanes.pop()
-    return Row(number, _narrow(cells, column), is_current=column == 0)
-
-
-def _free(lanes: list[int | None]) -> int:
-    """Return the lane of a branch that begins here: never the first, which the head has taken."""
-    if None not in lanes:
-        lanes.append(None)
-    return lanes.index(None)
-
-
-def _lines(place: int, wanted: int | None, joining: Sequence[int]) -> list[str]:
-    if wanted is None:
-        return []
-    return ["up"] if place in joining else ["up", "down"]
-
-
-def _narrow(cells: list[str], column: int) -> list[str]:
-    """Keep as many lanes as fit; a version beyond them stands in the last."""
-    if column < MOST_LANES:
-        return cells[:MOST_LANES]
-    return [*cells[: MOST_LANES - 1], "node"]
+    # As many lanes as fit the page; a version beyond them stands in the last.
+    shown = cells[:MOST_LANES] if column < MOST_LANES else [*cells[: MOST_LANES - 1], "node"]
+    return Row(number, shown, is_current=column == 0)

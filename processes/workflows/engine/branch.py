@@ -12,6 +12,7 @@ from processes.workflows.engine.execution.records import (
     sequence_number,
 )
 
+# The fields of records that hold an id of another record.
 _REFERENCES = ("scope", "token", "parent", "loop", "undo", "within")
 
 
@@ -23,7 +24,7 @@ def branch_state(
     Durations and cycles keep the time they had left when the state was taken; a date stays the same date. The order of
     ids is kept, so that the same commands lead to the same states.
     """
-    names = _new_names(state, epoch)
+    names = _assign_new_ids(state, epoch)
     renewed: InstanceState = {**state, "epoch": epoch, "next": len(names) + 1}
     for section in SECTIONS:
         records: dict[str, Any] = state.get(section) or {}  # type: ignore[assignment]
@@ -43,7 +44,7 @@ def branch_state(
     return renewed
 
 
-def _new_names(state: InstanceState, epoch: int) -> dict[str, str]:
+def _assign_new_ids(state: InstanceState, epoch: int) -> dict[str, str]:
     keys = [key for section in SECTIONS for key in state.get(section) or {}]  # type: ignore[attr-defined]
     return {key: f"{epoch}.{count}" for count, key in enumerate(sorted(keys, key=sequence_number), start=1)}
 

@@ -20,7 +20,7 @@ class CriterionRole(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OnPart:
-    """A transition of a plan item, or of a case file item, that is waited for."""
+    """A transition of a plan item or a case file item that a sentry waits for."""
 
     source: str
     """The plan item, or the case file item as `Plan.files` has it."""
@@ -59,7 +59,7 @@ class ItemRule:
 
 @dataclass(frozen=True, slots=True)
 class PlanItem:
-    """What a plan item has beside its node."""
+    """The criteria and rules of a plan item; the rest of it is its node."""
 
     criteria: tuple[Criterion, ...] = ()
     """Those of entry, in the order of the file, then those of exit; of a timer listener, what starts its timer."""

@@ -12,7 +12,7 @@ class NotIso(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Duration:
-    """A length of time; months are counted by the calendar, days have 24 hours (every time is in UTC)."""
+    """A length of time; months are counted by the calendar, days have 24 hours, because all times are in UTC."""
 
     months: int = 0
     rest: timedelta = timedelta(0)
@@ -46,7 +46,7 @@ class Cycle:
 
 
 def parse_duration(text: str) -> Duration:
-    """Read `P1Y2M3DT4H5M6.5S`, or weeks (`P2W`); only days and what is smaller may have a fraction."""
+    """Parse `P1Y2M3DT4H5M6.5S`, or weeks (`P2W`); only days and what is smaller may have a fraction."""
     match = _DURATION.fullmatch(text.strip())
     if match is None or not any(match.groups()):
         raise NotIso("A duration is written like PT30M, P1DT12H or P1M.")
@@ -60,7 +60,7 @@ def parse_duration(text: str) -> Duration:
 
 
 def parse_datetime(text: str) -> datetime:
-    """Read a date with or without a time, in UTC when it names no zone."""
+    """Parse a date with or without a time; without a zone it is UTC."""
     if _DATETIME.fullmatch(text.strip()) is None:
         raise NotIso(_TIME_EXPECTED)
     try:
@@ -71,7 +71,7 @@ def parse_datetime(text: str) -> datetime:
 
 
 def parse_cycle(text: str) -> Cycle:
-    """Read `R3/PT10M`, `R/PT1H` or, with its first time, `R5/2030-01-01T08:00:00Z/P1D`."""
+    """Parse `R3/PT10M`, `R/PT1H` or, with its first time, `R5/2030-01-01T08:00:00Z/P1D`."""
     match = _CYCLE.fullmatch(text.strip())
     if match is None:
         raise NotIso("A cycle is written like R3/PT10M (three times) or R/PT1H (without an end).")

@@ -33,7 +33,7 @@ class Problems:
     def add(self, element: str, line: int, message: str) -> None:
         """Add a problem; the last one that is kept ends the parsing."""
         problem = Problem(element[:200], line, message)
-        if problem not in self.found:
+        if problem not in self.found:  # several elements may refer to the one that is wrong
             self.found.append(problem)
         if len(self.found) >= MOST_PROBLEMS:
             self.raise_if_any()

@@ -9,6 +9,7 @@ Records = Mapping[str, Mapping[str, Any]]
 
 def is_suspended(items: Records, tokens: Records, scopes: Records, owner: str | None) -> bool:
     """Return whether a token or an item is suspended, or lies in an item that is."""
+    # A process without cases has no items, and nothing in it is suspended alone.
     while items and owner is not None:
         record = items.get(owner)
         if record is not None and record["state"] == SUSPENDED:

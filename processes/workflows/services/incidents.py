@@ -14,10 +14,10 @@ from config.common.correlation import correlation_id
 from config.common.text import clean_text
 from notifications.services.alerts import close_alert, raise_alert
 from processes.workflows.heads import Head
-from processes.workflows.ids import subject_of
 from processes.workflows.models import WorkflowIncident, WorkflowInstance, WorkflowTimer, WorkflowVersion, WorkItem
 from processes.workflows.models.instance import ENDED, Status
 from processes.workflows.services.steps import CommandRequest, Step
+from processes.workflows.subjects import subject_of
 
 ALERT = "workflow.incident"
 TITLE = gettext_noop("Workflow %(definition)s of %(record)s cannot go on at %(element)s: %(cause)s")

@@ -16,11 +16,11 @@ from config.common.ids import new_id
 from config.common.text import is_storable
 from processes.workflows.engine.runner import CommandFailed, InstanceState
 from processes.workflows.heads import Head
-from processes.workflows.ids import subject_of
 from processes.workflows.models.effect import WorkflowEffect
 from processes.workflows.models.instance import ENDED
 from processes.workflows.services.open_work import OpenWorkChanges, compare_open_work
 from processes.workflows.state_storage import section, split_state
+from processes.workflows.subjects import subject_of
 
 CUSTOM_PREFIX = "custom."
 """The types of events that are not the product's own begin with it."""

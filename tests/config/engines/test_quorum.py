@@ -47,7 +47,7 @@ class DeafServer(PostgresServer):
         """Call a function about a session as soon as it waits."""
 
         def call() -> None:
-            assert wait_until(lambda: self.waits(pid))
+            assert wait_until(lambda: self.waits(pid), 60)
             self.run(f"SELECT {function}(%s)", pid)
 
         thread = threading.Thread(target=call)
@@ -84,7 +84,7 @@ class TestConnect:
     def test_a_server_whose_standbys_do_not_confirm_is_none_and_keeps_no_session(self, server: DeafServer) -> None:
         with pytest.raises(NotConfirmed):
             QuorumConnection.connect(**server.address)
-        assert wait_until(lambda: not server.waits())
+        assert wait_until(lambda: not server.waits(), 60)
 
     def test_hosts_are_tried_in_turn_and_the_last_good_one_first(self, server: DeafServer) -> None:
         ports = f"{find_free_port()},{server.port}"

@@ -35,6 +35,7 @@ ONE_PAST = {
         "body.message": "TestBodyLimit::test_each_path_has_the_limit_of_the_settings",
         "body.prepare": "TestBodyLimit::test_each_path_has_the_limit_of_the_settings",
         "answer.time": "TestPatience::test_a_caller_that_stops_reading_counts_as_gone",
+        "rate.refused": "TestRefusedOften::test_one_past_the_burst_is_told_to_come_back_before_the_app",
     },
     "config/common/web/limits/test_lanes.py": {
         "slots.api": "test_each_kind_has_so_many_and_not_one_more",
@@ -44,15 +45,18 @@ ONE_PAST = {
         "slots.metrics": "test_each_kind_has_so_many_and_not_one_more",
     },
     "config/common/web/limits/test_slots.py": {
-        "slots.places": "TestLend::test_so_many_wait_and_no_more_than_their_share_of_the_places"
+        "slots.places": "TestLend::test_so_many_wait_and_no_more_than_their_share_of_the_places",
+        "slots.heavy": "TestLend::test_whoever_takes_much_of_the_processor_beside_others_has_few_at_once",
     },
     "config/common/web/limits/test_bodies.py": {
         "body.time": "TestPace::test_a_body_that_stalls_is_given_up",
         "body.longest": "TestPace::test_none_takes_longer_than_the_longest",
         "body.files": "TestFiles::test_of_one_caller_are_within_its_share",
+        "body.rate": "TestFiles::test_of_one_caller_come_at_its_rate_after_a_burst_and_nobody_else_waits_for_it",
     },
     "config/common/test_handler.py": {
-        "answer.bytes": "test_large_answers_that_wait_have_room_of_which_each_caller_has_a_share"
+        "answer.bytes": "test_large_answers_that_wait_have_room_of_which_each_caller_has_a_share",
+        "sign_in.forms": "test_sign_ins_past_their_rate_cost_no_page_and_a_known_browser_has_its_own",
     },
     "config/common/test_api.py": {
         "json.depth": "TestDecode::test_refuses_anything_else_and_names_the_place",
@@ -243,13 +247,13 @@ ONE_PAST = {
     "processes/workflows/engine/execution/test_compensation.py": {
         "instance.undo": "TestLog::test_does_not_grow_without_end"
     },
-    "processes/workflows/services/effects/test_dispatch.py": {
-        "event.type": "TestEvents::test_a_type_that_is_too_long_is_an_incident"
+    "processes/workflows/services/test_steps.py": {
+        "event.type": "TestThrownEvents::test_a_type_that_is_too_long_is_an_incident"
     },
     "processes/workflows/services/events/test_receive.py": {
-        "event.message": "TestTakeMessage::test_takes_a_body_of_the_limit_and_not_a_byte_more"
+        "event.message": "TestReceiveMessage::test_takes_a_body_of_the_limit_and_not_a_byte_more"
     },
-    "processes/workflows/api/test_page_bytes.py": {
+    "processes/workflows/api/test_instances_pages.py": {
         "external.bytes": "TestFetch::test_as_many_as_fit_are_locked_and_the_others_wait_in_their_order"
     },
     "processes/coordination/api/test_rows.py": {

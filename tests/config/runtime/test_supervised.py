@@ -183,5 +183,5 @@ def stage(monkeypatch: pytest.MonkeyPatch, settings: Any, servers: ServerAddress
 )
 def test_its_work_goes_on(case: Case, stage: Stage) -> None:
     goes_on = case(stage)
-    assert wait_until(goes_on, 15)
+    assert wait_until(goes_on, 60)
     assert len(stage.raised) == 1

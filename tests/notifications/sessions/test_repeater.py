@@ -13,6 +13,7 @@ from config.common.background import daemon as daemon_module
 from config.common.background.daemon import Daemon
 from config.common.background.ring import set_local_wake
 from notifications.models import RepeatSession
+from notifications.sessions import outcomes as outcomes_module
 from notifications.sessions import repeater as module
 from notifications.sessions.enqueue import enqueue_session, enqueue_sessions
 from notifications.sessions.handlers import SessionView
@@ -286,7 +287,7 @@ class TestKeeper:
                 raise ValueError
             return original(outcomes)
 
-        monkeypatch.setattr(module, "record_outcomes", record)
+        monkeypatch.setattr(outcomes_module, "record_outcomes", record)
         theme()
         handle_by(lambda session: None)
         enqueue_sessions(theme=7, sessions=[[1], ["bad"], [2], [3]], delay=0)
@@ -303,7 +304,7 @@ class TestKeeper:
                 raise away.pop()
             return original(outcomes)
 
-        monkeypatch.setattr(module, "record_outcomes", record)
+        monkeypatch.setattr(outcomes_module, "record_outcomes", record)
         monkeypatch.setattr(module, "RETRY_SECONDS", 0.05)
         theme()
         handle_by(lambda session: None)

@@ -1,8 +1,11 @@
 """The table of the contract, once as a function and once through every call."""
 
+import re
+
 import pytest
 
-from processes.exchange.transitions import Call, Verdict, judge, overlap
+from processes.exchange.transitions import Call, Status, Verdict, judge, overlap
+from tests.processes.documented_functions import find_missing_functions, read_page
 from tests.processes.exchange.scene import Answer, Scene, move_files
 from tests.processes.exchange.states import alerts, bring_to
 
@@ -99,3 +102,20 @@ class TestOverlap:
     )
     def test_none_is_all(self, lane: list[str], other: list[str], expected: bool) -> None:
         assert overlap(lane, other) is expected
+
+
+class TestDocumentation:
+    PAGE = "exchange-protocol.md"
+
+    @pytest.mark.parametrize("call", ["API_2", "API_3", "API_4", "API_5", "API_6", "API_7"])
+    def test_says_where_each_call_is_done(self, call: str) -> None:
+        [done_from] = re.findall(rf"^\| {call} \w+ \| [^|]* \| ([^|]*) \|", read_page(self.PAGE), re.MULTILINE)
+        calls = [each for each in Call if each.startswith(call)]
+        assert set(done_from.split(", ")) == {status for each in calls for status in Status if judge_in(each, status)}
+
+    def test_names_functions_that_there_are(self) -> None:
+        assert not find_missing_functions(self.PAGE, "processes.exchange")
+
+
+def judge_in(call: Call, status: str) -> bool:
+    return judge(call, status=status, decision="", was_ready=False) == Verdict.DO

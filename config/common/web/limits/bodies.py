@@ -3,13 +3,15 @@
 import asyncio
 import io
 import tempfile
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import IO
 
 from asgiref.typing import ASGIReceiveCallable
 
 from config.common.errors import TooLarge
 from config.common.web.limits.errors import BodyStalled, Busy
-from config.common.web.limits.shares import Caller, Shares
+from config.common.web.limits.shares import Caller, Shares, Standing
 
 BODY_PATIENCE = 15.0
 """Seconds in which the first bytes must come; every `MIN_BODY_RATE` bytes that have come add one."""
@@ -21,6 +23,14 @@ SPOOLED_BYTES = 268_435_456
 """In temporary files of all bodies of a process."""
 SPOOL_RATE = 33_554_432
 """Bytes a second that all bodies of a process write there: more would keep the disk from what must be durable."""
+BODY_RATE, BODY_BURST = 2_097_152, 8_388_608
+"""Bytes a second of one caller's large bodies, after so many at once; all strangers together have as much. Whoever
+sends faster waits."""
+LINGER_SECONDS, LINGER_BYTES = 1.0, 8_388_608  # about what the buffers of a connection hold
+MOST_PACES = 10_000
+
+
+Check = Callable[[], Awaitable[None]]
 
 
 class HungUp(Exception):
@@ -37,24 +47,46 @@ class Spool:
         rate: float = MIN_BODY_RATE,
         spooled: int = SPOOLED_BYTES,
         spool_rate: float = SPOOL_RATE,
+        body_rate: float = BODY_RATE,
+        body_burst: float = BODY_BURST,
     ) -> None:
         self._patience = patience
         self._rate = rate
         self._files = Shares(spooled)
-        self._spool_rate = spool_rate
-        self._next_write_at = 0.0
+        self._disk = _Pace(spool_rate, burst=0)
+        self._callers = _Pace(body_rate, burst=body_burst)
 
-    async def read(self, receive: ASGIReceiveCallable, *, limit: int, caller: Caller) -> "Body":
-        """Return the whole body, at its beginning; whoever gets it closes it."""
+    async def read(
+        self, receive: ASGIReceiveCallable, *, limit: int, caller: Caller, check: Check | None = None
+    ) -> "Body":
+        """Return the whole body, at its beginning; whoever gets it closes it.
+
+        As soon as it turns out to be large, `check` may raise what the call is refused with whatever its body is.
+        """
         body = Body(self._files, caller)
         try:
-            await self._fill(body, receive, limit)
+            await self._fill(body, receive, limit, check)
         except BaseException:
             body.close()
             raise
         return body
 
-    async def _fill(self, body: "Body", receive: ASGIReceiveCallable, limit: int) -> None:
+    async def discard(self, receive: ASGIReceiveCallable, caller: Caller) -> None:
+        """Read a little more of a refused body, at the pace of one that is kept.
+
+        Closing with bytes unread resets the connection, and the caller loses the answer.
+        """
+        left = LINGER_BYTES
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LINGER_SECONDS):
+                while left > 0:
+                    message = await receive()
+                    if message["type"] != "http.request" or not message.get("more_body", False):
+                        return
+                    left -= len(message.get("body", b""))
+                    await self._callers.rest(_payer(caller), len(message.get("body", b"")))
+
+    async def _fill(self, body: "Body", receive: ASGIReceiveCallable, limit: int, check: Check | None) -> None:
         loop = asyncio.get_running_loop()
         began = loop.time()
         more = True
@@ -70,17 +102,40 @@ class Spool:
             chunk = message.get("body", b"")
             if body.size + len(chunk) > limit:
                 raise TooLarge(limit)
+            if check is not None and body.size + len(chunk) > MEMORY_PER_BODY:
+                asked_at = loop.time()
+                await check()
+                began, check = began + loop.time() - asked_at, None
             if chunk and (spooled := body.add(chunk)):
-                began += await self._rest(spooled)
+                began += await self._disk.rest("", spooled)
+                began += await self._callers.rest(_payer(body.caller), spooled)
             more = message.get("more_body", False)
         body.file.seek(0)
 
-    async def _rest(self, spooled: int) -> float:
-        """Wait until the disk has had its rest after so many bytes; return for how long, which is not the caller's."""
+
+class _Pace:
+    """So many bytes a second for each name, after a burst."""
+
+    def __init__(self, rate: float, *, burst: float) -> None:
+        self._rate = rate
+        self._ahead = burst / rate
+        self._next_at: dict[str, float] = {}
+
+    async def rest(self, name: str, size: int) -> float:
+        """Wait until so many bytes are due; return for how long, which is not the caller's delay."""
         now = asyncio.get_running_loop().time()
-        self._next_write_at = max(now, self._next_write_at) + spooled / self._spool_rate
-        await asyncio.sleep(self._next_write_at - now)
-        return self._next_write_at - now
+        if len(self._next_at) > MOST_PACES:
+            self._next_at = {name: at for name, at in self._next_at.items() if at > now}
+        next_at = max(now, self._next_at.get(name, 0.0)) + size / self._rate
+        self._next_at[name] = next_at
+        wait = max(0.0, next_at - now - self._ahead)
+        await asyncio.sleep(wait)
+        return wait
+
+
+def _payer(caller: Caller) -> str:
+    """Name whose bytes they are: strangers are one, for whoever makes keys up would be many."""
+    return "" if caller.standing is Standing.STRANGER else caller.name
 
 
 class Body:
@@ -88,7 +143,8 @@ class Body:
         self.file: IO[bytes] = io.BytesIO()
         self.size = 0
         self.is_taken = False
-        self._files, self._caller = files, caller
+        self.caller = caller
+        self._files = files
         self._spooled = 0
 
     def add(self, chunk: bytes) -> int:
@@ -104,12 +160,12 @@ class Body:
     def close(self) -> None:
         self.file.close()
         if self._spooled:
-            self._files.give_back(self._caller, self._spooled)
+            self._files.give_back(self.caller, self._spooled)
             self._spooled = 0
 
     def _take(self, amount: int) -> None:
         """Take a share of the files; the first time, move into one."""
-        if not self._files.take(self._caller, amount):
+        if not self._files.take(self.caller, amount):
             raise Busy
         if not self._spooled:
             file = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the body)

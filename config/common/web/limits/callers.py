@@ -46,11 +46,15 @@ def caller_of(scope: HTTPScope | WebSocketScope, known: KnownCallers = known_cal
     name = known.find(credential) if credential else None
     if name is not None:
         return Caller(name, Standing.KNOWN)
-    client = scope.get("client")
-    address = network_of(client[0]) if client else ""
+    address = network_in(scope)
     # Whoever makes keys up has many such shares; all strangers together still have no more than theirs.
     prefix = find_prefix(credential.decode("latin-1").partition(" ")[2].strip())
     return Caller(f"{address} {prefix}" if prefix else address, Standing.STRANGER)
+
+
+def network_in(scope: HTTPScope | WebSocketScope) -> str:
+    client = scope.get("client")
+    return network_of(client[0]) if client else ""
 
 
 def credential_of(scope: HTTPScope | WebSocketScope) -> bytes:

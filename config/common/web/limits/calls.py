@@ -3,8 +3,8 @@
 import asyncio
 import errno
 import re
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
+from functools import partial
 from typing import Any, cast
 
 import structlog
@@ -14,6 +14,7 @@ from asgiref.typing import (
     ASGIReceiveEvent,
     ASGISendCallable,
     ASGISendEvent,
+    HTTPResponseStartEvent,
     HTTPScope,
     Scope,
     WebSocketScope,
@@ -22,20 +23,38 @@ from asgiref.typing import (
 from config.common.correlation import HEADER, PATTERN, correlated
 from config.common.errors import ApplicationError, DiskFull, InternalError, Invalid, NotFound, TooLarge
 from config.common.web.limits.bodies import Body, HungUp, Spool
-from config.common.web.limits.callers import caller_of
-from config.common.web.limits.errors import Busy, answer_of
-from config.common.web.limits.shares import Caller, Shares
+from config.common.web.limits.buckets import Buckets
+from config.common.web.limits.callers import caller_of, network_in
+from config.common.web.limits.errors import Busy, TooManyCalls, answer_of
+from config.common.web.limits.shares import Caller, Shares, Standing
 
 READER_PATIENCE = 30.0
 """Seconds for each piece of an answer, which is of 64 KiB but for the last one."""
-LINGER_SECONDS, LINGER_BYTES = 1.0, 8_388_608  # about what the buffers of a connection hold
 MOST_CALLS = 1000
 """Calls under way, from the end of the head to the end of the answer, and web sockets."""
 
+REFUSED_RATE, REFUSED_BURST = 10.0, 50
+"""Calls a second that are answered 401 or 403: of a key, for each method and path; of strangers, for their address."""
+REFUSED = frozenset({401, 403})
+API = "/api/"
+
 BODY = "postern.body"
 CALLER = "postern.caller"
+HEAD_ALONE = "postern.head_alone"
+"""Set where a call is looked at before its body is there."""
+
+Answer = tuple[HTTPResponseStartEvent, bytes]
+CheckHead = Callable[[HTTPScope, Caller], Awaitable[Answer | None]]
 
 log = structlog.get_logger(__name__)
+
+
+class _Refused(Exception):
+    """The call gets this answer, whatever its body is."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__()
+        self.answer = answer
 
 
 class Limits:
@@ -50,9 +69,13 @@ class Limits:
         calls: int = MOST_CALLS,
         reader_patience: float = READER_PATIENCE,
         on_refusal: Callable[[HTTPScope, ApplicationError], None] | None = None,
+        check_head: CheckHead | None = None,
+        refused: Buckets | None = None,
     ) -> None:
         self._app = app
         self._on_refusal = on_refusal
+        self._check_head = check_head
+        self._refused = refused or Buckets(rate=REFUSED_RATE, burst=REFUSED_BURST)
         self._body_limits = [(re.compile(start), size) for start, size in body_limits]
         self._spool = spool or Spool()
         self._under_way = Shares(calls)
@@ -68,24 +91,43 @@ class Limits:
             await self._app(scope, receive, send)
 
     async def _serve(self, scope: HTTPScope, ends: "_Ends") -> None:
-        refusal = await self._run(scope, ends)
+        try:
+            refusal = await self._run(scope, ends)
+        except _Refused as refused:
+            await self._refuse(scope, ends, refused.answer)
+            return
         if refusal is not None and self._on_refusal is not None:
             self._on_refusal(scope, refusal)
         if refusal is not None and not ends.answered:
-            await ends.refuse(refusal, body_follows=ends.body is None and _announces_body(scope))
+            await self._refuse(scope, ends, answer_of(refusal))
+
+    async def _refuse(self, scope: HTTPScope, ends: "_Ends", answer: Answer) -> None:
+        """Answer in place of the app, and close the connection: the rest of the body is not worth reading."""
+        body_follows = ends.body is None and _announces_body(scope)
+        await ends.refuse(answer, body_follows=body_follows)
+        if body_follows:
+            await self._spool.discard(ends.receive_body, caller_of(scope))
+            await ends.end()
 
     async def _run(self, scope: HTTPScope, ends: "_Ends") -> ApplicationError | None:
         """Return why the call was refused, if it was."""
         caller = caller_of(scope)
+        payer = _payer(scope, caller)
+        if payer is not None and self._refused.is_empty(payer):
+            return TooManyCalls()
         if not self._under_way.take(caller):
             return Busy()
         try:
             limit = next((size for start, size in self._body_limits if start.match(scope["path"])), 0)
             _check_head(scope, limit)
-            ends.body = await self._spool.read(ends.receive_body, limit=limit, caller=caller)
+            check = partial(self._check, scope, caller)
+            ends.body = await self._spool.read(ends.receive_body, limit=limit, caller=caller, check=check)
             await self._app(_with(scope, ends.body, caller), ends.receive, ends.send)
         except HungUp:
             ends.answered = True  # by nobody
+        except _Refused as refused:
+            ends.status = refused.answer[0]["status"]
+            raise
         except ApplicationError as refusal:
             return refusal
         except Exception as error:  # noqa: BLE001 (below this line there is only the server, which knows no error shape)
@@ -93,9 +135,17 @@ class Limits:
             return DiskFull() if isinstance(error, OSError) and error.errno == errno.ENOSPC else InternalError()
         finally:
             self._under_way.give_back(caller)
+            if payer is not None and ends.status in REFUSED:
+                self._refused.take(payer)
             if ends.body is not None:
                 ends.body.close()
         return None
+
+    async def _check(self, scope: HTTPScope, caller: Caller) -> None:
+        """Refuse a large body that nobody would look at: of a key that is wrong, or may not do that."""
+        answer = None if self._check_head is None else await self._check_head(scope, caller)
+        if answer is not None:
+            raise _Refused(answer)
 
     async def _open(self, scope: WebSocketScope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
         caller = caller_of(scope)
@@ -158,6 +208,7 @@ class _Ends:
         self._cut = asyncio.Event()
         self.body: Body | None = None
         self.answered = False
+        self.status = 0
 
     async def receive(self) -> ASGIReceiveEvent:
         if self._cut.is_set():
@@ -173,7 +224,7 @@ class _Ends:
         if self._cut.is_set():
             return
         if message["type"] == "http.response.start":
-            self.answered = True
+            self.answered, self.status = True, message["status"]
             message["headers"] = self._marked(message.get("headers", ()))
         try:
             async with asyncio.timeout(self._reader_patience):
@@ -182,15 +233,16 @@ class _Ends:
             log.warning("call.reader_stalled")
             self._cut.set()
 
-    async def refuse(self, refusal: ApplicationError, *, body_follows: bool) -> None:
-        """Answer in place of the app, and close the connection: the rest of the body is not worth reading."""
-        start, body = answer_of(refusal)
+    async def refuse(self, answer: Answer, *, body_follows: bool) -> None:
+        """Answer in place of the app; where the rest of a body still comes, the connection stays until `end`."""
+        start, body = answer
+        self.answered, self.status = True, start["status"]
         start["headers"] = self._marked(start["headers"])
         await self._send(start)
         await self._send({"type": "http.response.body", "body": body, "more_body": body_follows})
-        if body_follows:
-            await self._linger()
-            await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def end(self) -> None:
+        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
     def _marked(self, headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
         return [*(header for header in headers if header[0].lower() != HEADER), self._mark]
@@ -206,16 +258,14 @@ class _Ends:
             hung_up.cancel()
             cut.cancel()
 
-    async def _linger(self) -> None:
-        """Discard a little more: closing with bytes unread resets the connection, and the caller loses the answer."""
-        left = LINGER_BYTES
-        with suppress(TimeoutError):
-            async with asyncio.timeout(LINGER_SECONDS):
-                while left > 0:
-                    message = await self.receive_body()
-                    if message["type"] != "http.request" or not message.get("more_body", False):
-                        return
-                    left -= len(message.get("body", b""))
+
+def _payer(scope: HTTPScope, caller: Caller) -> Hashable | None:
+    """Name whom a refusal of the API is counted against: a key that is right may still do something else."""
+    if not scope["path"].startswith(API):
+        return None
+    if caller.standing is Standing.STRANGER:
+        return network_in(scope)
+    return caller.name, scope["method"], scope["path"][:200]
 
 
 def _check_head(scope: HTTPScope, limit: int) -> None:

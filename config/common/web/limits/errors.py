@@ -57,6 +57,14 @@ class Busy(ApplicationError):
     retry_after = 1
 
 
+class TooManyCalls(ApplicationError):
+    """Too many sign-ins, or calls that were refused, from here. Repeat the call a little later."""
+
+    status = 429
+    code = "throttled"
+    retry_after = 1
+
+
 def answer_of(error: ApplicationError) -> tuple[HTTPResponseStartEvent, bytes]:
     """Return head and body; the connection is closed after them, for what follows is not worth reading."""
     body = msgspec.json.encode({"code": error.code, "message": error.message, "data": error.data})

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from config.common.web.limits.processor import Processor
 from config.common.web.limits.slots import Slots
 
 API = "/api/"
@@ -9,7 +10,8 @@ SIGN_IN = "/admin/login/"
 METRICS = "/metrics"
 HEARING = "/hearing"
 """Where a web process calls itself; among the calls of the API, for it asks whether those are served."""
-LARGE_BODY = 1_048_576
+LARGE_BODY = 262_144
+"""More than a list of a thousand signals; what is larger is for few threads, of which each caller has a share."""
 SIGN_IN_PATIENCE = LARGE_PATIENCE = 10.0
 """For what takes long and has few slots."""
 
@@ -23,6 +25,7 @@ class Lanes:
     sign_in: Slots
     """A password costs half a second of CPU."""
     metrics: Slots
+    processor: Processor
 
     def lane_of(self, method: str, path: str, body_size: int) -> Slots:
         if body_size > LARGE_BODY:
@@ -35,10 +38,12 @@ class Lanes:
 
 
 def make_lanes(*, api: int, large: int, pages: int, sign_in: int, metrics: int) -> Lanes:
+    processor = Processor()
     return Lanes(
-        api=Slots(api, name="call"),
-        large=Slots(large, name="large", patience=LARGE_PATIENCE),
-        pages=Slots(pages, name="page"),
+        api=Slots(api, name="call", processor=processor),
+        large=Slots(large, name="large", patience=LARGE_PATIENCE, processor=processor),
+        pages=Slots(pages, name="page", processor=processor),
         sign_in=Slots(sign_in, name="sign-in", patience=SIGN_IN_PATIENCE),
         metrics=Slots(metrics, name="metrics"),
+        processor=processor,
     )

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from asgiref.sync import ThreadSensitiveContext
 
 from config.common.web.limits.errors import Busy
+from config.common.web.limits.processor import HEAVY_SLOTS, Processor
 from config.common.web.limits.shares import Caller, Shares
 
 SLOT_PATIENCE = 1.0
@@ -20,14 +21,23 @@ class Slots:
 
     The threads are kept and lent, so there cannot be more of them than slots, even while the callers of slow views
     hang up and others take their place. Who finds none, or has its share, waits for a moment. A slot that is given
-    back goes to a known caller before a stranger, and to each of them in turn.
+    back goes to a known caller before a stranger, and to each of them in turn. Whoever takes a large part of the
+    processor beside others has few at once.
     """
 
-    def __init__(self, calls: int, *, name: str = "call", patience: float = SLOT_PATIENCE) -> None:
+    def __init__(
+        self,
+        calls: int,
+        *,
+        name: str = "call",
+        patience: float = SLOT_PATIENCE,
+        processor: Processor | None = None,
+    ) -> None:
         self._free = [ThreadPoolExecutor(1, f"{name}-{number}") for number in range(calls)]
         self._shares = Shares(calls)
         self._places = Shares(WAITING_PER_SLOT * calls)
         self._patience = patience
+        self._processor = processor or Processor()
         # In the order of their turns: whoever got a slot goes to the end.
         self._waiting: dict[Caller, deque[asyncio.Future[ThreadPoolExecutor]]] = {}
 
@@ -42,7 +52,8 @@ class Slots:
             self._give_back(caller, thread)
 
     async def _take(self, caller: Caller, ever: bool) -> ThreadPoolExecutor:
-        if caller not in self._waiting and self._shares.take(caller):
+        if caller not in self._waiting and self._may_have_one(caller):
+            self._shares.take(caller)
             return self._free.pop()
         if ever:
             return await self._wait(caller, None)
@@ -88,5 +99,10 @@ class Slots:
                 turn.set_result(self._free.pop())
 
     def _next(self) -> Caller | None:
-        able = (caller for caller in self._waiting if self._shares.fits(caller))
+        able = (caller for caller in self._waiting if self._may_have_one(caller))
         return min(able, key=lambda caller: caller.standing, default=None)
+
+    def _may_have_one(self, caller: Caller) -> bool:
+        if self._shares.held_by(caller) >= HEAVY_SLOTS and self._processor.is_heavy(caller):
+            return False
+        return self._shares.fits(caller)

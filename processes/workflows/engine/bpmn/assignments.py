@@ -14,10 +14,10 @@ MAX_VARIABLE = 100
 RESERVED = KEYWORDS | CONSTANTS.keys()
 
 
-def read_assigns(subject: Subject, extensions: Extensions) -> tuple[Assignment, ...]:
+def read_assignments(subject: Subject, extensions: Extensions) -> tuple[Assignment, ...]:
     """Read the assignments of a script task: its extensions, else its script when that is written the same way."""
     if extensions.find("assign") is not None:
-        return tuple(found for element in extensions.all("assign") for found in _read_assign(subject, element))
+        return tuple(found for element in extensions.all("assign") for found in _read_assignment(subject, element))
     script = subject.element.find("script")
     if script is None or not script.text:
         subject.refuse("A script task assigns something: postern:assign, or a script of lines such as total = a + b.")
@@ -31,10 +31,10 @@ def read_assigns(subject: Subject, extensions: Extensions) -> tuple[Assignment, 
 
 def read_inputs(subject: Subject, extensions: Extensions) -> tuple[Assignment, ...]:
     """Read the inputs of a handler, or of the receivers of a thrown event."""
-    inputs = [found for element in extensions.all("input") for found in _read_assign(subject, element)]
+    inputs = [found for element in extensions.all("input") for found in _read_assignment(subject, element)]
     for name, times in Counter(found.name for found in inputs).items():
         if times > 1:
-            subject.refuse(f"The input {quote(name)} is given twice.")
+            subject.refuse(f"The input {quote(name)} is declared twice.")
     return tuple(inputs)
 
 
@@ -46,7 +46,7 @@ def is_variable(name: str) -> bool:
     return len(name) <= MAX_VARIABLE and name.isidentifier() and name not in RESERVED
 
 
-def _read_assign(subject: Subject, element: XmlElement) -> Iterator[Assignment]:
+def _read_assignment(subject: Subject, element: XmlElement) -> Iterator[Assignment]:
     name = element.get("variable") or element.get("name")
     if not name:
         yield from _read_lines(subject, element, element.text or element.get("expression") or element.get("value"))

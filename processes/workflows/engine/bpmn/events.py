@@ -1,6 +1,6 @@
-"""What an event waits for or does, from its event definition."""
+"""Event definitions: what an event waits for or throws."""
 
-from processes.workflows.engine.bpmn.extensions import Extensions, value_of
+from processes.workflows.engine.bpmn.extensions import Extensions, read_value
 from processes.workflows.engine.bpmn.file import BPMN, MAX_NAME, Subject, quote
 from processes.workflows.engine.bpmn.timers import read_timer
 from processes.workflows.engine.bpmn.xml import XmlElement
@@ -8,8 +8,8 @@ from processes.workflows.engine.definition import BpmnEvent, Trigger
 from processes.workflows.engine.expressions import Expression
 
 
-def find_definitions(subject: Subject) -> tuple[XmlElement, ...]:
-    """Find the event definitions of an event, its own and those it refers to."""
+def find_event_definitions(subject: Subject) -> tuple[XmlElement, ...]:
+    """Return the event definitions of an event, its own and those it refers to."""
     found = []
     for child in subject.element.children:
         if child.space == BPMN and child.name.endswith("EventDefinition"):
@@ -24,9 +24,9 @@ def find_definitions(subject: Subject) -> tuple[XmlElement, ...]:
 
 
 def read_event(subject: Subject, definitions: tuple[XmlElement, ...], extensions: Extensions) -> BpmnEvent | None:
-    """Read what an event does; None, and a problem, when it is nothing that can be run."""
+    """Read the event of a node; None, and a problem, when it is not supported."""
     if len(definitions) > 1:
-        subject.refuse("An event of several event definitions is not supported.")
+        subject.refuse("Events with several event definitions are not supported.")
         return None
     if not definitions:
         return BpmnEvent(Trigger.NONE)
@@ -69,7 +69,7 @@ def _read_named_event(subject: Subject, holder: XmlElement, trigger: Trigger, ex
 def _read_name(subject: Subject, holder: XmlElement, kind: str) -> str:
     reference = holder.get(f"{kind}Ref")
     if not reference:
-        subject.refuse(f"It refers to no {kind}.", holder)
+        subject.refuse(f"No {kind} is referred to.", holder)
         return ""
     found = subject.file.find(kind, reference)
     if found is None:
@@ -85,7 +85,7 @@ def _read_name(subject: Subject, holder: XmlElement, kind: str) -> str:
 
 def _compile_extension(subject: Subject, extensions: Extensions, name: str) -> Expression | None:
     found = extensions.find(name)
-    return subject.compile(value_of(found), found) if found is not None else None
+    return subject.compile(read_value(found), found) if found is not None else None
 
 
 def _read_conditional(subject: Subject, definition: XmlElement) -> BpmnEvent:
@@ -97,7 +97,7 @@ def _read_conditional(subject: Subject, definition: XmlElement) -> BpmnEvent:
 
 
 def _read_error(subject: Subject, definition: XmlElement) -> BpmnEvent:
-    """Read the code of an error; without one it is any error, which can be caught but not thrown."""
+    """Read an error by its code; without a code it is any error, which can be caught but not thrown."""
     reference = definition.get("errorRef")
     if not reference:
         return BpmnEvent(Trigger.ERROR)

@@ -26,21 +26,21 @@ class Extensions:
     def value(self, name: str) -> str:
         """Return the value of an extension; empty when it is absent."""
         found = self.find(name)
-        return value_of(found) if found is not None else ""
+        return read_value(found) if found is not None else ""
 
 
 def read_extensions(subject: Subject, *more: XmlElement, known: frozenset[str]) -> Extensions:
-    """Gather the extensions of an element and of what belongs to it, such as its event definition.
+    """Return the extensions of an element and of elements that belong to it, such as its event definition.
 
-    One that has no meaning there is refused: its author would wait in vain for what it says.
+    An extension without a meaning there is refused: ignored, it would mislead its author.
     """
-    elements = [found for holder in (subject.element, *more) for found in _extensions_of(holder)]
+    elements = [found for holder in (subject.element, *more) for found in _list_extensions(holder)]
     for unknown in (element for element in elements if element.name not in known):
         subject.refuse(f"The extension postern:{unknown.name[:50]} has no meaning here.", unknown)
     return Extensions(tuple(elements))
 
 
-def value_of(element: XmlElement) -> str:
+def read_value(element: XmlElement) -> str:
     """Return the text of an extension element, or the attribute that may stand for it."""
     says = (element.get(name) for name in ("value", "expression", "name"))
     return element.text or next((value for value in says if value), "")
@@ -50,8 +50,8 @@ _GROUPS = ("handler", "inputs")
 """May hold inputs of their own."""
 
 
-def _extensions_of(holder: XmlElement) -> Iterator[XmlElement]:
-    yield from _attributes_of(holder)
+def _list_extensions(holder: XmlElement) -> Iterator[XmlElement]:
+    yield from _list_attributes(holder)
     for place in (holder, *holder.all("extensionElements")):
         for child in place.children:
             if child.space == POSTERN:
@@ -60,8 +60,8 @@ def _extensions_of(holder: XmlElement) -> Iterator[XmlElement]:
                     yield from (inner for inner in child.children if inner.space == POSTERN)
 
 
-def _attributes_of(holder: XmlElement) -> Iterator[XmlElement]:
-    """Yield the attributes of our namespace as elements, so that callers know one form."""
+def _list_attributes(holder: XmlElement) -> Iterator[XmlElement]:
+    """Yield the attributes of the postern namespace as elements, so that callers know one form."""
     prefix = f"{{{POSTERN}}}"
     for name, value in holder.attributes.items():
         if name.startswith(prefix):

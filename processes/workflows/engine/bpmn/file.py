@@ -28,14 +28,14 @@ class ExpressionUsage:
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """The elements beside the process that events refer to, by their ids."""
+    """The root elements of a file by id, for references, and what was found out about the file so far."""
 
     roots: dict[str, XmlElement]
     problems: Problems = field(default_factory=Problems)
     spent: ExpressionUsage = field(default_factory=ExpressionUsage)
 
     def find(self, kind: str, reference: str) -> XmlElement | None:
-        """Find what a reference names, with or without the prefix of its namespace."""
+        """Return the root element of this kind that a qualified name refers to."""
         found = self.roots.get(reference.rpartition(":")[2])
         return found if found is not None and found.name == kind else None
 

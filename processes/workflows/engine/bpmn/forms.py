@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from processes.workflows.engine.bpmn.assignments import is_variable
-from processes.workflows.engine.bpmn.extensions import POSTERN, Extensions, value_of
+from processes.workflows.engine.bpmn.extensions import POSTERN, Extensions, read_value
 from processes.workflows.engine.bpmn.file import MAX_NAME, Subject, is_true, quote
 from processes.workflows.engine.bpmn.xml import XmlElement
 from processes.workflows.engine.definition import FormField
@@ -34,6 +34,7 @@ _KINDS = {
     "choice": ("choice", "enum", "select"),
 }
 _KIND_OF = {word: kind for kind, words in _KINDS.items() for word in words}
+# Possessive: a long text that almost matches is refused in linear time.
 _SHORT = re.compile(r"\s*+([^\s:*(),;]+)\s*+(?::\s*+(\w+)\s*+(?:\(([^()]*)\))?)?\s*+(\*)?\s*+")
 
 
@@ -52,7 +53,7 @@ def _read_fields(subject: Subject, form: XmlElement) -> Iterator[FormField]:
 
 def _read_field(subject: Subject, field: XmlElement) -> Iterator[FormField]:
     name = field.get("name") or field.get("id")
-    inner = tuple(value_of(child) for child in field.children if child.space == POSTERN and child.name == "choice")
+    inner = tuple(read_value(child) for child in field.children if child.space == POSTERN and child.name == "choice")
     choices = inner or _split_choices(field.get("choices"))
     kind = field.get("kind") or field.get("type") or ("choice" if choices else "")
     yield from _check_field(
@@ -67,7 +68,7 @@ def _check_field(
     if not is_variable(name):
         subject.refuse(f"{quote(name)} cannot be the name of a field.", at)
     elif known is None:
-        subject.refuse(f"The field {name} is of no known kind: {', '.join(_KINDS)}.", at)
+        subject.refuse(f"The field {name} has an unknown kind; there are {', '.join(_KINDS)}.", at)
     elif known == "choice" and not 0 < len(choices) <= MAX_CHOICES:
         subject.refuse(f"The field {name} needs choices, at most {MAX_CHOICES}.", at)
     elif max(map(len, (label, *choices))) > MAX_NAME:

@@ -1,4 +1,4 @@
-"""More than one round of an activity: multi-instance and standard loops."""
+"""Loop characteristics of activities: multi-instance and standard loops."""
 
 from processes.workflows.engine.bpmn.assignments import is_variable
 from processes.workflows.engine.bpmn.file import Subject, is_true, quote
@@ -35,6 +35,7 @@ def _read_multi_instance(subject: Subject, element: XmlElement) -> Loop:
 
 def _read_standard(subject: Subject, element: XmlElement) -> Loop:
     maximum = element.get("loopMaximum")
+    # The length first: int() of thousands of digits raises.
     is_number = maximum.isascii() and maximum.isdigit() and len(maximum) < 10 and 0 < int(maximum) <= MAX_ROUNDS
     if maximum and not is_number:
         subject.refuse(f"loopMaximum is a number from 1 to {MAX_ROUNDS}.", element)

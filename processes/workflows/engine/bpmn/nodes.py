@@ -2,8 +2,8 @@
 
 import re
 
-from processes.workflows.engine.bpmn.assignments import read_assigns, read_inputs
-from processes.workflows.engine.bpmn.events import find_definitions, read_event, read_message
+from processes.workflows.engine.bpmn.assignments import read_assignments, read_inputs
+from processes.workflows.engine.bpmn.events import find_event_definitions, read_event, read_message
 from processes.workflows.engine.bpmn.extensions import Extensions, read_extensions
 from processes.workflows.engine.bpmn.file import MAX_NAME, Subject, is_key, is_true, quote
 from processes.workflows.engine.bpmn.forms import read_form
@@ -20,7 +20,7 @@ ACTIVITIES = frozenset(NodeKind) - EVENTS - GATEWAYS - {NodeKind.EVENT_SUB_PROCE
 def read_node(outlined: OutlinedNode, outline: ProcessOutline, compensated_by: str | None) -> Node:
     subject = Subject(outlined.element, outline.file)
     element, kind = outlined.element, outlined.kind
-    definitions = find_definitions(subject) if kind in EVENTS else ()
+    definitions = find_event_definitions(subject) if kind in EVENTS else ()
     extensions = read_extensions(subject, *definitions, known=_EXTENSIONS.get(kind, frozenset()))
     handler, topic = _read_handler(subject, kind, extensions)
     _refuse_instantiation(subject, outline)
@@ -40,7 +40,7 @@ def read_node(outlined: OutlinedNode, outline: ProcessOutline, compensated_by: s
         handler=handler,
         topic=topic,
         inputs=read_inputs(subject, extensions) if kind in _WITH_INPUTS else (),
-        assigns=read_assigns(subject, extensions) if kind is NodeKind.SCRIPT_TASK else (),
+        assigns=read_assignments(subject, extensions) if kind is NodeKind.SCRIPT_TASK else (),
         form=read_form(subject, extensions) if kind is NodeKind.USER_TASK else (),
         called=_read_called(subject) if kind is NodeKind.CALL_ACTIVITY else "",
         is_for_compensation=kind in ACTIVITIES and is_true(element.get("isForCompensation")),
@@ -147,6 +147,7 @@ def _is_interrupting(subject: Subject, kind: NodeKind) -> bool:
 
 def _read_called(subject: Subject) -> str:
     """Return the key of the called definition: a literal, so that publishing knows what a file depends on."""
+    # A qualified name, whose prefix means nothing outside of the file.
     called = subject.element.get("calledElement").rpartition(":")[2]
     if not called:
         subject.refuse("A call activity names a definition: calledElement.")

@@ -1,4 +1,4 @@
-"""From a BPMN 2.0 file to the definition of its one executable process."""
+"""Parse a BPMN 2.0 file into the definition of its one executable process."""
 
 from collections import defaultdict
 
@@ -6,7 +6,7 @@ from processes.workflows.engine.bpmn.compensation import find_compensations
 from processes.workflows.engine.bpmn.file import BPMN, SourceFile, Subject, is_key, is_true, quote, read_file
 from processes.workflows.engine.bpmn.nodes import read_flow, read_name, read_node
 from processes.workflows.engine.bpmn.outline import KINDS, outline_process
-from processes.workflows.engine.bpmn.validation import validate
+from processes.workflows.engine.bpmn.validation import validate_process
 from processes.workflows.engine.bpmn.xml import XmlElement, parse_xml
 from processes.workflows.engine.definition import Definition, Node, NodeKind
 from processes.workflows.engine.problems import InvalidDefinition, Problem
@@ -25,14 +25,15 @@ def parse_bpmn_root(root: XmlElement) -> Definition:
     process = _choose_process(root)
     file = read_file(root)
     definition = _read_process(process, file)
-    validate(definition, file.problems, line=process.line)
+    validate_process(definition, file.problems, line=process.line)
     file.problems.raise_if_any()
     return definition
 
 
 def _choose_process(root: XmlElement) -> XmlElement:
-    """Choose the process to run: the executable one, or the only one that has anything in it."""
+    """Return the process to run: the executable one, or the only one that is not empty."""
     processes = list(root.all("process"))
+    # Modelers write empty processes for the pools of a collaboration, often without isExecutable.
     executable = [process for process in processes if is_true(process.get("isExecutable"))]
     filled = [process for process in processes if any(child.name in KINDS for child in process.children)]
     chosen = executable or filled or processes
@@ -57,13 +58,13 @@ def _read_process(process: XmlElement, file: SourceFile) -> Definition:
         scopes=outline.scopes,
         nodes=nodes,
         flows={flow: read_flow(flow, outline) for flow in outline.flows},
-        boundaries=_group(nodes, NodeKind.BOUNDARY, by="attached_to"),
-        starts=_group(nodes, NodeKind.START, by="scope"),
-        event_sub_processes=_group(nodes, NodeKind.EVENT_SUB_PROCESS, by="scope"),
+        boundaries=_group_nodes(nodes, NodeKind.BOUNDARY, by="attached_to"),
+        starts=_group_nodes(nodes, NodeKind.START, by="scope"),
+        event_sub_processes=_group_nodes(nodes, NodeKind.EVENT_SUB_PROCESS, by="scope"),
     )
 
 
-def _group(nodes: dict[str, Node], kind: NodeKind, *, by: str) -> dict[str, tuple[str, ...]]:
+def _group_nodes(nodes: dict[str, Node], kind: NodeKind, *, by: str) -> dict[str, tuple[str, ...]]:
     groups: dict[str, list[str]] = defaultdict(list)
     for node in nodes.values():
         if node.kind is kind:

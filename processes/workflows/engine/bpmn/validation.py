@@ -7,8 +7,8 @@ from processes.workflows.engine.definition import BpmnEvent, Definition, Flow, N
 from processes.workflows.engine.problems import Problems
 
 
-def validate(definition: Definition, problems: Problems, *, line: int) -> None:
-    """Add what keeps the process, which begins on that line, from running."""
+def validate_process(definition: Definition, problems: Problems, *, line: int) -> None:
+    """Add the problems of a process; `line` is where it begins in the file."""
     for scope in definition.scopes.values():
         _check_scope(definition, scope, problems, line)
     for node in definition.nodes.values():
@@ -33,7 +33,7 @@ def _check_starts_of_process(scope: ScopeDefinition, starts: list[Node], problem
         problems.add(scope.id, line, "The process has no start event.")
     plain = [start for start in starts if start.event is not None and start.event.trigger is Trigger.NONE]
     for start in plain[1:]:
-        problems.add(start.id, start.line, "The process has a start event of no type already.")
+        problems.add(start.id, start.line, "The process already has a start event without a trigger.")
 
 
 def check_event(definition: Definition, node: Node, problems: Problems) -> None:
@@ -97,7 +97,7 @@ def _check_compensation(definition: Definition, node: Node, event: BpmnEvent, pr
         return
     activity = definition.nodes.get(event.name)
     if activity is None or activity.kind not in ACTIVITIES:
-        problems.add(node.id, node.line, "activityRef is no activity of the process.")
+        problems.add(node.id, node.line, "activityRef is not an activity of the process.")
 
 
 def _check_boundary(definition: Definition, node: Node, problems: Problems) -> None:
@@ -109,7 +109,7 @@ def _check_boundary(definition: Definition, node: Node, problems: Problems) -> N
 
 
 def check_flows(definition: Definition, node: Node, problems: Problems) -> None:
-    if node.incoming and (reason := _no_incoming(node)):
+    if node.incoming and (reason := _describe_without_incoming(node)):
         problems.add(node.id, node.line, f"{reason} has no incoming sequence flow.")
     if node.outgoing and (reason := _describe_without_outgoing(node)):
         problems.add(node.id, node.line, f"{reason} has no outgoing sequence flow.")
@@ -118,7 +118,7 @@ def check_flows(definition: Definition, node: Node, problems: Problems) -> None:
         check(definition, node, problems)
 
 
-def _no_incoming(node: Node) -> str:
+def _describe_without_incoming(node: Node) -> str:
     if node.is_for_compensation:
         return "An activity for compensation"
     return _WITHOUT_INCOMING.get(node.kind, "")

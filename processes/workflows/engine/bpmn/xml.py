@@ -61,6 +61,7 @@ def parse_tree(source: bytes) -> etree._Element:
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _DECLARATION = re.compile(r"""\s*<\?xml\s[^>]{0,200}?\?>""")
 _ENCODING = re.compile(rb"""\s*<\?xml\s[^>]{0,150}?encoding\s*=\s*["']([A-Za-z0-9._-]{1,40})["']""")
+# Python's codecs include compressors and UTF-7: only plain character sets may be declared.
 _ENCODINGS = frozenset({"utf-8", "ascii", "iso8859-1", "iso8859-5", "iso8859-15", "cp1251", "cp1252", "koi8-r"})
 _BEFORE_ROOT = re.compile(r"\s+|<!--.*?-->|<\?.*?\?>", re.DOTALL)
 _NO_DOCTYPE = "A DOCTYPE is not allowed."

@@ -66,6 +66,7 @@ def leave_available(work: UnitOfWork, key: str) -> None:
         make_transition(work, key, Transition.ENABLE)
     else:
         start_item(work, key, Transition.START)
+    # With an entry criterion an item is repeated when the criterion is met, without one when the item ends.
     if item.has_entry and _does_rule_apply(work, item.repetition, record["scope"], node.id):
         create_item(work, record["scope"], node.id, held=record.get("held", ()))
 
@@ -101,7 +102,7 @@ def end_item(work: UnitOfWork, key: str, transition: Transition, criterion: str 
     end_contents(work, key, node)
     if node.kind is NodeKind.CASE_PLAN:
         work.enqueue_first("case_ended", get_case_scope(work, record["scope"]), work.items[key]["state"])
-    elif _comes_again(work, item, record["scope"], node):
+    elif _repeats_now(work, item, record["scope"], node):
         create_item(work, record["scope"], node.id, held=record.get("held", ()))
         return
     if item.repetition is not None:
@@ -113,11 +114,12 @@ def _add_item(work: UnitOfWork, scope: str, element: str, held: Sequence[int] = 
         raise CommandFailed(element, f"There would be more than {MAX_ITEMS} items.")
     plan = get_plan(work.definition(scope))
     record: ItemRecord = {"element": element, "scope": scope, "state": ItemState.AVAILABLE.value, "since": work.now}
+    # CMMN 1.1 evaluates the required rule once, when the item becomes available.
     if _does_rule_apply(work, plan.items[element].required, scope, element):
         record["required"] = True
     if held:
         record["held"] = list(held)
-    _forget_ended(work, scope, element)
+    _drop_ended(work, scope, element)
     key = work.add_item(record)
     work.budget.count_step(element)
     work.trace.append((Transition.CREATE.value, element))
@@ -126,7 +128,7 @@ def _add_item(work: UnitOfWork, scope: str, element: str, held: Sequence[int] = 
     return key
 
 
-def _comes_again(work: UnitOfWork, item: PlanItem, scope: str, node: Node) -> bool:
+def _repeats_now(work: UnitOfWork, item: PlanItem, scope: str, node: Node) -> bool:
     """Return whether an ended item is repeated now; one with an entry criterion was repeated when it was entered."""
     by_itself = node.kind not in LISTENERS and node.kind is not NodeKind.MILESTONE and not item.has_entry
     return by_itself and _does_rule_apply(work, item.repetition, scope, node.id)
@@ -202,7 +204,7 @@ def _does_rule_apply(work: UnitOfWork, rule: ItemRule | None, scope: str, elemen
     return rule.condition is None or evaluate_condition(work, rule.condition, scope, element)
 
 
-def _forget_ended(work: UnitOfWork, scope: str, element: str) -> None:
+def _drop_ended(work: UnitOfWork, scope: str, element: str) -> None:
     for key in work.items_of_element(element):
         if work.items[key]["scope"] == scope and not is_live(work, key):
             work.remove_item(key)
@@ -227,5 +229,5 @@ def run_called_definition(work: UnitOfWork, key: str, node: Node, item: PlanItem
     if item.called_by is not None:
         called = evaluate(work, item.called_by, scope, node.id)
     if not isinstance(called, str) or not called:
-        raise CommandFailed(node.id, "The expression does not give the key of a definition.")
+        raise CommandFailed(node.id, "The expression does not return the key of a definition.")
     call_definition(work, scope, key, node.id, called, kinds=(_KINDS[node.kind],))

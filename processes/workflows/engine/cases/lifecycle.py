@@ -1,4 +1,4 @@
-"""The life cycle of CMMN 1.1: in which state an item may make which transition, and where that leads.
+"""The life cycle of CMMN 1.1: which transitions an item may make in which state, and the state they lead to.
 
 Three tables: stages and tasks; milestones and event listeners; the case itself. `PREVIOUS` stands for the state that
 an item was in when its parent was suspended. The transition `reactivate` is not supported.

@@ -28,6 +28,7 @@ def notify_sentries(work: UnitOfWork, key: str, event: str, criterion: str = "")
             stage = _find_stage_scope(work, record["scope"], on_part.item)
             around = None if stage is None else work.scopes[stage]["token"]
         for other in work.items_of_element(on_part.item):
+            # An item's own transitions do not count for its criteria.
             if other == key or around not in (None, other):
                 continue
             if _find_stage_scope(work, work.items[other]["scope"], on_part.common) == place:
@@ -119,6 +120,7 @@ def _meet_if_satisfied(work: UnitOfWork, key: str, place: int, criterion: Criter
     if not left:
         del emptied["heard"]
     work.items.put(key, emptied)
+    # Queued, so that all criteria have recorded this transition before any item moves.
     work.enqueue("met", key, place)
 
 

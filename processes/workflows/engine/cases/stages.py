@@ -52,7 +52,7 @@ def complete_innermost_stage(work: UnitOfWork) -> bool:
         item = get_plan(work.definition(record["scope"])).items[record["element"]]
         if can_complete(work, key) if item.auto_completes else _is_complete(work, key):
             end_item(work, key, Transition.COMPLETE)
-            return True
+            return True  # one at a time: its completion may meet criteria in the stages around it
     return False
 
 

@@ -56,6 +56,7 @@ def _make_moved_record(work: UnitOfWork, record: ItemRecord, transition: Transit
     if transition is Transition.PARENT_SUSPEND:
         moved["before"] = record["state"]
     if moved["state"] in (*ENDED, ItemState.CLOSED):
+        # An ended item waits for nothing, and stays in the state to be shown: it should be small.
         for memory in ("heard", "held", "paused"):
             moved.pop(memory, None)  # type: ignore[misc]
     return moved

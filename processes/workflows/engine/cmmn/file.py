@@ -1,4 +1,4 @@
-"""What the elements of a CMMN file refer to, and how texts stand in them."""
+"""CMMN files: the elements that others refer to, and the texts of expressions."""
 
 from processes.workflows.engine.bpmn.file import SourceFile, Subject
 from processes.workflows.engine.bpmn.xml import XmlElement

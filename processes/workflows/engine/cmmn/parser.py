@@ -1,4 +1,4 @@
-"""From a CMMN 1.1 file to the definition of its one case."""
+"""Parse a CMMN 1.1 file into the definition of its one case."""
 
 from processes.workflows.engine.bpmn.file import Subject, is_key, quote
 from processes.workflows.engine.bpmn.nodes import read_name
@@ -8,7 +8,7 @@ from processes.workflows.engine.cmmn.file import CMMN, read_file
 from processes.workflows.engine.cmmn.outline import CaseOutline, outline_case, read_case_file
 from processes.workflows.engine.cmmn.plan_items import index_on_parts, read_plan_items
 from processes.workflows.engine.cmmn.sentries import SentryReader
-from processes.workflows.engine.cmmn.validation import validate
+from processes.workflows.engine.cmmn.validation import validate_case
 from processes.workflows.engine.definition import Definition
 from processes.workflows.engine.problems import InvalidDefinition, Problem
 
@@ -34,7 +34,7 @@ def parse_cmmn_root(root: XmlElement) -> Definition:
     if model.id not in outline.scopes:  # nothing else can be identified without these ids
         file.problems.raise_if_any()
     definition, plan = _read_case(case, model, outline)
-    validate(definition, plan, file.problems)
+    validate_case(definition, plan, file.problems)
     file.problems.raise_if_any()
     return definition
 

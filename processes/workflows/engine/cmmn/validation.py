@@ -6,8 +6,8 @@ from processes.workflows.engine.definition import LISTENERS, Definition, Node, N
 from processes.workflows.engine.problems import Problems
 
 
-def validate(definition: Definition, plan: CasePlan, problems: Problems) -> None:
-    """Add what keeps the case from running."""
+def validate_case(definition: Definition, plan: CasePlan, problems: Problems) -> None:
+    """Add the problems of a case."""
     for key, item in plan.items.items():
         _check_criteria(definition.nodes[key], item, problems)
         _check_rules(definition.nodes[key], item, problems)
@@ -46,7 +46,7 @@ def _check_exits(plan: CasePlan, problems: Problems) -> None:
 
 def _check_exit(exits: set[tuple[str, str]], sentry: Sentry, part: OnPart, problems: Problems) -> None:
     if part.event != "exit":
-        problems.add(sentry.id, sentry.line, "exitCriterionRef is of use for the standard event exit alone.")
+        problems.add(sentry.id, sentry.line, "exitCriterionRef is allowed only with the standard event exit.")
     elif (part.source, part.criterion) not in exits:
-        message = f"{quote(part.criterion)} is no exit criterion of {quote(part.source)}."
+        message = f"{quote(part.criterion)} is not an exit criterion of {quote(part.source)}."
         problems.add(sentry.id, sentry.line, message)

@@ -47,6 +47,7 @@ def finish_activity(
 ) -> None:
     """Complete an activity and send its token on; for a plan item, complete the task."""
     if token in work.items:
+        # By the queue, because `cases` imports this module.
         work.enqueue_first("finish_task", token)
         return
     work.cancel_owned(token)

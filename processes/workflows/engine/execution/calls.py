@@ -23,6 +23,7 @@ def call_definition(work: UnitOfWork, caller: str, owner: str, element: str, key
             "element": definition.key,
             "parent": caller,
             "token": owner,
+            # With its revision: a newer one that is published does not change a call under way.
             "definition": [definition.key, revision],
             "variables": dict(get_visible(work, caller)),
             "written": [],

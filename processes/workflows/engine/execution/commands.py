@@ -59,6 +59,7 @@ def apply_command(work: UnitOfWork, command: Command) -> None:
     """Apply a command to a started instance."""
     name = command["command"]
     work.hops = command.get("hops", 0)
+    # The one command that an ended case accepts.
     if name == "close" and is_case(work):
         close_case(work)
         return
@@ -71,7 +72,7 @@ def apply_command(work: UnitOfWork, command: Command) -> None:
         return
     handle = _COMMANDS.get(name)
     if handle is None:
-        raise CommandRejected(f"A {'case' if is_case(work) else 'process'} takes no command {name}.")
+        raise CommandRejected(f"A {'case' if is_case(work) else 'process'} does not support the command {name}.")
     handle(work, command)
 
 
@@ -86,7 +87,7 @@ def read_variables(command: Command, key: str = "variables") -> Variables:
         if not is_name(name):
             raise CommandRejected(f"{str(name)[:100]!r} cannot be the name of a variable.")
         if not is_json(value):
-            raise CommandRejected(f"The value of {name} is nested too deeply, or is nothing that JSON can hold.")
+            raise CommandRejected(f"The value of {name} is nested too deeply, or cannot be represented in JSON.")
     if estimate_size(variables) > MAX_VARIABLES:
         raise CommandRejected(f"The variables take more than {MAX_VARIABLES} bytes.")
     return dict(variables)
@@ -110,6 +111,7 @@ def _choose_start(definition: Definition, chosen: str | None) -> tuple[str, ...]
 
 def _complete_task(work: UnitOfWork, command: Command, *, kinds: tuple[str, ...]) -> None:
     task = _get_task(work, command, kinds)
+    # The answer of a handler continues the chain that has led to its task.
     work.hops = command.get("hops", task.get("hops", 0))
     write_variables(work, task["scope"], read_variables(command), task["element"])
     finish_activity(work, task["token"])
@@ -131,14 +133,15 @@ def _get_task(work: UnitOfWork, command: Command, kinds: tuple[str, ...]) -> Tas
     if task is None:
         raise CommandRejected("The task is not open.")
     if task["kind"] not in kinds:
-        raise CommandRejected(f"A task of kind {task['kind']} is not completed in this way.")
+        raise CommandRejected(f"A task of kind {task['kind']} cannot be completed by this command.")
     if work.items.records and is_within_suspended(work, task["token"]):
-        raise CommandRejected("What the task lies in is suspended.")
+        raise CommandRejected("The task is in a suspended item of the case.")
     return task
 
 
 def _send_message(work: UnitOfWork, command: Command) -> None:
     name = command.get("name")
+    # By BPMN a message has one receiver, a signal reaches all.
     for key in work.subscriptions.keys_in_order():
         record = work.subscriptions[key]
         if record["kind"] == "message" and record["name"] == name and not is_subscription_suspended(work, record):
@@ -153,7 +156,7 @@ def _deliver_event(work: UnitOfWork, command: Command) -> None:
     if record is None:
         raise CommandRejected("Nothing waits for the event any more.")
     if is_subscription_suspended(work, record):
-        raise CommandRejected("What waits for the event is suspended.")
+        raise CommandRejected("The event is in a suspended item of the case.")
     payload = command.get("payload")
     parts = payload if isinstance(payload, dict) else {}
     # Events are written by others: a part that cannot be a variable is left out, and the event still arrives.
@@ -164,7 +167,7 @@ def _fire_timer(work: UnitOfWork, command: Command) -> None:
     key = str(command.get("timer"))
     record = work.timers.get(key)
     if record is None:
-        raise CommandRejected("The timer does not run any more.")
+        raise CommandRejected("The timer is no longer running.")
     work.hops = command.get("hops", record.get("hops", 0))
     fire_event(work, key, record)
 

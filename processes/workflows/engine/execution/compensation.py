@@ -68,6 +68,7 @@ def _make_entry(
         return {"element": node.id, "scope": scope, "handler": node.compensated_by}
     if ended is None or (not inner and _find_compensation_start(work, scope, node.id) is None):
         return None
+    # Their scope ends with the activity; they get the one that is opened to compensate them in.
     parts: list[CompensationEntry] = [{**part, "scope": ""} for part in inner]
     entry: CompensationEntry = {"element": node.id, "scope": scope, "inner": parts}
     if "definition" in ended:
@@ -77,6 +78,7 @@ def _make_entry(
 
 def _append_entry(work: UnitOfWork, entry: CompensationEntry, loop: str | None) -> None:
     if loop is not None:
+        # A round can be compensated only after the activity is completed as a whole.
         record = work.loops[loop]
         work.loops.put(loop, {**record, "entries": [*record["entries"], entry]})
     else:
@@ -85,7 +87,9 @@ def _append_entry(work: UnitOfWork, entry: CompensationEntry, loop: str | None) 
 
 def _log_entries(work: UnitOfWork, entries: list[CompensationEntry]) -> None:
     if len(work.compensations) + len(entries) > MAX_ENTRIES:
-        raise CommandFailed(entries[0]["element"], f"More than {MAX_ENTRIES} activities could be undone.")
+        raise CommandFailed(
+            entries[0]["element"], f"More than {MAX_ENTRIES} completed activities could be compensated."
+        )
     work.compensations.extend(entries)
 
 

@@ -1,3 +1,6 @@
+"""Why a command was not applied."""
+
+
 class CommandRejected(Exception):
     """The command does not fit the state of the instance; nothing was changed."""
 

@@ -11,7 +11,7 @@ from processes.workflows.engine.execution.variables import evaluate_condition
 def leave_element(work: UnitOfWork, token: str) -> None:
     """Send a token on from its element along every outgoing flow whose condition holds."""
     record = work.tokens[token]
-    if "loop" not in record:
+    if "loop" not in record:  # of a loop the rounds are traced, not the activity as a whole
         work.trace.append(("leave", record["element"]))
     scope = work.scopes[record["scope"]]
     if "wraps" in scope and scope["element"] == record["element"]:

@@ -17,6 +17,7 @@ def enter_exclusive(work: UnitOfWork, token: str, node: Node, flow: str | None) 
 
 def enter_parallel(work: UnitOfWork, token: str, node: Node, flow: str | None) -> None:
     """Wait for one token of every incoming flow, then leave by every outgoing one."""
+    # A token that came by no flow was put here by the scope that began: there is nothing to wait for.
     if flow is not None and len(node.incoming) > 1:
         waiting = work.wait_at_join(token, flow)
         if len(waiting) < len(node.incoming):

@@ -55,7 +55,7 @@ def estimate_value_size(value: object) -> int:
     if kind is str:
         return _estimate_text_size(value)  # type: ignore[arg-type]
     if kind is not list and kind is not dict:
-        return 8
+        return 8  # a number, a boolean or null
     weight = 0
     level = [value]
     for _ in range(MAX_DEPTH):
@@ -86,6 +86,7 @@ def _estimate_container_size(part: list[object] | dict[str, object], below: list
 
 
 def _estimate_text_size(text: str) -> int:
+    # Beyond ASCII a character takes two to four bytes of UTF-8.
     return len(text) + 2 if text.isascii() else len(text) * 3 + 2
 
 
@@ -99,6 +100,7 @@ def is_json(value: object, depth: int = 0) -> bool:
     if value is None or isinstance(value, bool):
         return True
     if isinstance(value, str):
+        # A lone surrogate has no UTF-8, so no database would store it.
         return value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value)
     if isinstance(value, int):
         return -MAX_INTEGER <= value < MAX_INTEGER

@@ -38,6 +38,7 @@ def begin_loop(work: UnitOfWork, token: str, node: Node, loop: Loop) -> None:
         "weight": 0,
     }
     if items is not None and loop.is_sequential:
+        # Later rounds read the collection as it is now, whatever is written to it in the meantime.
         record["items"] = items
         record["weight"] = work.budget.measure_value(items, node.id)
         work.budget.add_size(record["weight"], node.id)
@@ -135,7 +136,7 @@ def _start_round(work: UnitOfWork, key: str, loop: Loop, count: int, item: objec
     work.loops.put(key, {**record, "started": count})
     variables: Variables = {}
     if loop.output_item:
-        variables[loop.output_item] = None  # so that rounds that run at once do not write over each other
+        variables[loop.output_item] = None  # local to the round: parallel rounds do not overwrite each other
     variables["loopCounter"] = count
     if loop.item:
         variables[loop.item] = item

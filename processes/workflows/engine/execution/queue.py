@@ -26,6 +26,7 @@ def run_queue(work: UnitOfWork) -> None:
             _check_conditions(work)
         if work.status != "active":
             return
+        # Last, when nothing moves any more: until then a token or an item may still arrive.
         if not gateways.open_inclusive_join(work) and not (len(work.items) and complete_innermost_stage(work)):
             return
 

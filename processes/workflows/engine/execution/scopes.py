@@ -1,4 +1,4 @@
-"""Scopes: how they begin, and how an event takes over from what runs in them."""
+"""Scopes: how they are opened and begun, and how events interrupt what runs in them."""
 
 from collections.abc import Sequence
 
@@ -44,7 +44,7 @@ def find_first_elements(definition: Definition, scope: str) -> Sequence[str]:
         raise CommandFailed(scope, "There is no start event without a trigger.")
     found = [element for element in definition.scopes[scope].nodes if _is_first(definition.nodes[element])]
     if not found:
-        raise CommandFailed(scope, "There is nothing to start with.")
+        raise CommandFailed(scope, "There is no element to start with.")
     return found
 
 
@@ -59,9 +59,10 @@ def interrupt_activity(work: UnitOfWork, token: str, boundary: str) -> None:
 
 
 def start_event_sub_process(work: UnitOfWork, scope: str, start: Node) -> None:
-    """Run an event sub-process in its scope; an interrupting one after everything else there was cancelled."""
+    """Start an event sub-process in its scope; an interrupting one cancels everything else there first."""
     if start.is_interrupting:
         work.cancel_owned(scope)
+        # An error out of the event sub-process goes to the outer scope, not to another one of this scope.
         work.scopes.put(scope, {**work.scopes[scope], "interrupted": True})
     token = work.add_token(scope, start.scope)
     work.trace.append(("enter", start.scope))

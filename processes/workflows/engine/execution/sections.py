@@ -1,3 +1,5 @@
+"""Sections of a state: records by id, and the log of what can be compensated."""
+
 from collections.abc import Callable, ItemsView, Iterable
 from typing import Any, Generic, TypeVar
 
@@ -7,7 +9,7 @@ Record = TypeVar("Record")
 
 
 class Section(Generic[Record]):
-    """One section of the state; copied when it is first written to."""
+    """The records of one kind by id, copied on the first write."""
 
     __slots__ = ("_is_copied", "owner_of", "records")
 
@@ -45,13 +47,14 @@ class Section(Generic[Record]):
         return self.records.pop(key)
 
     def _copy(self) -> None:
+        # The initial state stays as it is: a command that fails later must leave nothing behind.
         if not self._is_copied:
             self.records = dict(self.records)
             self._is_copied = True
 
 
 class CompensationLog:
-    """What is done and can be undone, by the scope it was done in, in the order in which it was done."""
+    """The entries of completed activities by scope, in the order of their completion."""
 
     __slots__ = ("_by_scope", "_count", "_given", "_is_changed")
 

@@ -86,7 +86,7 @@ def start_timer(work: UnitOfWork, node: Node, timer: TimerDefinition, scope: str
         "due": due.isoformat(),
         "since": work.now,
     }
-    hops = _hops(work, node.id, (due - work.at).total_seconds())
+    hops = _count_hops(work, node.id, (due - work.at).total_seconds())
     if hops:
         record["hops"] = hops
     if cycle is not None:
@@ -120,8 +120,8 @@ def find_next_firing(work: UnitOfWork, record: TimerRecord) -> TimerRecord | Non
     return following
 
 
-def _hops(work: UnitOfWork, element: str, wait: float) -> int:
-    """Return how long the chain is after a timer: one that hardly waits is a hop, one that waits long ends it."""
+def _count_hops(work: UnitOfWork, element: str, wait: float) -> int:
+    """Return the length of the chain after a timer: one that hardly waits is a hop, one that waits long resets it."""
     if wait < LEAST_WAIT:
         return work.count_hop(element)
     return work.hops if wait < LONG_WAIT else 0
@@ -147,13 +147,14 @@ def _duration_of_seconds(value: float) -> Duration:
 
 def _require_text(value: object) -> str:
     if not isinstance(value, str):
-        raise NotIso("The timer's expression does not give a text of ISO 8601.")
+        raise NotIso("The timer's expression does not return a text in ISO 8601.")
     return value
 
 
 def _find_next_time(due: datetime, interval: Duration, now: datetime) -> datetime:
     """Return the first time of a cycle after now."""
     following = interval.after(due)
+    # Months have no fixed length and are stepped; anything else is computed, for millions of firings may be missed.
     if following > now or interval.months:
         while following <= now:
             following = interval.after(following)

@@ -31,15 +31,15 @@ from processes.workflows.engine.execution.records import (
 from processes.workflows.engine.execution.sections import CompensationLog, Record, Section
 
 
-def _scope_of(record: TokenRecord | ItemRecord) -> str:
+def _get_scope(record: TokenRecord | ItemRecord) -> str:
     return record["scope"]
 
 
-def _token_of(record: ScopeRecord | TaskRecord | LoopRecord | UndoRecord) -> str | None:
+def _get_token(record: ScopeRecord | TaskRecord | LoopRecord | UndoRecord) -> str | None:
     return record["token"]
 
 
-def _token_or_scope_of(record: TimerRecord | SubscriptionRecord | ConditionRecord) -> str:
+def _get_token_or_scope(record: TimerRecord | SubscriptionRecord | ConditionRecord) -> str:
     return record["token"] or record["scope"]
 
 
@@ -58,15 +58,15 @@ class UnitOfWork:
         self.next_number = state["next"]
         self.status = state["status"]
         self.budget = CommandBudget(state.get("size", 0))
-        self.scopes: Section[ScopeRecord] = Section(state.get("scopes"), _token_of)
-        self.tokens: Section[TokenRecord] = Section(state.get("tokens"), _scope_of)
-        self.items: Section[ItemRecord] = Section(state.get("items"), _scope_of)
-        self.tasks: Section[TaskRecord] = Section(state.get("tasks"), _token_of)
-        self.timers: Section[TimerRecord] = Section(state.get("timers"), _token_or_scope_of)
-        self.subscriptions: Section[SubscriptionRecord] = Section(state.get("subscriptions"), _token_or_scope_of)
-        self.conditions: Section[ConditionRecord] = Section(state.get("conditions"), _token_or_scope_of)
-        self.loops: Section[LoopRecord] = Section(state.get("loops"), _token_of)
-        self.undoing: Section[UndoRecord] = Section(state.get("undoing"), _token_of)
+        self.scopes: Section[ScopeRecord] = Section(state.get("scopes"), _get_token)
+        self.tokens: Section[TokenRecord] = Section(state.get("tokens"), _get_scope)
+        self.items: Section[ItemRecord] = Section(state.get("items"), _get_scope)
+        self.tasks: Section[TaskRecord] = Section(state.get("tasks"), _get_token)
+        self.timers: Section[TimerRecord] = Section(state.get("timers"), _get_token_or_scope)
+        self.subscriptions: Section[SubscriptionRecord] = Section(state.get("subscriptions"), _get_token_or_scope)
+        self.conditions: Section[ConditionRecord] = Section(state.get("conditions"), _get_token_or_scope)
+        self.loops: Section[LoopRecord] = Section(state.get("loops"), _get_token)
+        self.undoing: Section[UndoRecord] = Section(state.get("undoing"), _get_token)
         self._sections: tuple[Section[Any], ...] = (
             self.scopes,
             self.tokens,
@@ -98,6 +98,7 @@ class UnitOfWork:
         """Sizes of the variables written by this command, by scope and name."""
         self._library = library
         self._definitions: dict[str, Definition] = {}
+        # What each record owns, with its section: a cancellation walks down from the owner and scans nothing.
         self._children: dict[str, dict[str, Section[Any]]] = {}
         self._items_of: dict[str, list[str]] | None = None
         self._has_conditions: bool | None = None
@@ -229,6 +230,7 @@ class UnitOfWork:
         """Move a token to another element of its scope, where it waits for nothing yet."""
         record = self.tokens[token]
         self._leave_join(token, record)
+        # A new record: the flow it waited at or the loop it ran does not come along.
         self.tokens.put(token, {"element": element, "scope": record["scope"], "since": self.now})
 
     def wait_at_join(self, token: str, flow: str) -> dict[str, list[str]]:
@@ -279,7 +281,7 @@ class UnitOfWork:
             if "loop" not in record:
                 self.trace.append(("cancel", record["element"]))
         elif section is self.scopes:
-            self._forget(key, record)
+            self._release_scope(key, record)
         elif section is self.items:
             self._unlist(key, record)
             if record["state"] not in ENDED:
@@ -295,10 +297,10 @@ class UnitOfWork:
         """Remove a scope with what is still armed in it."""
         self.cancel_owned(scope)
         record = self.remove(self.scopes, scope)
-        self._forget(scope, record)
+        self._release_scope(scope, record)
         return record
 
-    def _forget(self, scope: str, record: ScopeRecord) -> None:
+    def _release_scope(self, scope: str, record: ScopeRecord) -> None:
         self.visible_variables.pop(scope, None)
         self.copied_scopes.discard(scope)
         weight = self.budget.measure(record["variables"], record["element"])
@@ -312,8 +314,9 @@ class UnitOfWork:
         return weight
 
     def add_effect(self, kind: str, element: str, inputs: Variables, name: str = "") -> None:
-        """Add an effect."""
+        """Add an effect, to be published after the commit."""
         self.budget.count_effect(inputs, element)
+        # From the counter of the state: the same command gives the same id, by which receivers drop duplicates.
         effect: Effect = {"id": self.new_id(), "kind": kind, "element": element, "inputs": inputs}
         if kind in EVENTS:
             effect["hops"] = self.count_hop(element)
@@ -324,7 +327,7 @@ class UnitOfWork:
     def count_hop(self, element: str) -> int:
         """Return the length of the chain including this element; fail where it leads to itself for ever."""
         if self.hops >= MAX_HOPS:
-            reason = "Events, handlers and timers without a wait have led to one another {count} times by themselves."
+            reason = "Events, handlers and timers without a wait have triggered one another {count} times in a row."
             raise CommandFailed(element, reason.format(count=MAX_HOPS))
         return self.hops + 1
 
@@ -347,7 +350,7 @@ class UnitOfWork:
             "size": self.budget.size,
         }
         for name, section in zip(SECTIONS, self._sections, strict=True):
-            if section.records:
+            if section.records:  # empty sections are left out, so that an ended instance is small
                 state[name] = section.records  # type: ignore[literal-required]
         if len(self.compensations):
             state["compensations"] = self.compensations.entries()

@@ -39,7 +39,7 @@ def get_visible(work: UnitOfWork, scope: str) -> Mapping[str, Any]:
     """Return the variables visible from a scope, as a mapping that copies nothing."""
     found = work.visible_variables.get(scope)
     if found is None:
-        layers = _layers(work, scope)
+        layers = _list_layers(work, scope)
         found = layers[0] if len(layers) == 1 else VisibleVariables(layers)
         work.visible_variables[scope] = found
     return found
@@ -72,7 +72,7 @@ def write_variables(work: UnitOfWork, scope: str, values: Mapping[str, Any], ele
         _write_variable(work, _find_defining_scope(work, scope, name), name, value, element)
 
 
-def _layers(work: UnitOfWork, scope: str) -> list[Variables]:
+def _list_layers(work: UnitOfWork, scope: str) -> list[Variables]:
     record = work.scopes[scope]
     layers = [record["variables"]]
     while "definition" not in record:
@@ -106,13 +106,14 @@ def _write_variable(work: UnitOfWork, scope: str, name: str, value: object, elem
     variables[name] = value
     if "written" in record and name not in record["written"]:
         record["written"].append(name)
-    work.visible_variables.clear()
+    work.visible_variables.clear()  # any scope may see what was written
     work.conditions_due = True
 
 
 def _size_before(work: UnitOfWork, scope: str, variables: Variables, name: str, element: str) -> int:
     if name not in variables:
         return -len(name) - 4
+    # Measuring counts towards the budget: what this command wrote itself is not measured again.
     known = work.variable_sizes.get((scope, name))
     return known if known is not None else work.budget.measure_value(variables[name], element)
 

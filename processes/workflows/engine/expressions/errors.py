@@ -1,3 +1,6 @@
+"""Errors of expressions: malformed texts, and evaluations that fail."""
+
+
 class ExpressionError(Exception):
     """The text is no expression, or is past the limits; `position` counts characters from 0."""
 

@@ -1,3 +1,5 @@
+"""A compiled expression."""
+
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,14 +11,14 @@ from processes.workflows.engine.expressions.parser import parse
 
 
 def compile_expression(text: str) -> "Expression":
-    """Read an expression; what is malformed or past the limits raises ExpressionError."""
+    """Compile an expression; raises ExpressionError if it is malformed or past the limits."""
     node, names = parse(text)
     return Expression(text, names, build_evaluator(node))
 
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """An expression that was read; two of the same text are equal."""
+    """A compiled expression; two with the same text are equal."""
 
     text: str
     """As it was written, with its wrapper."""
@@ -40,6 +42,7 @@ class Expression:
         return f"{_shorten(self.text)}: {reason}{hint}"
 
     def __reduce__(self) -> tuple[Callable[[str], "Expression"], tuple[str]]:
+        # Closures cannot be pickled: a copy is compiled from the text again.
         return compile_expression, (self.text,)
 
 

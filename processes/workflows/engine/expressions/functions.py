@@ -52,6 +52,7 @@ FUNCTIONS: dict[str, Function] = {
 """By name; the others are added where they are defined."""
 
 _MAX_DIGITS = 12
+# From here on a float has no fraction to round.
 _FIRST_WITHOUT_FRACTION = 2.0**53
 # Its own context: the thread's may have been changed by anyone.
 _ROUNDING = Context(prec=40, rounding=ROUND_HALF_UP)
@@ -85,7 +86,7 @@ def _lower(meter: Meter, value: Any) -> str:
 
 @_define("upper(text)")
 def _upper(meter: Meter, value: Any) -> str:
-    """Make it upper case; one character may become three (and two in lower case), so the result is measured too."""
+    # The result is measured too: one character may become three, and two in lower case.
     return _require_text("upper", _require_text("upper", value, meter).upper(), meter)
 
 
@@ -138,6 +139,7 @@ def _round(meter: Meter, value: Any, digits: Any = 0) -> int | float:
     if type(digits) is not int or not 0 <= digits <= _MAX_DIGITS:
         raise ExpressionFailed(f"round takes 0 to {_MAX_DIGITS} digits")
     if type(number) is float and abs(number) < _FIRST_WITHOUT_FRACTION:
+        # By the digits as they are written: 2.675 becomes 2.68, though its binary value is a little less.
         number = float(Decimal(repr(number)).quantize(Decimal(1).scaleb(-digits), context=_ROUNDING))
     return number if digits else _to_integer(number)
 
@@ -169,7 +171,7 @@ def _keys(meter: Meter, value: Any) -> list[str]:
         raise ExpressionFailed(f"keys is not defined for {type_name(value)}")
     meter.spend_items(len(value))
     if not all(type(key) is str for key in value):
-        raise ExpressionFailed("a key of a map is no text")
+        raise ExpressionFailed("a key of a map is not text")
     return sorted(value)
 
 

@@ -1,4 +1,4 @@
-"""From text to tokens."""
+"""Tokens of an expression."""
 
 import math
 import re
@@ -29,11 +29,11 @@ KEYWORDS = frozenset({"and", "or", "not", "in", "if", "else"})
 
 
 def tokenize(text: str, start: int, end: int) -> list[Token]:
-    """Cut `text[start:end]` into tokens, closed by one of kind END; positions are those of the whole text."""
+    """Split `text[start:end]` into tokens, the last of kind END; positions are those in the whole text."""
     if odd := _UNPRINTABLE.search(text):
         raise ExpressionError(f"An expression cannot hold the character {odd.group()!a}.", odd.start())
     end = start + len(text[start:end].rstrip())
-    tokens = [_token_of(match) for match in _TOKEN.finditer(text, start, end)]
+    tokens = [_make_token(match) for match in _TOKEN.finditer(text, start, end)]
     tokens.append(Token(TokenKind.END, "", end))
     return tokens
 
@@ -57,17 +57,17 @@ _SURROGATE_PAIR = re.compile("([\ud800-\udbff])([\udc00-\udfff])")
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
-def _token_of(match: re.Match[str]) -> Token:
+def _make_token(match: re.Match[str]) -> Token:
     kind = match.lastgroup or ""
     found, position = match[kind], match.start(kind)
     if kind == "symbol":
         return Token(TokenKind.SYMBOL, found, position)
     if kind == "word":
-        return _word(found, position)
+        return _make_word(found, position)
     if kind == "string":
-        return Token(TokenKind.VALUE, found, position, _string(found, position))
+        return Token(TokenKind.VALUE, found, position, _parse_string(found, position))
     if kind == "number":
-        return Token(TokenKind.VALUE, found, position, _number(found, match["fraction"], position))
+        return Token(TokenKind.VALUE, found, position, _parse_number(found, match["fraction"], position))
     raise ExpressionError(_explain_refusal(found), position)
 
 
@@ -81,43 +81,43 @@ def _explain_refusal(character: str) -> str:
     return f"{_quote(character)} means nothing here."
 
 
-def _word(word: str, position: int) -> Token:
+def _make_word(word: str, position: int) -> Token:
     if word in CONSTANTS:
         return Token(TokenKind.VALUE, word, position, CONSTANTS[word])
     if word in KEYWORDS:
         return Token(TokenKind.SYMBOL, word, position)
     if word.isidentifier():
         return Token(TokenKind.NAME, word, position)
-    raise ExpressionError(f"{_quote(word)} is no name: names are letters, digits and _.", position)
+    raise ExpressionError(f"{_quote(word)} is not a name: names are letters, digits and _.", position)
 
 
-def _number(text: str, fraction: str, position: int) -> int | float:
+def _parse_number(text: str, fraction: str, position: int) -> int | float:
     value: int | float = float(text) if fraction else int(text)
     if math.isinf(value) if fraction else value > MAX_INTEGER:
         raise ExpressionError("The number is too large.", position)
     return value
 
 
-def _string(quoted: str, position: int) -> str:
+def _parse_string(quoted: str, position: int) -> str:
     inner = quoted[1:-1]
     if "\\" not in inner:
         return inner
-    text = _SURROGATE_PAIR.sub(_joined_pair, _ESCAPE.sub(lambda match: _unescaped(match, position + 1), inner))
+    text = _SURROGATE_PAIR.sub(_join_pair, _ESCAPE.sub(lambda match: _unescape(match, position + 1), inner))
     if _UNSTORABLE.search(text):
         raise ExpressionError("A text cannot hold NUL or half of a surrogate pair.", position)
     return text
 
 
-def _unescaped(match: re.Match[str], offset: int) -> str:
+def _unescape(match: re.Match[str], offset: int) -> str:
     if code := match.group("code"):
         return chr(int(code, 16))
     letter = match.group("letter")
     if letter not in _LETTERS:
-        raise ExpressionError(f"{_quote(match.group())} is no escape: write \\\\ for \\.", offset + match.start())
+        raise ExpressionError(f"{_quote(match.group())} is not an escape: write \\\\ for \\.", offset + match.start())
     return _LETTERS[letter]
 
 
-def _joined_pair(match: re.Match[str]) -> str:
+def _join_pair(match: re.Match[str]) -> str:
     high, low = match.groups()
     return chr(0x10000 + ((ord(high) - 0xD800) << 10) + (ord(low) - 0xDC00))
 

@@ -22,7 +22,7 @@ def check_value(value: Any) -> Any:
         return value
     if kind is int or kind is float:
         return check_number(value)
-    raise ExpressionFailed(f"a value of type {kind.__name__[:40]} is no JSON")
+    raise ExpressionFailed(f"a value of type {kind.__name__[:40]} is not JSON")
 
 
 def check_number(number: int | float) -> int | float:
@@ -30,7 +30,7 @@ def check_number(number: int | float) -> int | float:
     if type(number) is int:
         if -MAX_INTEGER <= number <= MAX_INTEGER:
             return number
-    elif number - number == 0:
+    elif number - number == 0:  # neither infinite nor NaN
         return number
     raise ExpressionFailed("a number is too large or undefined")
 
@@ -117,6 +117,7 @@ def compare_ordered(symbol: str, left: Any, right: Any) -> bool:
 
 
 def is_equal(left: Any, right: Any, meter: Meter) -> bool:
+    # Types first: in Python True equals 1, in JSON it does not.
     kind = type(left)
     if kind is type(right):
         if kind is list or kind is dict:

@@ -34,7 +34,7 @@ def parse(text: str) -> tuple[ExpressionNode, frozenset[str]]:
 
 
 def _find_inner(text: str) -> tuple[int, int]:
-    """Find the expression inside `${…}`, `#{…}` or after `=`."""
+    """Return where the expression begins and ends inside `${…}`, `#{…}` or after `=`."""
     end = len(text.rstrip())
     start = len(text) - len(text.lstrip())
     if text.startswith(("${", "#{"), start) and text.endswith("}", start + 2, end):
@@ -92,7 +92,7 @@ class _Parser:
         return node
 
     def _operators(self, least: int) -> ExpressionNode:
-        """Read an operand and every operator after it that binds at least this closely."""
+        """Parse an operand and every operator after it that binds at least this tightly."""
         self._enter()
         node = self._operand(least)
         while (power := self._power()) >= least:
@@ -144,7 +144,7 @@ class _Parser:
         while self._is("not"):
             positions.append(self._advance().position)
         if least > _NOT:
-            raise ExpressionError("not stands in brackets here: (not …).", positions[0])
+            raise ExpressionError("Put not in brackets here: (not …).", positions[0])
         node = self._operators(_COMPARE)
         for position in reversed(positions):
             node = Not(self._above(position, node), node)
@@ -215,7 +215,7 @@ class _Parser:
         return FunctionCall(self._above(token.position, *arguments), token.text, arguments)
 
     def _separated(self, closing: str) -> tuple[ExpressionNode, ...]:
-        """Read what stands between commas, and the bracket that closes it."""
+        """Parse a list separated by commas, up to and including the closing bracket."""
         nodes: list[ExpressionNode] = []
         while not self._take(closing):
             if nodes:
@@ -243,7 +243,7 @@ class _Parser:
             raise ExpressionError(_TOO_DEEP, self._next.position)
 
     def _above(self, position: int, *below: ExpressionNode) -> int:
-        """Count one more node and give its height."""
+        """Count one more node and return its height."""
         self._nodes += 1
         if self._nodes > MAX_NODES:
             raise ExpressionError(f"An expression has at most {MAX_NODES} parts.", position)

@@ -33,8 +33,8 @@ from messaging.services.send import insert_message
 from notifications.models import Delivery
 from notifications.services.alerts import raise_alert
 from notifications.services.deliveries import NewDelivery, enqueue_deliveries
-from processes.workflows.ids import subject_of
 from processes.workflows.models import WorkflowEffect, WorkflowInstance
+from processes.workflows.subjects import subject_of
 from sensors.models import Client
 
 ALERT_KIND = "workflow.alert"

@@ -1,33 +1,39 @@
 """Whose share a call is counted against, once Django has found out who it is."""
 
+import time
 from typing import Any
 
 import pytest
 from asgiref.sync import async_to_sync
 from asgiref.testing import ApplicationCommunicator
+from django.conf import settings
 from django.contrib.auth.models import User
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.test import Client
 
 from config.access.keys import create_key
+from config.access.known_browser import remember_browser
+from config.access.sign_in_limits import FORM_BURST
 from config.asgi import application
 from config.common.web import handler
 from config.common.web.handler import SMALL_ANSWER
 from config.common.web.limits.callers import known_callers
 from config.common.web.limits.lanes import make_lanes
 from config.common.web.limits.shares import Caller, Standing
+from config.common.web.rates import configured_rates
+from config.runtime.metrics import REQUESTS
 from config.web_slots import web_slots
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db(transaction=True)]
 
 
-async def call(path: str, name: bytes, credential: bytes) -> int:
+async def call(path: str, name: bytes, credential: bytes, method: str = "GET") -> int:
     """Call the whole application, showing who it is; return the status."""
     scope = {
         "type": "http",
         "http_version": "1.1",
         "scheme": "http",
-        "method": "GET",
+        "method": method,
         "path": path,
         "query_string": b"",
         "headers": [(b"host", b"localhost"), (name, credential)],
@@ -60,6 +66,73 @@ def test_one_that_is_wrong_is_not_though_its_prefix_is_right() -> None:
 def test_nor_is_one_that_nobody_looked_at() -> None:
     assert async_to_sync(call)("/api/v1/docs/", b"authorization", b"Bearer whatever") == 200
     assert known_callers.find(b"Bearer whatever") is None
+
+
+async def upload(path: str, key: str, *, size: int = 3_000_000) -> tuple[int, int]:
+    """Send a large body with a key, or without one; return the status and how much of it was taken."""
+    scope = {
+        "type": "http",
+        "http_version": "1.1",
+        "scheme": "http",
+        "method": "POST",
+        "path": path,
+        "query_string": b"",
+        "headers": [
+            (b"host", b"localhost"),
+            (b"content-type", b"application/json"),
+            (b"transfer-encoding", b"chunked"),
+            *([(b"authorization", f"Bearer {key}".encode())] if key else []),
+        ],
+        "client": ("192.0.2.8", 5000),
+    }
+    taken, statuses = 0, list[int]()
+
+    async def receive() -> Any:
+        nonlocal taken
+        if statuses:  # it has its answer, and hangs up
+            return {"type": "http.disconnect"}
+        taken += 65_536
+        return {"type": "http.request", "body": b" " * 65_536, "more_body": taken < size}
+
+    async def send(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            statuses.append(message["status"])
+
+    await application(scope, receive, send)  # type: ignore[arg-type]
+    return statuses[0], taken
+
+
+@pytest.mark.parametrize("kind", ["none", "wrong", "of another kind", "of another scope"])
+def test_a_large_body_is_not_read_where_the_head_is_refused(kind: str) -> None:
+    right = create_key(name="desk", actor="test", scopes=["registry:read"])[1]
+    keys = {"none": "", "wrong": f"{right[:-3]}xxx"}
+    paths = {"of another scope": "/api/v1/sensors/import/"}
+    status, taken = async_to_sync(upload)(paths.get(kind, "/api/v1/messages/"), keys.get(kind, right), size=900_000)
+    assert status == {"none": 401, "wrong": 401}.get(kind, 403)
+    assert taken <= 3 * 65_536
+
+
+def test_one_that_may_be_sent_is_read_and_counts_once() -> None:
+    key, text = create_key(name="desk", actor="test", scopes=["signals:write"])
+    before = REQUESTS.labels("POST", "api/v1/signals/", "4xx")._value.get()
+    assert async_to_sync(upload)("/api/v1/signals/", text, size=900_000)[0] == 400  # spaces are no JSON
+    assert REQUESTS.labels("POST", "api/v1/signals/", "4xx")._value.get() == before + 1
+    at = time.time()
+    assert configured_rates().count(f"key:{key.prefix}", at) == 2
+
+
+def test_sign_ins_past_their_rate_cost_no_page_and_a_known_browser_has_its_own() -> None:
+    request = HttpRequest()
+    remember_browser(request, "root")
+    known = f"{settings.KNOWN_BROWSER_COOKIE_NAME}={request._known_browser}".encode()  # type: ignore[attr-defined]
+    strangers = [async_to_sync(sign_in)(b"a=b") for _ in range(FORM_BURST + 1)]
+    assert 429 not in strangers[:FORM_BURST]
+    assert strangers[FORM_BURST] == 429
+    assert async_to_sync(sign_in)(known) != 429
+
+
+async def sign_in(cookie: bytes) -> int:
+    return await call("/admin/login/", b"cookie", cookie, method="POST")
 
 
 def test_large_answers_that_wait_have_room_of_which_each_caller_has_a_share(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy
 from rest_framework.exceptions import ErrorDetail
 
 from config.common.web import json_codec
-from config.common.web.json_codec import DEEPEST, BadJson, decode_json, encode_json
+from config.common.web.json_codec import DEEPEST, BadJson, check_bounds, decode_json, encode_json
 
 
 class TestDecode:
@@ -79,6 +79,13 @@ class TestBounds:
         monkeypatch.setattr(json_codec, "MOST_CONTAINERS", 1)
         monkeypatch.setattr(json_codec, "MOST_VALUES", 2)
         assert decode_json(text)
+
+    def test_the_deepest_place_is_found_wherever_it_stands(self) -> None:
+        flat = b"[]," * 100_000
+        deepest, deeper = (b"[" + flat + b"[" * more + b"]" * more + b"]" for more in (DEEPEST - 1, DEEPEST))
+        check_bounds(deepest)
+        with pytest.raises(BadJson):
+            check_bounds(deeper)
 
     def test_many_strings_are_counted_before_they_are_told_apart(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(json_codec, "MOST_VALUES", 300)

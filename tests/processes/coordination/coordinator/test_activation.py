@@ -42,7 +42,7 @@ def event(pk: int, status: E = E.SAVED, *touched: str, is_published: bool = True
 
 def begin(line: list[WriterEvent], *, parallel: int) -> list[int]:
     """Choose where nobody waits."""
-    chosen, behind = choose_events(line, parallel=parallel, held={})
+    chosen, behind = choose_events(line, parallel=parallel, reserved={})
     assert behind == []
     return chosen
 
@@ -80,7 +80,7 @@ class TestChoose:
 
     def test_what_touches_a_row_of_one_that_waits_is_put_behind_it(self) -> None:
         line = [event(2, E.SAVED, "a"), event(3, E.SAVED, "b")]
-        assert choose_events(line, parallel=1, held={"a": 1}) == ([3], [2])
+        assert choose_events(line, parallel=1, reserved={"a": 1}) == ([3], [2])
 
     def test_so_is_what_touches_a_row_of_one_behind(self) -> None:
         line = [
@@ -89,10 +89,10 @@ class TestChoose:
             event(4, E.SAVED, "c"),
             event(5, E.SAVED, "d"),
         ]
-        assert choose_events(line, parallel=1, held={"a": 1}) == ([5], [2, 3, 4])
+        assert choose_events(line, parallel=1, reserved={"a": 1}) == ([5], [2, 3, 4])
 
     def test_what_comes_before_one_that_waits_is_not_behind_it(self) -> None:
-        assert choose_events([event(2, E.SAVED, "a")], parallel=1, held={"a": 3}) == ([2], [])
+        assert choose_events([event(2, E.SAVED, "a")], parallel=1, reserved={"a": 3}) == ([2], [])
 
     def test_nothing_of_nothing(self) -> None:
         assert begin([], parallel=8) == []

@@ -4,6 +4,7 @@ There are 23 payloads, so they travel in pages of 10, 10 and 3. Each message is 
 says otherwise.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -31,6 +32,7 @@ from tests.processes.coordination.in_memory_roles import (
     make_change_set,
     request_change,
 )
+from tests.processes.documented_functions import find_missing_functions, read_page
 
 pytestmark = [pytest.mark.django_db(databases=DATABASES), pytest.mark.embedded]
 
@@ -277,3 +279,14 @@ def _verdict(roles: InMemoryRoles, event: int, *lines: Line) -> str:
     for each in lines:
         each.does(roles)
     return WriterEventReader.objects.get(writer_event=event).verdict
+
+
+class TestDocumentation:
+    PAGE = "coordination-steps.md"
+
+    def test_has_every_step_with_its_role(self) -> None:
+        rows = re.findall(r"^\| ([\d.]+) \| (\w+) \|", read_page(self.PAGE), re.MULTILINE)
+        assert rows == [(step.number, step.role.capitalize()) for step in STEPS]
+
+    def test_names_functions_that_there_are(self) -> None:
+        assert not find_missing_functions(self.PAGE, "processes.coordination")

@@ -134,7 +134,7 @@ class TestBusy:
     def test_that_passes_commits(self, roles: InMemoryRoles, state: str) -> None:
         curse(TABLES["DummyItem"], state=state)
         event = make_item("cursed").event
-        roles.settle(lambda: bool(roles.reader._setbacks))
+        roles.settle(lambda: bool(roles.reader._busy_retries))
         lift(TABLES["DummyItem"])
         roles.settle()
         assert status_of(event) == E.COMMITTED
@@ -148,7 +148,7 @@ class TestBusy:
         roles.settle()
         assert [status_of(event) for event in events] == [E.COMMITTED, E.CANCELED, E.COMMITTED]
         assert format_reason(AppEvent.objects.get(pk=events[1]).reason) == "main: cursed be this row"
-        assert not roles.reader._setbacks
+        assert not roles.reader._busy_retries
 
     def test_a_database_that_is_away_is_no_refusal(self, roles: InMemoryRoles, monkeypatch: pytest.MonkeyPatch) -> None:
         event = make_item("a").event

@@ -191,7 +191,7 @@ class TestCrash:
                 raise SystemExit
 
         with monkeypatch.context() as patch:
-            patch.setattr(cleanup, "move_together", lambda ids: False)
+            patch.setattr(cleanup, "move_messages", lambda ids: False)
             patch.setattr(file_moves, "place_file", move_and_die)
             with pytest.raises(SystemExit):
                 move_files()
@@ -265,7 +265,7 @@ class TestAtOnce:
         with monkeypatch.context() as patch:
             patch.setattr(file_moves, name, slowly)
             if not together:
-                patch.setattr(cleanup, "move_together", lambda ids: False)
+                patch.setattr(cleanup, "move_messages", lambda ids: False)
 
             def act(number: int) -> None:
                 if number == 0:

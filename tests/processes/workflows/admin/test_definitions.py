@@ -8,7 +8,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from messaging.models import Enterprise
-from processes.workflows.admin import definition_page
+from processes.workflows.admin import definitions
 from processes.workflows.models import WorkflowDefinition, WorkflowInstance, WorkflowRevision
 from tests.processes.workflows.process_files import chain, named, started_by, user
 from tests.processes.workflows.scene import Scene
@@ -135,7 +135,7 @@ class TestPage:
     def test_revisions_are_paged_and_cost_the_same(
         self, scene: Scene, operator: Client, monkeypatch: Any, django_assert_max_num_queries: Any
     ) -> None:
-        monkeypatch.setattr(definition_page, "SHOWN", 3)
+        monkeypatch.setattr(definitions, "REVISIONS_SHOWN", 3)
         for number in range(7):
             scene.publish(chain("an_order", user(f"step{number}")))
         with django_assert_max_num_queries(PAGE_QUERIES):

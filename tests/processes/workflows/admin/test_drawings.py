@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import translation
 
 from processes.workflows.admin.drawings import Drawing, ListedElement, draw_revision, draw_state, make_marks
-from processes.workflows.admin.labels import KINDS
+from processes.workflows.admin.presentation import KINDS
 from processes.workflows.diagrams import STATES, respond_with_diagram
 from processes.workflows.engine import diagram
 from processes.workflows.engine.definition import NodeKind
@@ -75,7 +75,7 @@ class TestPage:
         scene.publish(case(human("A", name="Ask"), milestone("M", entry="A complete"), listener("L")).encode())
         drawing = draw_revision(WorkflowRevision.objects.get())
         assert drawing.address == ""
-        assert {(spot.element, spot.kind) for spot in drawing.spots} == {
+        assert {(listed.element, listed.kind) for listed in drawing.elements} == {
             ("plan", "case plan"),
             ("A", "human task"),
             ("M", "milestone"),
@@ -85,15 +85,15 @@ class TestPage:
     def test_the_list_of_an_instance_tells_the_most_alive_state(self, scene: Scene) -> None:
         scene.publish(case(human("A"), human("B"), key="c").encode())
         [drawing] = draw_state(uuid4(), 1, OWN, own=("c", 1))
-        told = {spot.element: (spot.state, spot.state_word) for spot in drawing.spots}
+        told = {listed.element: (listed.state, listed.state_label) for listed in drawing.elements}
         assert told == {"plan": ("active", "active"), "A": ("active", "active: 2"), "B": ("", "")}
 
     def test_an_item_in_the_list_says_its_state(self) -> None:
-        spots = [
+        elements = [
             ListedElement("A", "Ask", "human task", 0, False, "failed", "failed: 2"),
             ListedElement("B", "", "stage", 0, False),
         ]
-        page = render_to_string("admin/workflows/drawings.html", {"drawings": [Drawing("c", "", spots)]})
+        page = render_to_string("admin/workflows/drawings.html", {"drawings": [Drawing("c", "", elements)]})
         assert '<li data-mark="incident">' in page
         assert '<strong class="pst-item-state" data-state="failed">failed: 2</strong>' in page
         assert page.count("pst-item-state") == 1

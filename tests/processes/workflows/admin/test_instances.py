@@ -117,8 +117,8 @@ class TestPage:
         head = scene.begin(chain("outer", call, user("last")))
         outer, inner = operator.get(address(head)).context["page"].drawings
         assert (outer.title, inner.title) == ("outer", "inner")
-        assert {spot.element: spot.tokens for spot in outer.spots}["check"] == 1
-        assert {spot.element: spot.tokens for spot in inner.spots}["check"] == 1
+        assert {listed.element: listed.tokens for listed in outer.elements}["check"] == 1
+        assert {listed.element: listed.tokens for listed in inner.elements}["check"] == 1
 
     def test_hostile_variables_are_text_and_long_ones_are_cut(self, scene: Scene, operator: Client) -> None:
         head = scene.begin(ORDER, evil="</pre><script>x", long="y" * 20_000, turned="\u202e")
@@ -274,14 +274,14 @@ class TestVersions:
         words = page.content.decode()
         assert "<del>Check</del> <ins>Ship</ins>" in words
         assert "task completed: Check" in words
-        [cell] = page.context["page"].difference.cells
+        [cell] = page.context["page"].difference.variables
         assert (cell.name, cell.before.text, cell.after.text) == ("amount", "1", "2")
         assert [value.text for value in operator.get(address(head, "versions/1/")).context["page"].values.rows] == ["1"]
 
     def test_two_are_compared(self, scene: Scene, operator: Client) -> None:
         head = scene.complete(scene.begin(ORDER, gone=1), fresh={"<b>": 1})
         page = operator.get(address(head, "compare/"), {"from": "2", "to": "1"})
-        cells = page.context["difference"].cells
+        cells = page.context["difference"].variables
         assert [(cell.name, cell.before is None, cell.after is None) for cell in cells] == [("fresh", False, True)]
         assert "<b>" not in page.content.decode()
         for query in ({}, {"from": "1"}, {"from": "x", "to": "1"}, {"from": "1", "to": "9"}):

@@ -9,7 +9,7 @@ from config.common.web.limits.bodies import MEMORY_PER_BODY, Body, HungUp, Spool
 from config.common.web.limits.errors import BodyStalled, Busy
 from config.common.web.limits.shares import Caller, Standing
 
-ANNE = Caller("anne", Standing.KNOWN)
+ANNE, BEN = Caller("anne", Standing.KNOWN), Caller("ben", Standing.KNOWN)
 LIMIT = 1_000_000
 
 
@@ -17,13 +17,13 @@ class Sender:
     """Sends chunks, each after a pause; then it is done, hangs up or says no more."""
 
     def __init__(self, *chunks: bytes, pause: float = 0.0, then: str = "ends") -> None:
-        self._chunks, self._pause, self._then = list(chunks), pause, then
+        self.chunks, self._pause, self._then = list(chunks), pause, then
 
     async def __call__(self) -> Any:
         if self._pause:
             await asyncio.sleep(self._pause)
-        if self._chunks:
-            return {"type": "http.request", "body": self._chunks.pop(0), "more_body": True}
+        if self.chunks:
+            return {"type": "http.request", "body": self.chunks.pop(0), "more_body": True}
         if self._then == "stalls":
             await asyncio.Event().wait()
         if self._then == "hangs up":
@@ -87,6 +87,23 @@ class TestFiles:
             body.close()
         assert asyncio.get_running_loop().time() - began > 0.5
 
+    async def test_of_one_caller_come_at_its_rate_after_a_burst_and_nobody_else_waits_for_it(self) -> None:
+        spool = Spool(body_rate=10 * MEMORY_PER_BODY, body_burst=3 * MEMORY_PER_BODY)
+        assert await _time(spool, ANNE) < 0.2  # the burst
+        assert await _time(spool, ANNE) > 0.25
+        assert await _time(spool, BEN) < 0.2
+
+    async def test_of_strangers_come_at_one_rate_for_all(self) -> None:
+        spool = Spool(body_rate=10 * MEMORY_PER_BODY, body_burst=3 * MEMORY_PER_BODY)
+        strangers = [Caller(f"192.0.2.{number}", Standing.STRANGER) for number in range(2)]
+        assert await _time(spool, strangers[0]) < 0.2
+        assert await _time(spool, strangers[1]) > 0.25
+
+    async def test_what_is_small_waits_for_nothing(self) -> None:
+        spool = Spool(body_rate=1, body_burst=0)
+        body = await read(spool, Sender(b"x" * MEMORY_PER_BODY))
+        assert body.size == MEMORY_PER_BODY
+
     async def test_of_one_caller_are_within_its_share(self) -> None:
         spool, chunk = Spool(spooled=4 * MEMORY_PER_BODY), b"x" * (MEMORY_PER_BODY + 1)
         first = await read(spool, Sender(chunk))
@@ -101,6 +118,42 @@ class TestFiles:
             with pytest.raises(HungUp):
                 await read(spool, Sender(chunk, then="hangs up"))
         (await read(spool, Sender(chunk))).close()
+
+
+class TestCheck:
+    async def test_is_made_once_as_soon_as_a_body_is_large(self) -> None:
+        checked = []
+
+        async def check() -> None:
+            checked.append(True)
+
+        half = b"x" * (MEMORY_PER_BODY // 2)
+        for chunks in ([half, half], [half] * 6):
+            (await Spool().read(Sender(*chunks), limit=LIMIT, caller=ANNE, check=check)).close()
+        assert checked == [True]
+
+    async def test_what_it_refuses_is_not_read_any_further(self) -> None:
+        async def check() -> None:
+            raise Busy
+
+        sender = Sender(*[b"x" * MEMORY_PER_BODY] * 10)
+        with pytest.raises(Busy):
+            await Spool().read(sender, limit=LIMIT, caller=ANNE, check=check)
+        assert len(sender.chunks) == 8
+
+
+class TestDiscard:
+    async def test_reads_the_rest_of_a_refused_body_no_faster_than_one_that_is_kept(self) -> None:
+        spool, sender = Spool(body_rate=10 * MEMORY_PER_BODY, body_burst=0), Sender(*[b"x" * MEMORY_PER_BODY] * 100)
+        await spool.discard(sender, ANNE)
+        assert 85 <= len(sender.chunks) < 95, "a tenth of a second for each, and a second in all"
+
+
+async def _time(spool: Spool, caller: Caller) -> float:
+    """Return how long a large body takes that its sender sends at once."""
+    began = asyncio.get_running_loop().time()
+    (await spool.read(Sender(*[b"x" * MEMORY_PER_BODY] * 3), limit=LIMIT, caller=caller)).close()
+    return asyncio.get_running_loop().time() - began
 
 
 def _is_on_disk(body: Body) -> bool:

@@ -8,6 +8,8 @@ from django.conf import settings
 
 from config.common.correlation import correlation_id
 from config.common.web.limits.bodies import Spool
+from config.common.web.limits.buckets import Buckets
+from config.common.web.limits.callers import known_callers
 from config.common.web.limits.calls import Gate, Limits, given_caller, take_body
 from config.common.web.limits.errors import Busy
 from config.common.web.limits.shares import Caller as Known
@@ -211,6 +213,76 @@ class TestHead:
         caller = Caller(path=path, query=query)
         await caller.call(limited(reading))
         assert caller.status == status
+
+
+class TestRefusedEarly:
+    async def test_a_large_body_of_a_call_that_is_refused_anyway_is_not_read(self) -> None:
+        async def check_head(scope: Any, caller: Known) -> Any:
+            return {"type": "http.response.start", "status": 403, "headers": []}, b'{"code":"forbidden"}'
+
+        caller = Caller(*[b"x" * 65_536] * 200, path="/large/", transfer_encoding="chunked")
+        app = Limits(reading, body_limits=[("/", 20_000_000)], check_head=check_head)
+        await caller.call(app)
+        assert (caller.status, caller.error) == (403, {"code": "forbidden"})
+        assert b"x-correlation-id" in caller.headers
+        assert caller.read < 9_000_000, "what lies in the buffers is discarded, so that the answer arrives"
+
+    async def test_a_small_one_is_not_looked_at_twice(self) -> None:
+        async def check_head(scope: Any, caller: Known) -> Any:
+            raise AssertionError("not asked for")
+
+        caller = Caller(b"12345")
+        await caller.call(Limits(reading, body_limits=LIMITS, check_head=check_head))
+        assert caller.status == 200
+
+
+class TestRefusedOften:
+    async def test_one_past_the_burst_is_told_to_come_back_before_the_app(self) -> None:
+        app, asked = _refusing(burst=3)
+        callers = [Caller(path="/api/v1/x/") for _ in range(4)]
+        for caller in callers:
+            await caller.call(app)
+        assert [caller.status for caller in callers] == [401, 401, 401, 429]
+        assert callers[-1].headers[b"retry-after"] == b"1"
+        assert callers[-1].error["code"] == "throttled"
+        assert len(asked) == 3
+
+    async def test_a_key_that_is_right_may_still_do_something_else(self) -> None:
+        app, _ = _refusing(burst=1)
+        known_callers.remember(b"Bearer right", "key right")
+        paths = ["/api/v1/x/", "/api/v1/x/", "/api/v1/y/"]
+        callers = [Caller(path=path, authorization="Bearer right") for path in paths]
+        for caller in callers:
+            await caller.call(app)
+        assert [caller.status for caller in callers] == [401, 429, 401]
+
+    async def test_strangers_are_counted_by_their_address_whatever_key_they_make_up(self) -> None:
+        app, _ = _refusing(burst=2)
+        callers = [Caller(path=f"/api/v1/{number}/", authorization=f"Bearer {number}") for number in range(3)]
+        other = Caller(path="/api/v1/x/")
+        other.scope["client"] = ("192.0.2.9", 5000)
+        for caller in (*callers, other):
+            await caller.call(app)
+        assert [caller.status for caller in (*callers, other)] == [401, 401, 429, 401]
+
+    async def test_what_is_answered_is_not_counted(self) -> None:
+        app = Limits(reading, body_limits=LIMITS, refused=Buckets(rate=1, burst=1))
+        callers = [Caller(path="/api/v1/x/") for _ in range(3)]
+        for caller in callers:
+            await caller.call(app)
+        assert [caller.status for caller in callers] == [200, 200, 200]
+
+
+def _refusing(burst: int) -> tuple[Limits, list[str]]:
+    """An app that knows nobody, and who has asked it."""
+    asked: list[str] = []
+
+    async def refuse(scope: Any, receive: Any, send: Any) -> None:
+        asked.append(scope["path"])
+        await send({"type": "http.response.start", "status": 401, "headers": []})
+        await send({"type": "http.response.body", "body": b"{}"})
+
+    return Limits(refuse, body_limits=LIMITS, refused=Buckets(rate=0.001, burst=burst)), asked
 
 
 class TestFailures:

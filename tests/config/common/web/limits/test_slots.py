@@ -7,6 +7,7 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from config.common.web.limits.errors import Busy
+from config.common.web.limits.processor import HEAVY_SLOTS, Processor
 from config.common.web.limits.shares import Caller, Standing
 from config.common.web.limits.slots import WAITING_PER_SLOT, Slots
 
@@ -83,6 +84,33 @@ class TestLend:
             await settle()
         await asyncio.gather(*waiting)
         assert log == ["anne", "ben", "anne", "anne"]
+
+    async def test_whoever_takes_much_of_the_processor_beside_others_has_few_at_once(self) -> None:
+        processor = Processor()
+        slots, log = Slots(12, patience=0.02, processor=processor), list[str]()
+        async with held(slots, ANNE, ANNE):
+            processor.note(ANNE, 1.0)
+            await use(slots, ANNE, log)  # nobody else wants any of it
+            processor.note(BEN, 0.1)
+            with pytest.raises(Busy):
+                await use(slots, ANNE, log)
+            await use(slots, BEN, log)
+        await use(slots, ANNE, log)
+        assert log == ["anne", "ben", "anne"]
+        assert HEAVY_SLOTS == 2
+
+    async def test_and_the_next_of_its_calls_begins_when_one_of_them_has_ended(self) -> None:
+        processor, log = Processor(), list[str]()
+        slots = Slots(12, processor=processor)
+        processor.note(ANNE, 1.0)
+        processor.note(BEN, 0.1)
+        async with held(slots, ANNE, ANNE) as held_slots:
+            waiting = asyncio.ensure_future(use(slots, ANNE, log))
+            await settle()
+            assert log == []
+            await held_slots.aclose()
+            await waiting
+        assert log == ["anne"]
 
     async def test_a_slot_is_free_again_after_a_failure(self) -> None:
         slots = Slots(1, patience=0.02)

@@ -32,7 +32,7 @@ def rounds(count: int) -> bytes:
 
 BOUNDS: dict[str, tuple[Any, str, Any]] = {
     "elements of a command": (limits, "MAX_STEPS", steps),
-    "steps of expressions": (limits, "MAX_LOOKS", steps),
+    "steps of expressions": (limits, "MAX_CHECKS", steps),
     "rounds": (loops, "MAX_ROUNDS", rounds),
 }
 

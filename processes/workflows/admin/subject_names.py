@@ -4,13 +4,11 @@ from django.urls import reverse
 from django.utils.translation import gettext
 
 from notifications.names import Named, Names, register_names
-from processes.workflows.ids import subject_of
-
-PREFIX = subject_of("")
+from processes.workflows.subjects import PREFIX
 
 
 def name_subject(subject: str) -> Named | None:
-    """Lead to the instance, also from one of its elements."""
+    """Return the name and page of an instance, also for the subject of one of its elements."""
     if not subject.startswith(PREFIX):
         return None
     instance = subject.removeprefix(PREFIX).partition("/")[0]

@@ -1,7 +1,8 @@
-"""How pages word workflows: how instances fare, what elements and refusals are called."""
+"""Labels, badges and texts of workflows on admin pages."""
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.utils import timezone
@@ -92,16 +93,87 @@ CAUSES: dict[str, Promise] = {
     "complete_item": _("item completed:"),
     "close": _("closed"),
 }
+
+
+@dataclass(frozen=True)
+class CommandWording:
+    """How pages word a command: on its button, in the question before it, in the message after it."""
+
+    label: Promise
+    title: Promise
+    text: Promise
+    success: Promise
+    is_frequent: bool = False
+    needs_confirmation: bool = False
+
+
+ITEM_COMMANDS: dict[str, CommandWording] = {
+    "start": CommandWording(
+        _("Start"),
+        _("Start “%(item)s”?"),
+        _("It is active then, and what it stands for begins."),
+        _("Started: “%(item)s”."),
+        is_frequent=True,
+    ),
+    "occur": CommandWording(
+        _("Occur"),
+        _("Has “%(item)s” happened?"),
+        _("Whatever waits for this event begins or ends at once."),
+        _("Occurred: “%(item)s”."),
+        is_frequent=True,
+    ),
+    "complete_item": CommandWording(
+        _("Complete"),
+        _("Complete “%(item)s”?"),
+        _("It counts as done, and whatever in it has not begun ends with it."),
+        _("Completed: “%(item)s”."),
+        is_frequent=True,
+    ),
+    "disable": CommandWording(
+        _("Disable"),
+        _("Disable “%(item)s”?"),
+        _("It cannot be started until it is enabled again, and nothing waits for it."),
+        _("Disabled: “%(item)s”."),
+    ),
+    "reenable": CommandWording(
+        _("Enable again"),
+        _("Enable “%(item)s” again?"),
+        _("It can be started then."),
+        _("Enabled again: “%(item)s”."),
+    ),
+    "suspend_item": CommandWording(
+        _("Suspend"),
+        _("Suspend “%(item)s”?"),
+        _("Its timers, jobs and events wait until it is resumed, and so do its tasks."),
+        _("Suspended: “%(item)s”."),
+    ),
+    "resume_item": CommandWording(
+        _("Resume"),
+        _("Resume “%(item)s”?"),
+        _("Timers that have become due meanwhile fire at once, and events that came are taken now."),
+        _("Resumed: “%(item)s”."),
+    ),
+    "terminate_item": CommandWording(
+        _("Terminate"),
+        _("Terminate “%(item)s”?"),
+        _(
+            "It ends without being completed, and everything in it ends with it. What it has done outside stays done. "
+            "The instance can be returned to an earlier version."
+        ),
+        _("Terminated: “%(item)s”."),
+        needs_confirmation=True,
+    ),
+}
 _RETURN = re.compile(r"return to (\d+): (.*)", re.DOTALL)
 
 
 def describe_cause(cause: str, names: Mapping[str, str]) -> str:
-    """Tell what led to a version: what was done, and the name of the element it was about."""
-    way_back = _RETURN.fullmatch(cause)
-    if way_back:
+    """Return the cause of a version in words, with the name of the element instead of its id."""
+    returned = _RETURN.fullmatch(cause)
+    if returned:
         return gettext("returned to version %(version)s: %(reason)s") % {
-            "version": way_back[1],
-            "reason": way_back[2],
+            "version": returned[1],
+            "reason": returned[2],
         }
     what, _space, about = cause.partition(" ")
     if what == "start" and about:
@@ -124,27 +196,27 @@ def wait_label(kind: str) -> str:
     return str(WAITED_FOR.get(kind, kind))
 
 
-def time_html(moment: datetime) -> SafeString:
-    """Write a time to the second: steps of an instance follow each other within one."""
+def time_html(time: datetime) -> SafeString:
+    """Show a time to the second, as versions of an instance follow each other within a minute."""
     try:
-        local = localtime(moment)
+        local = localtime(time)
         text = f"{date_format(local, 'DATE_FORMAT')} {date_format(local, 'H:i:s')}"
-    except OverflowError:  # a timer may be set to the last hour of the year 9999, which is over elsewhere
-        text = format_time(moment)
+    except OverflowError:  # the last hours of the year 9999 do not exist in time zones east of UTC
+        text = format_time(time)
     return format_html('<span class="pst-nowrap">{}</span>', text)
 
 
-def age_html(moment: datetime) -> SafeString:
-    """Say how long ago something was; the exact time is shown on pointing."""
-    age = timezone.now() - moment
+def age_html(time: datetime) -> SafeString:
+    """Show how long ago a time was, with the exact time as a tooltip."""
+    age = timezone.now() - time
     seconds = max(0, round(age.total_seconds()))
-    words = gettext("%(seconds)s s") % {"seconds": seconds} if seconds < 60 else timesince(moment, depth=1)
-    exact = date_format(localtime(moment), "DATETIME_FORMAT")
+    words = gettext("%(seconds)s s") % {"seconds": seconds} if seconds < 60 else timesince(time, depth=1)
+    exact = date_format(localtime(time), "DATETIME_FORMAT")
     return format_html('<span class="pst-nowrap" title="{}">{}</span>', exact, words)
 
 
 def explain_refusal(error: ApplicationError) -> str:
-    """Tell a person why something was not done."""
+    """Return why a service refused a request, in words for staff."""
     if isinstance(error, VersionConflict):
         return gettext(
             "The instance has moved on since you opened this page: it is at version %(version)s now. Nothing has been "
