@@ -200,7 +200,7 @@ class TestPage:
 
     def test_during_an_outage_it_says_so(self) -> None:
         make_sensor("0xA")
-        assert "Our own side does not hear" in signed_in("viewer").get(page("0xA")).content.decode()
+        assert "Our side cannot receive signals" in signed_in("viewer").get(page("0xA")).content.decode()
 
     def test_text_of_others_stays_text(self, browser: Browser) -> None:
         make_sensor("0xA", address="<script>alert(1)</script>")
