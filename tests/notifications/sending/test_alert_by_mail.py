@@ -49,6 +49,7 @@ def attempt(sender: Sender, expected: int) -> None:
     assert wait_until(lambda: Attempt.objects.count() >= expected, 10)
 
 
+@pytest.mark.slow
 def test_it_survives_an_hour_without_a_mail_server_and_climbs_until_somebody_acknowledges(
     port: int, sender: Sender
 ) -> None:
