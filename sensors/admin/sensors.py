@@ -92,7 +92,7 @@ class SensorAdmin(ModelAdmin[Sensor]):
 
     @display(description=_("clients"))
     def linked(self, sensor: Sensor) -> str:
-        """Show to those who may only look what the form's field of this name shows to others."""
+        """Return the clients for those who may only view: they see this in place of the form's field."""
         return ", ".join(client.name for client in sensor.clients.all()) or "–"
 
     def has_delete_permission(self, request: HttpRequest, obj: Sensor | None = None) -> bool:
@@ -112,8 +112,8 @@ class SensorAdmin(ModelAdmin[Sensor]):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Sensor], search_term: str
     ) -> tuple[QuerySet[Sensor], bool]:
-        wanted = search_term.strip()
-        return (queryset.filter(matching_text(wanted)) if wanted else queryset), False
+        text = search_term.strip()
+        return (queryset.filter(matching_text(text)) if text else queryset), False
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -123,7 +123,7 @@ class SensorAdmin(ModelAdmin[Sensor]):
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), "page": page})
 
     def save_model(self, request: HttpRequest, obj: Sensor, form: Any, change: bool) -> None:
-        """Hand what was filled in to the service; of a known sensor only what this person changed."""
+        """Pass the values to the service; of a sensor that exists, only those that this person changed."""
         values = {name: form.cleaned_data[name] for name in SensorForm.Meta.fields if name in form.cleaned_data}
         values["clients"] = [client.pk for client in form.cleaned_data["linked"]]
         values.pop("id", None)
@@ -135,7 +135,7 @@ class SensorAdmin(ModelAdmin[Sensor]):
         update_sensor(sensor_id=obj.pk, actor=actor_of(request), **edits)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
-        """Leave the links to the service, which has written them."""
+        """Do nothing: the service has written the links."""
 
     @admin.action(description=_("Link to a client"), permissions=["change"])
     def link_to_client(self, request: HttpRequest, queryset: QuerySet[Sensor]) -> HttpResponse | None:
@@ -209,7 +209,7 @@ class SensorAdmin(ModelAdmin[Sensor]):
 
     @action(description=_("Export"), permissions=["view"], url_path="export", icon="download")
     def export_file(self, request: HttpRequest) -> Any:
-        """Export what the list shows, on all its pages: the button carries what the list is asked for."""
+        """Export the sensors of the list, on all its pages: the button carries the filters of the list."""
         try:
             shown = self.get_changelist_instance(request).queryset
         except IncorrectLookupParameters:
