@@ -49,7 +49,7 @@ def attempt(sender: Sender, expected: int) -> None:
     assert wait_until(lambda: Attempt.objects.count() >= expected, 10)
 
 
-def test_it_survives_an_hour_without_a_mail_server_and_climbs_until_somebody_acknowledges(
+def test_it_survives_an_hour_without_a_mail_server_and_is_escalated_until_somebody_acknowledges(
     port: int, sender: Sender
 ) -> None:
     alert = make_alert()
