@@ -251,10 +251,10 @@ def _read_all(
     """Read until there are enough rows or no more: copies may fill a whole answer."""
     rows: list[RowT] = []
     while True:
-        wanted = count - len(rows)
-        found = read(window, before, wanted)
-        rows += _once(found, key_of)[:wanted]
-        if len(rows) == count or len(found) < wanted + SPARE_COPIES:
+        missing = count - len(rows)
+        found = read(window, before, missing)
+        rows += _once(found, key_of)[:missing]
+        if len(rows) == count or len(found) < missing + SPARE_COPIES:
             return rows
         before = key_of(rows[-1])
 
