@@ -1,4 +1,4 @@
-"""What staff are asked before sessions are moved, and about many of them at once."""
+"""Forms of actions on sessions: by how much to shift, and which sessions a dialog is about."""
 
 from datetime import timedelta
 from typing import Any
@@ -43,7 +43,7 @@ class ShiftForm(OnceForm):
 
 
 class _Numbers(forms.CharField):
-    """The sessions that a question is about: those that were counted on its page, whatever the list shows by now."""
+    """The sessions that a dialog has counted: the action is about them, whatever the list shows by then."""
 
     widget = forms.HiddenInput
 

@@ -230,7 +230,7 @@ class TestResolve:
 
     def test_a_retry_takes_it_back(self, failed: int, operator: Client) -> None:
         DummyItem.objects.update(last_event_id=failed)
-        assert said(operator, address(failed, "retry"), "put right") == ["The change set has been taken back."]
+        assert said(operator, address(failed, "retry"), "put right") == ["The change set has been undone."]
         assert status_of(failed) == EventStatus.CANCELED
         assert not DummyItem.objects.exists()
         page = shown(operator, address(failed))
