@@ -55,6 +55,7 @@ class TestPreview:
         assert [(fault.line, fault.field) for fault in answer.context["preview"].faults] == [(2, "id")]
         assert ">Import<" not in answer.content.decode().replace("\n", "").replace(" ", "")
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("content", "word"),
         [
