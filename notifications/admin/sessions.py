@@ -227,7 +227,7 @@ class SessionAdmin(BigTableAdmin[RepeatSession]):
     def delete_chosen(self, request: HttpRequest, chosen: QuerySet[RepeatSession]) -> HttpResponse | None:
         question = Question(
             title=gettext("Delete these sessions?"),
-            text=gettext("Their records will not be repeated any more, not even by a worker that is repeating them now."),
+            text=gettext("Their records will not be repeated any more, not even by a worker that has them now."),
             button=gettext("Delete"),
             dangerous=True,
         )
@@ -290,7 +290,7 @@ class SessionAdmin(BigTableAdmin[RepeatSession]):
     def remove(self, request: HttpRequest, object_id: str) -> HttpResponse:
         question = Question(
             title=gettext("Delete this session?"),
-            text=gettext("Its records will not be repeated any more, not even by a worker that is repeating them now."),
+            text=gettext("Its records will not be repeated any more, not even by a worker that has them now."),
             button=gettext("Delete"),
             dangerous=True,
         )
