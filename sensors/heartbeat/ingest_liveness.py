@@ -99,6 +99,7 @@ def record_liveness(
         if started or now - hearing.heard_at > OUTAGE_AFTER:
             DeafSpan.objects.create(from_at=hearing.heard_at, to_at=max(now, hearing.heard_at))
             DeafSpan.objects.filter(to_at__lt=now - OUTAGE_RETENTION).delete()
+        # An answer that comes late must not move the time back.
         hearing.heard_at = max(heard_at, hearing.heard_at)
         hearing.save(update_fields=["heard_at"])
 
