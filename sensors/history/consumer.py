@@ -152,7 +152,7 @@ class HistoryConsumer:
             _wait_for(_start(lambda: _write_batch(batch)), channel.connection)
         except HistoryAway:
             log.warning("history.waits", signals=len(batch.signals))
-            # The whole batch back into the queue: what is held unacknowledged would block other writers.
+            # The whole batch back into the queue: another writer, or the overflow, may take it meanwhile.
             channel.basic_nack(batch.last_tag, multiple=True, requeue=True)
             self._is_away, self._resting_until = True, time.monotonic() + REST_SECONDS
         else:
