@@ -178,7 +178,7 @@ def _write_messages(messages: list[AmqpMessage]) -> None:
 
 
 def _start(work: Callable[[], None]) -> "Future[None]":
-    """Run work with the store in a daemon thread: a process that is told to end does not wait for it."""
+    """Run work with the store in a daemon thread: a process that is asked to end does not wait for it."""
     outcome: Future[None] = Future()
 
     def run() -> None:
