@@ -77,7 +77,7 @@ class TestConfirm:
     def test_imports_once_and_forgets_the_file(self, browser: Browser, folder: Path) -> None:
         token = upload(browser, "id,address\na,Here\nb,There\n").context["preview"].token
         first = browser.post(PAGE, {"token": token})
-        assert told(browser, first) == "Imported: 2 registered, 0 changed, 0 needed no changes."
+        assert told(browser, first) == "Imported: 2 registered, 0 changed, 0 unchanged."
         assert set(ChangeRecord.objects.values_list("actor", flat=True)) == {"staff:olga"}
         assert list(folder.iterdir()) == []
         assert "Upload the file again" in told(browser, browser.post(PAGE, {"token": token}))
