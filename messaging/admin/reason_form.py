@@ -6,7 +6,7 @@ from messaging.protocol import REASON_LENGTH
 
 
 class ReasonForm(forms.Form):
-    """Asks why: what a person decides by hand must say so to whoever reads it later."""
+    """Asks for the reason of a decision by hand; it is recorded with the name of the person."""
 
     reason = forms.CharField(
         label=_("Reason"),

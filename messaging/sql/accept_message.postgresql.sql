@@ -14,8 +14,6 @@ WITH message AS (
     ON CONFLICT (enterprise_id, public_id) DO NOTHING
     RETURNING id
 ), event AS (
-    INSERT INTO notifications_event (type, subject, payload, at, correlation_id)
-    SELECT 'message.received', %(subject)s, %(payload)s::jsonb, %(at)s, %(chain)s
-    FROM message
+    {event_part}
 )
 SELECT id FROM message

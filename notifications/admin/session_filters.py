@@ -7,15 +7,12 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
-from unfold.paginator import InfinitePaginator as ThemedPaginator
 
 from config.admin_base.theme import DropdownFilter
 from notifications.admin.presentation import repeater_of
 from notifications.models import RepeatSession, Theme
-from notifications.sessions.operator_actions import MOST_AT_ONCE
 
 Status = RepeatSession.Status
 THEMES_OFFERED = 200
@@ -23,18 +20,6 @@ HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 _ID = re.compile(r"(?:session/|#|[0-9]{1,10}/)?([0-9]{1,18})")
 _THEME = re.compile(r"theme/([0-9]{1,9})")
-
-
-class InfinitePaginator(ThemedPaginator):  # type: ignore[misc]
-    """Counts as far as an action may reach, and no further: the table may hold a million.
-
-    The theme's pages know by this name that the count is not one to show.
-    """
-
-    @cached_property
-    def count(self) -> int:
-        within: int = self.object_list.order_by()[: MOST_AT_ONCE + 1].count()
-        return within
 
 
 class ThemeFilter(DropdownFilter):

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from config.access.permissions import has_scope
 from config.access.scopes import Scope
-from config.admin_base.confirm_many import ManyAction, Report, confirm_many
+from config.admin_base.confirm_many import ManyAction, Report, bounded_paginator, confirm_many
 from config.admin_base.pages import BigTableAdmin, Question, actor_of, ask_then_act, trace_link
 from config.admin_base.theme import action, display
 from config.common.errors import Conflict
@@ -32,7 +32,6 @@ from notifications.admin.presentation import (
 from notifications.admin.session_chart import draw_load
 from notifications.admin.session_filters import (
     DueFilter,
-    InfinitePaginator,
     StatusFilter,
     ThemeFilter,
     matching,
@@ -73,7 +72,7 @@ class SessionAdmin(BigTableAdmin[RepeatSession]):
     list_select_related = ("theme",)
     list_max_show_all = 0
     list_before_template = "admin/notifications/repeatsession/load.html"
-    paginator = InfinitePaginator
+    paginator = bounded_paginator(MOST_AT_ONCE)
     search_fields = ("id",)
     search_help_text = _("Session number, theme/number or correlation id")
     fields = ("state", "next_time_exactly", "theme_link", "failures", "size", "change", "created_at", "chain")

@@ -24,9 +24,9 @@ PAUSE = timedelta(seconds=5)
 
 
 def store_in_transaction(signals: Sequence[Signal]) -> None:
-    """Make the signals history with the caller's commit: as rows, or as a batch on its way to ClickHouse.
+    """Store the signals in the caller's transaction: as rows of history, or as a batch for ClickHouse.
 
-    Without ClickHouse this is the last word; with it, the scheduler or `run_history` carries the batch over.
+    The scheduler or `run_history` moves the batch over.
     """
     if not signals:
         return
@@ -37,11 +37,11 @@ def store_in_transaction(signals: Sequence[Signal]) -> None:
 
 
 def drain_spool_once() -> bool:
-    """Write some batches into history and delete them; return whether there may be more.
+    """Move some batches of the spool into history; return whether there may be more.
 
-    Dying between the two repeats the batch, which history shows once.
+    A crash between the insert and the delete repeats the batch, which history shows once.
     """
-    if not HistorySpool.objects.exists() or not _is_there():
+    if not HistorySpool.objects.exists() or not _is_store_available():
         return False
     rows = claim(HistorySpool.objects.all(), limit=ROWS, lease=LEASE)
     written = 0
@@ -49,16 +49,18 @@ def drain_spool_once() -> bool:
         try:
             write_signals(get_store(), signals, unreadable)
         except HistoryAway:
-            _give_back(rows[written:])
+            for row in rows[written:]:
+                # Due again soon, unless another process has claimed it by now.
+                HistorySpool.objects.filter(pk=row.pk, fence=row.fence).update(due_at=Now() + PAUSE)
             return False
-        _delete(group)
+        HistorySpool.objects.filter(pk__in=[row.pk for row in group]).delete()
         written += len(group)
     close_backlog_alerts()
     return len(rows) == ROWS
 
 
-def _is_there() -> bool:
-    """Ask before claiming: for as long as the engine is away the rows stay as they are."""
+def _is_store_available() -> bool:
+    """Ask before claiming: while the engine is away the rows stay as they are."""
     try:
         get_store().prepare()
     except HistoryAway:
@@ -67,7 +69,7 @@ def _is_there() -> bool:
 
 
 def _groups(rows: Sequence[HistorySpool]) -> Iterator[tuple[list[HistorySpool], list[Signal], list[Rejection]]]:
-    """Decode the rows as they are needed, and gather them into batches worth an insert."""
+    """Decode the rows as they are needed; yield them in groups that are worth an insert."""
     group, signals, unreadable = list[HistorySpool](), list[Signal](), list[Rejection]()
     for row in rows:
         for body in unpack_bodies(bytes(row.batch)):
@@ -81,14 +83,3 @@ def _groups(rows: Sequence[HistorySpool]) -> Iterator[tuple[list[HistorySpool], 
             group, signals, unreadable = [], [], []
     if group:
         yield group, signals, unreadable
-
-
-def _delete(rows: Sequence[HistorySpool]) -> None:
-    """Delete what is written; whoever has claimed it since finds nothing, and loses nothing."""
-    HistorySpool.objects.filter(pk__in=[row.pk for row in rows]).delete()
-
-
-def _give_back(rows: Sequence[HistorySpool]) -> None:
-    """Let the rows be due again soon, unless someone else holds them by now."""
-    for row in rows:
-        HistorySpool.objects.filter(pk=row.pk, fence=row.fence).update(due_at=Now() + PAUSE)

@@ -13,7 +13,7 @@ from django.utils import timezone
 from config.common.times import to_milliseconds
 from config.records.models import ChangeRecord
 from notifications.models import Event
-from sensors.admin import bulk
+from sensors.admin import sensors as sensors_admin
 from sensors.history.database import DatabaseStore
 from sensors.history.errors import HistoryAway
 from sensors.history.store import get_store
@@ -221,7 +221,7 @@ class TestBulkActions:
 
     def test_ask_first(self, browser: Browser) -> None:
         answer = self.run(browser, "deactivate", ["s1", "s2"])
-        assert (answer.context["count"], answer.context["ids"]) == (2, ["s1", "s2"])
+        assert (answer.context["count"], answer.context["names"]) == (2, ["s1", "s2"])
         assert Sensor.objects.filter(active=True).count() == 3
 
     def test_deactivate_and_count(self, browser: Browser) -> None:
@@ -244,7 +244,7 @@ class TestBulkActions:
         assert "client" in answer.context["form"].errors
 
     def test_too_many_are_refused(self, browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(bulk, "MOST", 2)
+        monkeypatch.setattr(sensors_admin, "MOST_AT_ONCE", 2)
         answer = self.run(browser, "deactivate", ["s1", "s2", "s3"], confirmed="yes")
         assert "narrow the list" in told(answer)
         assert Sensor.objects.filter(active=True).count() == 3

@@ -114,7 +114,7 @@ class TestReadEvents:
             return answer
 
         accept(1)
-        monkeypatch.setattr(queries, "_read_waiting", and_move(queries._read_waiting))
+        monkeypatch.setattr(queries, "_read_uncopied", and_move(queries._read_uncopied))
         monkeypatch.setattr(DatabaseStore, "read_events", and_move(DatabaseStore.read_events))
         assert len(read_events(["0xA"], EVER, limit=9)) == 1
 

@@ -26,7 +26,7 @@ def find_event_definitions(subject: Subject) -> tuple[XmlElement, ...]:
 def read_event(subject: Subject, definitions: tuple[XmlElement, ...], extensions: Extensions) -> BpmnEvent | None:
     """Read the event of a node; None, and a problem, when it is not supported."""
     if len(definitions) > 1:
-        subject.refuse("An event of several event definitions is not supported.")
+        subject.refuse("Events with several event definitions are not supported.")
         return None
     if not definitions:
         return BpmnEvent(Trigger.NONE)
@@ -69,7 +69,7 @@ def _read_named_event(subject: Subject, holder: XmlElement, trigger: Trigger, ex
 def _read_name(subject: Subject, holder: XmlElement, kind: str) -> str:
     reference = holder.get(f"{kind}Ref")
     if not reference:
-        subject.refuse(f"It refers to no {kind}.", holder)
+        subject.refuse(f"No {kind} is referred to.", holder)
         return ""
     found = subject.file.find(kind, reference)
     if found is None:

@@ -148,7 +148,7 @@ def _connect_flow(outline: ProcessOutline, flow: XmlElement) -> None:
     ends = [outline.nodes.get(end) for end in (source, target)]
     for name, end in (("sourceRef", source), ("targetRef", target)):
         if end not in outline.nodes and end not in outline.refused:
-            subject.refuse(f"{name} {quote(end)} is no element of the process.")
+            subject.refuse(f"{name} {quote(end)} is not an element of the process.")
     if ends[0] is None or ends[1] is None:
         del outline.flows[flow.id]
     elif ends[0].scope != ends[1].scope:

@@ -229,5 +229,5 @@ def run_called_definition(work: UnitOfWork, key: str, node: Node, item: PlanItem
     if item.called_by is not None:
         called = evaluate(work, item.called_by, scope, node.id)
     if not isinstance(called, str) or not called:
-        raise CommandFailed(node.id, "The expression does not give the key of a definition.")
+        raise CommandFailed(node.id, "The expression does not return the key of a definition.")
     call_definition(work, scope, key, node.id, called, kinds=(_KINDS[node.kind],))

@@ -48,7 +48,7 @@ class SentryReader:
         if possible is None:
             kind = "case file item" if is_file else "plan item"
             if source not in self.outline.refused:
-                subject.refuse(f"sourceRef {quote(source)} is no {kind} of the case.", part)
+                subject.refuse(f"sourceRef {quote(source)} is not a {kind} of the case.", part)
             return None
         if event not in possible:
             subject.refuse(f"The standard event {quote(event)} of {quote(source)} can never happen.", part)
@@ -106,7 +106,7 @@ def read_criteria(outlined: OutlinedItem, reader: SentryReader) -> tuple[Criteri
         holder.name != "planItem" and next(_list_criterion_references(holder, CriterionRole.ENTRY), None)
         for holder in holders
     ):
-        subject.refuse("Entry criteria stand in a plan item; a case plan model has none.")
+        subject.refuse("Only plan items have entry criteria; a case plan model has none.")
     return tuple(
         Criterion(key or reference, sentry, role)
         for role in (CriterionRole.ENTRY, CriterionRole.EXIT)

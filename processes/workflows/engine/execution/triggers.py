@@ -147,7 +147,7 @@ def _duration_of_seconds(value: float) -> Duration:
 
 def _require_text(value: object) -> str:
     if not isinstance(value, str):
-        raise NotIso("The timer's expression does not give a text of ISO 8601.")
+        raise NotIso("The timer's expression does not return a text in ISO 8601.")
     return value
 
 

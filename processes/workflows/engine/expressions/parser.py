@@ -144,7 +144,7 @@ class _Parser:
         while self._is("not"):
             positions.append(self._advance().position)
         if least > _NOT:
-            raise ExpressionError("not stands in brackets here: (not …).", positions[0])
+            raise ExpressionError("Put not in brackets here: (not …).", positions[0])
         node = self._operators(_COMPARE)
         for position in reversed(positions):
             node = Not(self._above(position, node), node)

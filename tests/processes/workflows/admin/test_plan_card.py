@@ -319,7 +319,7 @@ class TestTasks:
         where = f"{INBOX}{WorkItem.objects.get(element='C').pk}/change/"
         assert "What it lies in is suspended" in words(operator.get(where))
         answer = operator.post(where, {"answer-amount": "5"})
-        assert "That is not possible now: What the task lies in is suspended." in words(answer)
+        assert "That is not possible now: The task is in a suspended item of the case." in words(answer)
 
 
 class TestDefinitions:
