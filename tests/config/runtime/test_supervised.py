@@ -97,7 +97,7 @@ def ring(stage: Stage) -> Callable[[], bool]:
     stage.ends.callback(lambda: set_local_wake(lambda name: None))
     bell = ringing._Bell()
     stage.break_once(ringing._Bell, "_take")
-    bell.leave(BackgroundWork(name="test", run_once=lambda: False))
+    bell.add(BackgroundWork(name="test", run_once=lambda: False))
     return lambda: "test" in woken
 
 
