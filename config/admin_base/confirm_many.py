@@ -72,7 +72,7 @@ def confirm_many(
     return None
 
 
-def bounded_paginator(most: int) -> type[Paginator]:
+def bounded_paginator(most: int) -> "type[Paginator[Any]]":
     """Return a paginator that counts as far as an action may reach, and no further: the table may hold a million."""
 
     # The theme's templates know by the name of the class that the count is not one to show.

@@ -88,7 +88,7 @@ class ParkedMessageAdmin(BigTableAdmin[ParkedMessage]):
         return as_code(parked.properties)
 
     def has_decide_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
-        """Offer the actions to operators, as long as nobody has decided."""
+        """Offer the actions to operators, until somebody has decided."""
         if not request.user.has_perm(f"records.{permission(Scope.OPERATIONS)}"):
             return False
         parked = None if object_id is None else self.get_object(request, object_id)

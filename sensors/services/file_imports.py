@@ -16,7 +16,7 @@ from sensors.errors import BadLines, LineFault, RegistryMoved
 from sensors.services.changes import write_changes
 from sensors.services.imports import ImportReport, lock_changes, plan_lines
 from sensors.services.sheets import stream_sheet
-from sensors.services.staging import Staging, open_staging
+from sensors.services.staging_area import Staging, open_staging
 
 PART = 5000
 BAD_LINES_NAMED = 100

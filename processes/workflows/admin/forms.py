@@ -33,7 +33,7 @@ class UploadForm(forms.Form):
         Enterprise.objects.filter(active=True),
         label=_("Enterprise"),
         required=False,
-        help_text=_("Whose it is: its messages reach nobody else's devices and databases. Empty: nobody's."),
+        help_text=_("The owner: its messages reach only the owner's devices and databases. Empty: shared by all."),
         widget=AutocompleteSelect(WorkflowDefinition._meta.get_field("enterprise"), admin.site),
     )
 
@@ -68,7 +68,7 @@ class RetryForm(VariablesForm):
         label=_("Note"),
         required=False,
         max_length=1000,
-        help_text=_("What you found or put right; stays with the incident, with your name."),
+        help_text=_("What you found or fixed; it is stored with the incident, with your name."),
         widget=UnfoldAdminTextInputWidget,
     )
     field_order = ["note", "variables"]
@@ -78,7 +78,7 @@ class ReturnForm(SeenForm):
     reason = forms.CharField(
         label=_("Reason"),
         max_length=LONGEST_REASON,
-        help_text=_("Stays in the version tree, with your name."),
+        help_text=_("It is shown in the version tree, with your name."),
         widget=UnfoldAdminTextInputWidget,
     )
 

@@ -15,6 +15,7 @@ def find_event_definitions(subject: Subject) -> tuple[XmlElement, ...]:
         if child.space == BPMN and child.name.endswith("EventDefinition"):
             found.append(child)
         elif child.space == BPMN and child.name == "eventDefinitionRef":
+            # A qualified name, whose prefix means nothing outside of the file.
             shared = subject.file.roots.get(child.text.rpartition(":")[2])
             if shared is None or not shared.name.endswith("EventDefinition"):
                 subject.refuse(f"There is no event definition {quote(child.text)}.", child)

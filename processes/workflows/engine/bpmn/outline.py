@@ -112,6 +112,7 @@ def _register_id(outline: ProcessOutline, element: XmlElement) -> bool:
 
 def _outline_scope(outline: ProcessOutline, scope: XmlElement, parent: str | None, depth: int) -> None:
     inside: list[str] = []
+    # Before its contents, so that outer scopes come first; replaced when they are known.
     outline.scopes[scope.id] = ScopeDefinition(scope.id, parent, ())
     for child in scope.children:
         if child.space != BPMN or child.name in _IGNORED:

@@ -145,6 +145,7 @@ def _check_exclusive(definition: Definition, node: Node, problems: Problems) -> 
     if len(node.outgoing) < 2:
         return
     for flow in _list_outgoing(definition, node):
+        # A condition that could not be compiled is absent here, and a problem already.
         if flow.condition is None and flow.id != node.default and not problems.has_problem_with(flow.id):
             problems.add(flow.id, flow.line, "It leaves an exclusive gateway: it needs a condition, or is the default.")
 

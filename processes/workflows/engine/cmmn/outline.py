@@ -125,6 +125,7 @@ def _refuse_discretionary_items(outline: CaseOutline, table: XmlElement) -> None
 def _place_items(outline: CaseOutline, stage: XmlElement, scope: str, *, parent: str, depth: int) -> None:
     """Outline the plan items of a stage; `scope` is the id of the stage's own plan item."""
     inside: list[str] = []
+    # Before its contents, so that outer stages come first; replaced when they are known.
     outline.scopes[scope] = ScopeDefinition(scope, parent, ())
     for item in stage.all("planItem"):
         if outline.ids.get(item.id) is not item:  # its id is missing or used twice, which is a problem already

@@ -33,6 +33,7 @@ class SentryReader:
         if reference not in self.read:
             self.read[reference] = self._read(Subject(element, self.outline.file))
         sentry = self.read[reference]
+        # For each criterion again: that many are looked at when one of the awaited transitions happens.
         self._count(subject, len(sentry.on) if sentry is not None else 0)
         return sentry
 
@@ -63,6 +64,7 @@ class SentryReader:
         condition = _read_condition(subject)
         on = [self.read_on_part(subject, part, is_file=part.name == "caseFileItemOnPart") for part in parts]
         if not parts and condition is None:
+            # A condition that could not be compiled is absent here, and a problem already.
             if not self.outline.file.problems.has_problem_with(subject.element.id):
                 subject.refuse("A sentry has an on-part, or an if-part with a condition.")
             return None

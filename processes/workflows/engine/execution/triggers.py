@@ -86,6 +86,7 @@ def start_timer(work: UnitOfWork, node: Node, timer: TimerDefinition, scope: str
         "due": due.isoformat(),
         "since": work.now,
     }
+    # Counted when it is armed: a process that only arms timers without a wait would never end.
     hops = _count_hops(work, node.id, (due - work.at).total_seconds())
     if hops:
         record["hops"] = hops

@@ -32,6 +32,7 @@ def tokenize(text: str, start: int, end: int) -> list[Token]:
     """Split `text[start:end]` into tokens, the last of kind END; positions are those in the whole text."""
     if odd := _UNPRINTABLE.search(text):
         raise ExpressionError(f"An expression cannot hold the character {odd.group()!a}.", odd.start())
+    # The pattern takes space before a token, never after the last one.
     end = start + len(text[start:end].rstrip())
     tokens = [_make_token(match) for match in _TOKEN.finditer(text, start, end)]
     tokens.append(Token(TokenKind.END, "", end))

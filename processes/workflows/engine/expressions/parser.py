@@ -166,6 +166,7 @@ class _Parser:
         keys: list[ExpressionNode] = []
         while self._is(".") or self._is("["):
             keys.append(self._key())
+        # Functions are called by name alone: what a path leads to is data.
         if self._is("("):
             raise ExpressionError("Only the functions of the language can be called.", self._next.position)
         return Path(self._above(position, base, *keys), base, tuple(keys)) if keys else base
