@@ -162,7 +162,7 @@ def _repeated(stage: Stage) -> Callable[[], bool]:
 
 
 def repeat_keeper(stage: Stage) -> Callable[[], bool]:
-    stage.break_once(Repeater, "_until_duty")
+    stage.break_once(Repeater, "_seconds_until_duty")
     return _repeated(stage)
 
 
