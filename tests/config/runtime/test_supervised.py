@@ -135,7 +135,7 @@ def _sent_once(stage: Stage) -> Callable[[], bool]:
 
 
 def sender(stage: Stage) -> Callable[[], bool]:
-    stage.break_once(sending, "open_sessions")
+    stage.break_once(sending, "open_http_sessions")
     return _sent_once(stage)
 
 
@@ -145,7 +145,7 @@ def sender_claims(stage: Stage) -> Callable[[], bool]:
 
 
 def sender_records(stage: Stage) -> Callable[[], bool]:
-    stage.break_once(sending, "record_ended")
+    stage.break_once(sending, "drain_outcomes")
     return _sent_once(stage)
 
 
