@@ -15,8 +15,9 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy
 from unfold.paginator import InfinitePaginator
+from unfold.widgets import UnfoldAdminTextInputWidget
 
 from config.admin_base.theme import ModelAdmin
 from config.audit.selectors import visible_changes
@@ -62,6 +63,13 @@ class Question:
     dangerous: bool = False
     details: Sequence[tuple[str, str]] = ()
     """What it is about, thing by thing: each with what becomes of it."""
+
+
+def reason_field(help_text: Any, *, longest: int = 200) -> forms.CharField:
+    """Return the field in which staff give the reason of an action."""
+    return forms.CharField(
+        label=gettext_lazy("Reason"), max_length=longest, help_text=help_text, widget=UnfoldAdminTextInputWidget
+    )
 
 
 class OnceForm(forms.Form):

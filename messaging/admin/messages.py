@@ -219,7 +219,7 @@ class MessageAdmin(BigTableAdmin[Message]):
         message = get_subject(self, request, object_id)
         question = Question(
             title=gettext("Bring this message back?"),
-            text=gettext("The database is offered it again, in its old place by time; its setbacks are forgotten."),
+            text=gettext("The database is offered it again, in its old place by time; its setbacks are reset."),
             button=gettext("Bring back"),
         )
 

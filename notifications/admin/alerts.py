@@ -136,7 +136,7 @@ class AlertAdmin(BigTableAdmin[Alert]):
         link = format_html('<a class="pst-link" href="{}">{}</a>', named.page, named.text)
         if alert.status == Alert.Status.RESOLVED or not awaits_decision(alert.kind, alert.subject):
             return link
-        return format_html("{} <small>{}</small>", link, gettext("to be decided there: that closes the alert"))
+        return format_html("{} <small>{}</small>", link, gettext("decide there: that closes the alert"))
 
     @display(description=_("correlation id"))
     def chain(self, alert: Alert) -> SafeString | str:
@@ -159,7 +159,7 @@ class AlertAdmin(BigTableAdmin[Alert]):
         rows = [(name, value) for name, value in alert.detail.items()]
         return format_html_join("", '<div><span class="pst-quiet">{}:</span> {}</div>', rows) or "–"
 
-    @display(description=_("in whose hands"))
+    @display(description=_("handled by"))
     def hands(self, alert: Alert) -> SafeString | str:
         """Return who acknowledged and resolved it, until when it is muted, or when the next rung is notified."""
         known = list[tuple[str, str, Any]]()
@@ -209,13 +209,13 @@ class AlertAdmin(BigTableAdmin[Alert]):
         alert = get_subject(self, request, object_id)
         question = Question(
             title=gettext("Acknowledge this alert?"),
-            text=gettext("It is then yours: nobody else is called for it. Repeats are counted."),
+            text=gettext("You take it on: nobody else is notified of it. Repeats are still counted."),
             button=gettext("Acknowledge"),
         )
 
         def act(answers: dict[str, Any]) -> str:
             acknowledge_alert(alert.pk, actor_of(request))
-            return gettext("The alert is yours.")
+            return gettext("You have acknowledged the alert.")
 
         return ask_then_act(self, request, alert, question=question, act=act)
 
@@ -224,7 +224,7 @@ class AlertAdmin(BigTableAdmin[Alert]):
         alert = get_subject(self, request, object_id)
         question = Question(
             title=gettext("Mute this alert?"),
-            text=gettext("Nobody is told of it for that time, also when it closes and comes again."),
+            text=gettext("Nobody is notified of it for that time, also when it closes and is raised again."),
             button=gettext("Mute"),
         )
 
@@ -241,7 +241,7 @@ class AlertAdmin(BigTableAdmin[Alert]):
             return self._lead_to_decision(request, alert)
         question = Question(
             title=gettext("Resolve this alert?"),
-            text=gettext("It leaves the inbox. If what it tells of happens again, that is a new alert."),
+            text=gettext("It leaves the inbox. If its cause occurs again, a new alert is raised."),
             button=gettext("Resolve"),
         )
 

@@ -228,7 +228,7 @@ class DeliveryAdmin(BigTableAdmin[Delivery]):
         delivery = get_subject(self, request, object_id)
         question = Question(
             title=gettext("Send this message again?"),
-            text=gettext("It goes out at once, past an open breaker, with all its attempts before it."),
+            text=gettext("It is sent at once, past an open breaker, and has all its attempts again."),
             button=gettext("Resend"),
         )
 

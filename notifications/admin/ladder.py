@@ -44,7 +44,7 @@ class RungAdmin(ModelAdmin[Rung]):
     def when(self, rung: Rung) -> str:
         return describe_delay(rung.after_seconds)
 
-    @display(description=_("who is told"))
+    @display(description=_("recipients"))
     def whom(self, rung: Rung) -> str:
         named = list[str]()
         if rung.to_superusers:

@@ -50,7 +50,7 @@ class _Numbers(forms.CharField):
     def clean(self, value: Any) -> list[int]:
         numbers = super().clean(value).split(",")
         if len(numbers) > MOST_AT_ONCE or not all(each.isascii() and each.isdigit() for each in numbers):
-            raise ValidationError(gettext("These are no sessions."))
+            raise ValidationError(gettext("This is not a list of sessions."))
         return [number for number in map(int, numbers) if number < 2**63]
 
 

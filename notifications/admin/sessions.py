@@ -212,7 +212,7 @@ class SessionAdmin(BigTableAdmin[RepeatSession]):
     def revive_chosen(self, request: HttpRequest, chosen: QuerySet[RepeatSession]) -> HttpResponse | None:
         question = Question(
             title=gettext("Revive these sessions?"),
-            text=gettext("Exhausted ones begin anew, with all their repeats before them, due at once."),
+            text=gettext("Exhausted sessions start over with all their repeats, due at once."),
             button=gettext("Revive"),
         )
 
@@ -227,7 +227,7 @@ class SessionAdmin(BigTableAdmin[RepeatSession]):
     def delete_chosen(self, request: HttpRequest, chosen: QuerySet[RepeatSession]) -> HttpResponse | None:
         question = Question(
             title=gettext("Delete these sessions?"),
-            text=gettext("What they hold will not be repeated any more, also not by a worker that is at it now."),
+            text=gettext("Their records will not be repeated any more, not even by a worker that has them now."),
             button=gettext("Delete"),
             dangerous=True,
         )
@@ -257,7 +257,7 @@ class SessionAdmin(BigTableAdmin[RepeatSession]):
     def shift(self, request: HttpRequest, object_id: str) -> HttpResponse:
         question = Question(
             title=gettext("Shift the repeat time of this session?"),
-            text=gettext("It is moved from where it stands."),
+            text=gettext("The shift counts from its current repeat time."),
             button=gettext("Shift"),
         )
 
@@ -272,7 +272,7 @@ class SessionAdmin(BigTableAdmin[RepeatSession]):
     def revive(self, request: HttpRequest, object_id: str) -> HttpResponse:
         question = Question(
             title=gettext("Revive this session?"),
-            text=gettext("It begins anew, with all its repeats before it, due at once."),
+            text=gettext("It starts over with all its repeats, due at once."),
             button=gettext("Revive"),
         )
 
@@ -290,7 +290,7 @@ class SessionAdmin(BigTableAdmin[RepeatSession]):
     def remove(self, request: HttpRequest, object_id: str) -> HttpResponse:
         question = Question(
             title=gettext("Delete this session?"),
-            text=gettext("What it holds will not be repeated any more, also not by a worker that is at it now."),
+            text=gettext("Its records will not be repeated any more, not even by a worker that has them now."),
             button=gettext("Delete"),
             dangerous=True,
         )

@@ -185,6 +185,7 @@ def _finish(outcomes: Sequence[Outcome], verdicts: dict[int, Verdict]) -> dict[i
         for verdict in [verdicts[each.claim.id]]
     ]
     if connection.vendor == "postgresql":
+        # Sorted, so that rows are locked in order of id.
         return dict(bulk_fetch("notifications", "finish_deliveries", sorted(rows)))
     return {pk: status for row in rows for pk, status in _finish_one(*row)}
 
@@ -195,6 +196,7 @@ def _finish_one(pk: int, fence: int, status: str, reason: str, delay: float) -> 
     if row is None:
         return []
     if status == Delivery.Status.DELIVERED:
+        # It has arrived, whatever newer one was to supersede it.
         row.status, row.reason, row.superseded_by = status, "", None
     elif row.superseded_by_id is not None:
         row.status = Delivery.Status.SUPERSEDED

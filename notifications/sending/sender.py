@@ -202,6 +202,7 @@ class Sender:
             database.submit(connections.close_all)
 
     async def _record(self, database: ThreadPoolExecutor) -> None:
+        # Attempts that end meanwhile go to a new list; what cannot be written is put back before them.
         ended, self._ended = self._ended, []
         try:
             if ended:

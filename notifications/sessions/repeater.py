@@ -151,7 +151,7 @@ class Repeater:
         return max(1, min(MOST_AHEAD, int(AHEAD_SECONDS / max(self._pace, 1e-6))))
 
     def _take(self, claims: Iterable[Claim]) -> None:
-        if self._is_stopping:
+        if self._is_stopping:  # the stop came while these were being claimed
             record_outcomes([Outcome(claim, Result.UNTRIED) for claim in claims])
             return
         with self._lock:
@@ -208,7 +208,7 @@ class Repeater:
         """Note the end of a repeat; return whether its thread goes on. One that was abandoned has been replaced."""
         with self._lock:
             if not repeat.is_slow:
-                self._pace += (seconds - self._pace) / 16
+                self._pace += (seconds - self._pace) / 16  # a moving average
             if repeat.is_abandoned:
                 return False
             self._drop(repeat)

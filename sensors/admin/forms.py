@@ -22,7 +22,7 @@ class SensorForm(forms.ModelForm):  # type: ignore[type-arg]
         Client.objects.order_by("name"),
         label=_("Clients"),
         required=False,
-        help_text=_("They are told when the door opens or closes, and when the connection is lost."),
+        help_text=_("They are notified when the door opens or closes, and when the connection is lost."),
         widget=AutocompleteSelectMultiple(_CLIENTS, admin.site),
     )
 

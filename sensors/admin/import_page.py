@@ -100,7 +100,7 @@ def _import(request: HttpRequest) -> HttpResponse:
     token, owner = request.POST["token"], _owner(request)
     report = import_sensors(content=read_upload(token, owner=owner), actor=actor_of(request))
     drop_upload(token, owner=owner)
-    words = gettext("Imported: %(created)d registered, %(changed)d changed, %(unchanged)d were so already.")
+    words = gettext("Imported: %(created)d registered, %(changed)d changed, %(unchanged)d unchanged.")
     messages.success(request, words % vars(report))
     return HttpResponseRedirect(reverse("admin:sensors_sensor_changelist"))
 

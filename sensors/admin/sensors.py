@@ -141,7 +141,7 @@ class SensorAdmin(ModelAdmin[Sensor]):
     def link_to_client(self, request: HttpRequest, queryset: QuerySet[Sensor]) -> HttpResponse | None:
         question = Question(
             title=gettext("Link to a client"),
-            text=gettext("The client is told about these sensors from now on."),
+            text=gettext("The client is notified about these sensors from now on."),
             button=gettext("Link"),
         )
 
@@ -172,7 +172,7 @@ class SensorAdmin(ModelAdmin[Sensor]):
     def deactivate(self, request: HttpRequest, queryset: QuerySet[Sensor]) -> HttpResponse | None:
         question = Question(
             title=gettext("Deactivate these sensors?"),
-            text=gettext("Their signals are refused and their clients hear no more of them; their history stays."),
+            text=gettext("Their signals are refused and their clients are no longer notified; their history stays."),
             button=gettext("Deactivate"),
             dangerous=True,
         )
@@ -225,5 +225,5 @@ def _report(words: str, unchanged: int) -> Report:
     """Report what was done, and how many of the chosen needed nothing."""
     if not unchanged:
         return Report(words)
-    others = ngettext("%(count)d was so already.", "%(count)d were so already.", unchanged) % {"count": unchanged}
+    others = ngettext("%(count)d needed no change.", "%(count)d needed no changes.", unchanged) % {"count": unchanged}
     return Report(f"{words} {others}")

@@ -1,10 +1,11 @@
-"""History in the database itself, where no ClickHouse is configured."""
+"""History in the database itself: its tables where no ClickHouse is configured, the way into the spool where one is."""
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import psycopg
+from django.conf import settings
 from django.db import DataError, IntegrityError, InterfaceError, OperationalError, connection, transaction
 from django.db.models import BigIntegerField, Func, Model, Q, QuerySet
 from django.db.models.functions import Collate
@@ -15,10 +16,11 @@ from config.common.database.sql import in_array
 from config.common.times import from_milliseconds, to_milliseconds
 from sensors.events import EVENT_TYPES, STATE_CHANGED
 from sensors.history.errors import HistoryAway, HistoryRefused
+from sensors.history.queue import encode_batch
 from sensors.history.values import EventKey, PastEvent, Period, SignalKey
 from sensors.history.windows import read_newest
 from sensors.ingest.signals import Signal
-from sensors.models import StoredEvent, StoredSignal
+from sensors.models import HistorySpool, StoredEvent, StoredSignal
 
 STEP = 5000
 
@@ -39,6 +41,7 @@ class DatabaseStore:
             insert_signals(signals)
 
     def add_events(self, events: Sequence[PastEvent]) -> None:
+        # In order of id, so that two writers of the same events never wait for each other in a circle.
         rows = [_event_row(event) for event in sorted(events, key=lambda event: event.id)]
         with _translate_errors():
             StoredEvent.objects.bulk_create(rows, ignore_conflicts=True, batch_size=STEP)
@@ -104,6 +107,19 @@ class DatabaseStore:
                 StoredEvent.objects.filter(at__lt=from_milliseconds(at)),
             ):
                 _delete_in_steps(rows)
+
+
+def store_in_transaction(signals: Sequence[Signal]) -> None:
+    """Store the signals in the caller's transaction: as rows of history, or as a batch for ClickHouse.
+
+    The scheduler or `run_history` moves the batch over.
+    """
+    if not signals:
+        return
+    if settings.CLICKHOUSE_URL:
+        HistorySpool.objects.create(batch=encode_batch(signals))
+    else:
+        insert_signals(signals)
 
 
 def insert_signals(signals: Sequence[Signal]) -> None:

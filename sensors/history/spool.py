@@ -1,4 +1,4 @@
-"""Signals that no queue carries: stored in the transaction that accepts them, or spooled there for ClickHouse."""
+"""The spool of history: batches that wait in the database for ClickHouse, moved there when it answers."""
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
@@ -7,10 +7,9 @@ from django.conf import settings
 from django.db.models.functions import Now
 
 from config.common.database.leases import claim
-from sensors.history.database import insert_signals
 from sensors.history.errors import HistoryAway
 from sensors.history.overflow import close_backlog_alerts
-from sensors.history.queue import BadBatch, decode_batch, encode_batch, unpack_bodies, unreadable_batch
+from sensors.history.queue import BadBatch, decode_batch, unpack_bodies, unreadable_batch
 from sensors.history.store import get_store
 from sensors.history.write import write_signals
 from sensors.ingest.signals import Rejection, Signal
@@ -21,19 +20,6 @@ MOST_SIGNALS = 20_000
 """At once, so that the queue's batch beside it and this one stay small together."""
 LEASE = timedelta(minutes=5)
 PAUSE = timedelta(seconds=5)
-
-
-def store_in_transaction(signals: Sequence[Signal]) -> None:
-    """Store the signals in the caller's transaction: as rows of history, or as a batch for ClickHouse.
-
-    The scheduler or `run_history` moves the batch over.
-    """
-    if not signals:
-        return
-    if settings.CLICKHOUSE_URL:
-        HistorySpool.objects.create(batch=encode_batch(signals))
-    else:
-        insert_signals(signals)
 
 
 def drain_spool_once() -> bool:
@@ -53,7 +39,7 @@ def drain_spool_once() -> bool:
                 # Due again soon, unless another process has claimed it by now.
                 HistorySpool.objects.filter(pk=row.pk, fence=row.fence).update(due_at=Now() + PAUSE)
             return False
-        HistorySpool.objects.filter(pk__in=[row.pk for row in group]).delete()
+        _delete(group)
         written += len(group)
     close_backlog_alerts()
     return len(rows) == ROWS
@@ -83,3 +69,8 @@ def _groups(rows: Sequence[HistorySpool]) -> Iterator[tuple[list[HistorySpool], 
             group, signals, unreadable = [], [], []
     if group:
         yield group, signals, unreadable
+
+
+def _delete(rows: Sequence[HistorySpool]) -> None:
+    """Delete what is written; another process that has claimed it since finds nothing, and loses nothing."""
+    HistorySpool.objects.filter(pk__in=[row.pk for row in rows]).delete()

@@ -194,10 +194,10 @@ ONE_PAST = {
         "webhook.list": "TestSweepOnce::test_five_losses_of_one_client_are_one_list_of_at_most_200"
     },
     "processes/workflows/engine/bpmn/test_hostile.py": {
-        "file.bytes": "TestReadXml::test_reads_nothing_beyond_them",
-        "file.depth": "TestReadXml::test_reads_nothing_beyond_them",
-        "file.elements": "TestReadXml::test_reads_so_many_elements_and_not_one_more",
-        "file.attributes": "TestReadXml::test_reads_so_many_attributes_and_not_one_more",
+        "file.bytes": "TestParseXml::test_reads_nothing_beyond_them",
+        "file.depth": "TestParseXml::test_reads_nothing_beyond_them",
+        "file.elements": "TestParseXml::test_reads_so_many_elements_and_not_one_more",
+        "file.attributes": "TestParseXml::test_reads_so_many_attributes_and_not_one_more",
         "file.nodes": "TestSize::test_of_a_process",
         "file.flows": "TestSize::test_of_a_process",
         "file.expressions": "TestSize::test_of_all_expressions",
