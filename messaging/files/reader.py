@@ -14,6 +14,7 @@ from messaging.models.message import Message
 
 CHUNK = 65_536
 _SCARCE = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+# No link is followed, no pipe waited for, and no child process inherits the descriptor.
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 

@@ -162,6 +162,7 @@ def _write_marker() -> uuid.UUID:
     with translate_disk_errors():
         write_draft(draft, [f"{token}\n".encode()])
         try:
+            # Fails where there is a marker: of two processes that adopt the folder at once, one token stays.
             os.link(draft, root() / MARKER)
         except OSError:
             if read_marker() is None:  # what is there is no marker, or a file may have one name only

@@ -30,6 +30,7 @@ def fetch_messages(*, device: Device, limits: Limits) -> Iterator[bytes]:
     )
     while True:
         oldest = take_within_limits(waiting.order_by("created_at", "id")[: limits.files], limits)
+        # A list, not a generator: one round takes all unreadable files of the batch out of the queue.
         if all([_is_sendable(message) for message in oldest]):
             return stream_files(b'{"version":1,"messages":[', oldest, b"]}")
 

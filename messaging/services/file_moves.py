@@ -74,6 +74,7 @@ def move_pending_once() -> bool:
     last = 0
     while batch := list(pending.filter(pk__gt=last)[:BATCH]):
         try:
+            # A list, not a generator: every move of the batch is tried, also after one that succeeds.
             if any([_try_to_move(message_id) for message_id in batch]):
                 return True
         except VolumeAway as away:

@@ -65,6 +65,7 @@ class PartyKind(Generic[RowT, ValuesT]):
         row = self.model(pk=party_id)
         self.assign(row, new)
         try:
+            # A savepoint: after a failed insert PostgreSQL would refuse all else in the caller's transaction.
             with transaction.atomic():
                 row.save(force_insert=True)
         except IntegrityError as error:

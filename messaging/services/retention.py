@@ -74,6 +74,7 @@ def expire_files() -> None:
     while batch := list(expired.filter(later).order_by("arrived_at", "pk").values_list("arrived_at", "pk")[:BATCH]):
         for _, message_id in batch:
             _try_to_expire(expired, message_id)
+        # Behind the last of the batch: what failed is not tried again in this run.
         at, last = batch[-1]
         later = Q(arrived_at__gt=at) | Q(arrived_at=at, pk__gt=last)
 

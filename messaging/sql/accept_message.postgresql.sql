@@ -1,4 +1,4 @@
--- The row, if its database takes messages, and the event that tells of it: one statement, hence one transaction.
+-- The row, if its database takes messages, and its event: one statement, hence one transaction.
 WITH message AS (
     INSERT INTO messaging_message (
         enterprise_id, public_id, direction, database_id, device_id, subsystem_id, created_at, accepted_at, reply_to,

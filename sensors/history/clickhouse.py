@@ -131,7 +131,10 @@ class ClickHouseStore:
             at, event_id = behind or (LATEST, 0)
             values = {"before_at": at, "before_id": event_id, "types": tuple(types)}
             rows = self._ask_about(sensors, "read_events", {**_bounds(window), **values, **_count(count)})
-            return [PastEvent(*row[:-1], msgspec.json.decode(row[-1])) for row in rows]
+            return [
+                PastEvent(pk, kind, sensor_id, sent_at, recorded_at, chain, msgspec.json.decode(payload))
+                for pk, kind, sensor_id, sent_at, recorded_at, chain, payload in rows
+            ]
 
         return self._read_newest(partial(_read_all, read, attrgetter("key"), before), period, len(sensors), limit)
 
@@ -248,10 +251,10 @@ def _read_all(
     """Read until there are enough rows or no more: copies may fill a whole answer."""
     rows: list[RowT] = []
     while True:
-        wanted = count - len(rows)
-        found = read(window, before, wanted)
-        rows += _once(found, key_of)[:wanted]
-        if len(rows) == count or len(found) < wanted + SPARE_COPIES:
+        missing = count - len(rows)
+        found = read(window, before, missing)
+        rows += _once(found, key_of)[:missing]
+        if len(rows) == count or len(found) < missing + SPARE_COPIES:
             return rows
         before = key_of(rows[-1])
 

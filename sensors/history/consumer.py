@@ -152,6 +152,7 @@ class HistoryConsumer:
             _wait_for(_start(lambda: _write_batch(batch)), channel.connection)
         except HistoryAway:
             log.warning("history.waits", signals=len(batch.signals))
+            # The whole batch back into the queue: another writer, or the overflow, may take it meanwhile.
             channel.basic_nack(batch.last_tag, multiple=True, requeue=True)
             self._is_away, self._resting_until = True, time.monotonic() + REST_SECONDS
         else:
@@ -178,7 +179,7 @@ def _write_messages(messages: list[AmqpMessage]) -> None:
 
 
 def _start(work: Callable[[], None]) -> "Future[None]":
-    """Run work with the store in a daemon thread: a process that is told to end does not wait for it."""
+    """Run work with the store in a daemon thread: a process that is asked to end does not wait for it."""
     outcome: Future[None] = Future()
 
     def run() -> None:

@@ -41,6 +41,7 @@ class DatabaseStore:
             insert_signals(signals)
 
     def add_events(self, events: Sequence[PastEvent]) -> None:
+        # In order of id, so that two writers of the same events never wait for each other in a circle.
         rows = [_event_row(event) for event in sorted(events, key=lambda event: event.id)]
         with _translate_errors():
             StoredEvent.objects.bulk_create(rows, ignore_conflicts=True, batch_size=STEP)

@@ -48,6 +48,7 @@ def move_overflow(channel: BlockingChannel, queue: str) -> bool:
 
     Acknowledged after the commit: dying in between repeats them, and history shows each signal once.
     """
+    # Passive: it creates nothing, and its answer has the length of the queue.
     excess = int(channel.queue_declare(queue, passive=True).method.message_count) - MOST_QUEUED
     if excess <= 0:
         return False

@@ -103,6 +103,7 @@ def _lock(client_id: int) -> Client:
 def _find_locked(client_id: int) -> Client | None:
     if not 0 < client_id < 2**63:
         return None
+    # Both rows, as the endpoint is written with its client.
     clients = Client.objects.select_for_update(no_key=True, of=("self", "endpoint")).select_related("endpoint")
     return clients.filter(pk=client_id).first()
 

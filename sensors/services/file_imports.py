@@ -45,7 +45,7 @@ def import_file(
         try:
             with transaction.atomic():
                 return _write(staging, planned, actor=actor, progress=progress)
-        except IntegrityError as error:
+        except IntegrityError as error:  # an id was registered by somebody else after the check
             raise RegistryMoved from error
 
 

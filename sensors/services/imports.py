@@ -98,7 +98,7 @@ def import_sensors(
         with transaction.atomic():
             changes = lock_changes([(line.id, line.edits) for line in plan.lines if line.is_change])
             done = write_changes(changes, actor=actor, progress=progress)
-    except IntegrityError as error:
+    except IntegrityError as error:  # an id was registered by somebody else after the plan
         raise RegistryMoved from error
     created = sum(change.locked is None for change in changes)
     return ImportReport(created, done - created, len(plan.lines) - done)

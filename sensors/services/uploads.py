@@ -25,6 +25,7 @@ def save_upload(content: bytes, *, owner: str) -> str:
     _delete_expired()
     name = secrets.token_hex(16)
     write_durably(_path(name), [content])
+    # Signed: nobody can make up a token for the file of another, and it expires by itself.
     return _signer.sign_object([owner, name])
 
 

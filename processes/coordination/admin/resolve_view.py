@@ -8,9 +8,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from unfold.widgets import UnfoldAdminTextInputWidget
 
-from config.admin_base.pages import Question, actor_of, ask_then_act, page_of
+from config.admin_base.pages import Question, actor_of, ask_then_act, page_of, reason_field
 from config.admin_base.theme import ModelAdmin
 from processes.coordination.models import AppEvent
 from processes.coordination.protocol.statuses import EventStatus
@@ -18,12 +17,7 @@ from processes.coordination.writer.resolution import Action, resolve_compensatio
 
 
 class ReasonForm(forms.Form):
-    reason = forms.CharField(
-        label=_("Reason"),
-        max_length=500,
-        help_text=_("What you found or did; stays on the change set, with your name."),
-        widget=UnfoldAdminTextInputWidget,
-    )
+    reason = reason_field(_("What you found or did; stays on the change set, with your name."), longest=500)
 
 
 def resolve_view(

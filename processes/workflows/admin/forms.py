@@ -10,6 +10,7 @@ from django.contrib.admin.widgets import AutocompleteSelect
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminTextInputWidget
 
+from config.admin_base.pages import reason_field
 from messaging.models import Enterprise
 from processes.workflows.admin.values import VariablesField
 from processes.workflows.models import WorkflowDefinition
@@ -75,12 +76,7 @@ class RetryForm(VariablesForm):
 
 
 class ReturnForm(SeenForm):
-    reason = forms.CharField(
-        label=_("Reason"),
-        max_length=LONGEST_REASON,
-        help_text=_("It is shown in the version tree, with your name."),
-        widget=UnfoldAdminTextInputWidget,
-    )
+    reason = reason_field(_("It is shown in the version tree, with your name."), longest=LONGEST_REASON)
 
 
 class CompareForm(forms.Form):

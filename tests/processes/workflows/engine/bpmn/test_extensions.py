@@ -44,7 +44,7 @@ class TestHandlers:
         assert [problem.message for problem in find_problems(wrap(body))] == ["The input “a” is declared twice."]
 
 
-class TestAssigns:
+class TestAssignments:
     @pytest.mark.parametrize(
         ("task", "assigned"),
         [

@@ -43,7 +43,7 @@ class TestHostileFiles:
             parse_definition(FILES["CMMN"]())
 
 
-class TestReadXml:
+class TestParseXml:
     def test_reads_up_to_the_limits(self) -> None:
         deep = parse_xml(b"<a>" * MAX_DEPTH + b"</a>" * MAX_DEPTH)
         large = parse_xml(b"<a>" + b"x" * (MAX_BYTES - 7) + b"</a>")
@@ -117,6 +117,6 @@ def messages(source: bytes) -> list[str]:
     return [problem.message for problem in find_problems(source)]
 
 
-class TestReadDefinition:
+class TestParseDefinition:
     def test_reads_bpmn_by_its_namespace(self) -> None:
         assert parse_definition(TRUSTED.encode()).key == parse_definition(wrap("")).key == "p"

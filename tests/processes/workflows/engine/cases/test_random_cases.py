@@ -45,7 +45,7 @@ def few_steps() -> Iterator[None]:
         yield
 
 
-class TestRun:
+class TestRunCommand:
     @pytest.mark.slow
     @EXAMPLES
     @given(seed=SEEDS)

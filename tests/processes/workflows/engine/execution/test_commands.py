@@ -31,7 +31,7 @@ from tests.processes.workflows.engine.process_driver import START, ProcessDriver
 ONE_TASK = process(user("a"), "start > a > end")
 
 
-class TestRun:
+class TestRunCommand:
     def test_starts_once(self) -> None:
         case = ProcessDriver(ONE_TASK)
         with pytest.raises(CommandRejected, match="started already"):
