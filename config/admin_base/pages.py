@@ -88,7 +88,7 @@ def ask_then_act(
     form: forms.Form | None = None,
     after: str = "",
 ) -> HttpResponse:
-    """Ask on GET; on POST do it, tell the outcome as a message and return to the page of the subject.
+    """Show the question on GET; on POST act, show the outcome as a message and redirect to the page of the subject.
 
     Where the act takes the subject away, `after` is the page to go to once that is done.
     """

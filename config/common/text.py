@@ -30,7 +30,7 @@ def clean_text(value: Any, longest: int | None = None) -> str:
 
 
 def clean_error(error: BaseException, longest: int) -> str:
-    """Say what went wrong, whatever is in it: the words of the far side, or a class whose own words fail."""
+    """Return the class and the words of an error as storable text, also where its own `__str__` fails."""
     try:
         words = str(error)
     except Exception:  # noqa: BLE001  (an error of a plug-in may fail in its own __str__)

@@ -72,7 +72,7 @@ class ReaderRow:
 
 @dataclass(frozen=True)
 class EventPage:
-    """What a person may not see is None."""
+    """Parts that the person may not see are None."""
 
     view: EventOverview
     badge: SafeString
@@ -86,7 +86,7 @@ class EventPage:
     more_payloads: int
     alerts: list[Alert] | None
     obstacles: Obstacles | None
-    """Of a compensation that failed."""
+    """Set if the compensation has failed."""
     may_resolve: bool
 
     @property
@@ -99,7 +99,7 @@ class EventPage:
 
     @property
     def why_cancelled(self) -> str:
-        """The Coordinator's word; the Writer's own reason may by now say what stands in the way, or who resolved it."""
+        """The Coordinator's reason; the Writer's own may by now be the obstacle of the compensation."""
         if self.view.coordinated is not None and self.view.coordinated.reason:
             return format_reason(self.view.coordinated.reason)
         return format_reason(self.view.event.reason) if self.view.status == EventStatus.CANCELED else ""

@@ -1,4 +1,4 @@
-"""The document's steps in a sentence each, for the table of steps on the page of a change set."""
+"""The numbered steps in a phrase each, for the table of steps on the page of a change set."""
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _

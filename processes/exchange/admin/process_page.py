@@ -31,7 +31,7 @@ class Carried:
 
 @dataclass(frozen=True)
 class Written:
-    """A reply; its row is gone when it was taken back."""
+    """A reply; it has no row any more when it was deleted."""
 
     id: str
     message: Message | None
@@ -56,7 +56,7 @@ class Cargo:
 
 @dataclass(frozen=True)
 class ProcessPage:
-    """What a person may not see is None."""
+    """Parts that the person may not see are None."""
 
     way: list[Stop]
     cargo: Cargo

@@ -95,9 +95,9 @@ def _statement(first: str, empty: frozenset[str]) -> str:
     # Each part costs planning and execution, also when it writes nothing.
     _, *parts = load_engine_sql(PACKAGE, "write_step").strip().split("\n\n")
     parts.append(f"event AS (\n{event_part('moved')})")
-    kept = [part for part in parts if part.partition(" ")[0] not in empty]
+    needed = [part for part in parts if part.partition(" ")[0] not in empty]
     moved = f"moved AS (\n{load_engine_sql(PACKAGE, first)})"
-    return f"WITH {', '.join([moved, *kept])}\nSELECT status FROM moved"
+    return f"WITH {', '.join([moved, *needed])}\nSELECT status FROM moved"
 
 
 def _json(value: Any) -> str:

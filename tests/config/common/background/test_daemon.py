@@ -158,7 +158,7 @@ class TestDaemon:
         assert wait_until(lambda: turns.count == 2)
         turns.error = None
         daemon.wake()
-        assert wait_until(lambda: daemon._setbacks.pause == 0.02)
+        assert wait_until(lambda: daemon._backoff.pause == 0.02)
 
     def test_stops_promptly_while_it_sleeps(self, run: Callable[..., Daemon]) -> None:
         turns = Turns()
