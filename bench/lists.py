@@ -17,9 +17,10 @@ from rest_framework.test import APIRequestFactory
 from bench.figure import Figure, compare, seconds
 from bench.fleet import make_sensors
 from config.access.keys import create_key
+from sensors.events import STATE_CHANGED
 from sensors.history.database import DatabaseStore
 from sensors.history.store import get_store
-from sensors.history.values import STATE_CHANGED, PastEvent
+from sensors.history.values import PastEvent
 from sensors.ingest.signals import Signal
 from sensors.models import Sensor, StoredSignal
 

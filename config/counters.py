@@ -22,7 +22,7 @@ MEMORY = Path("/dev/shm")  # noqa: S108  (a folder of our own in it, closed to o
 
 
 def share_counters() -> None:
-    """Have the processes that this one is going to fork count in one folder; without a broker there are none."""
+    """Set the folder in which the processes that this one forks count together; without a broker there are none."""
     env = environment()
     if env.amqp_url is None:
         return
@@ -60,7 +60,7 @@ def ensure_folder() -> None:
 
 
 def remove_stale_folders() -> None:
-    """Remove what supervisors of this port have left behind that were killed: the port is ours now."""
+    """Remove the folders of killed supervisors of this port, which is held by this process now."""
     mine = Path(os.environ.get(FOLDER_VARIABLE, ""))
     former = environment().data_dir / "metrics"  # where older versions kept them
     for place in (mine.parent, former):

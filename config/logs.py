@@ -80,7 +80,7 @@ def _add_correlation_id(logger: Any, name: str, event: dict[str, Any]) -> dict[s
 
 
 def _leave_query_out(logger: Any, name: str, event: dict[str, Any]) -> dict[str, Any]:
-    """Name the call that Django tells of without its query, which may hold what is nobody's business."""
+    """Replace the request that Django logs by its method and path: the query may hold secrets."""
     request = event.pop("request", None)
     if request is not None:
         event["call"] = f"{getattr(request, 'method', '')} {getattr(request, 'path', '')}".strip()
@@ -88,7 +88,7 @@ def _leave_query_out(logger: Any, name: str, event: dict[str, Any]) -> dict[str,
 
 
 def _add_process(logger: Any, name: str, event: dict[str, Any]) -> dict[str, Any]:
-    """Say which of the supervisor's processes speaks: all of them write to one stream."""
+    """Add the name of the supervised process: all of them write to one stream."""
     process = os.environ.get(PROCESS_VARIABLE)
     if process:
         event.setdefault("process", process)

@@ -1,4 +1,4 @@
-"""Bodies of the messaging and exchange calls: version first, then the shape; payloads stay the bytes they came as."""
+"""Bodies of the messaging and exchange calls: version first, then the shape; payloads stay the bytes that were sent."""
 
 import re
 from typing import Annotated, Any, TypeVar
@@ -39,13 +39,13 @@ class _Versioned(msgspec.Struct):
 
 
 class Body(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """What every body has."""
+    """The field that every body has."""
 
     version: int
 
 
 def read_body(text: bytes, shape: type[BodyT]) -> BodyT:
-    """Read a body of the given shape; a wrong one is refused by field and rule."""
+    """Decode a body into a struct; raise `Invalid` with field and rule where it does not fit."""
     _check_text(text)
     check_bounds(text, deepest=DEEPEST + ENVELOPE_DEPTH)
     check_nul(text)
@@ -54,13 +54,13 @@ def read_body(text: bytes, shape: type[BodyT]) -> BodyT:
 
 
 def require_version(version: Any) -> None:
-    """Refuse a body of another version before anything else in it is looked at."""
+    """Raise `UnsupportedVersion` for a body of another version, before anything else in it is looked at."""
     if version != VERSION or type(version) is not int:
         raise UnsupportedVersion(supported=[VERSION])
 
 
 def check_payload(payload: bytes) -> None:
-    """Refuse a payload that some reader could not take: what looks odd is parsed, the rest is not."""
+    """Refuse a payload that some JSON reader could not take; only one that looks odd is parsed for that."""
     check_bounds(payload)
     alike = payload.translate(_DIGITS)
     if any(number in alike for number in _HUGE_NUMBERS):
@@ -78,16 +78,11 @@ def _decode(text: bytes, shape: type[BodyT]) -> BodyT:
         message = str(error)
         place = _PLACE.search(message)
         field = place[1].removeprefix("$").removeprefix(".") if place else ""
-        raise Invalid({field or _named(message): [_PLACE.sub("", message)]}) from error
+        named = re.search(r"field `([^`]*)`", message)  # a message about the whole object names the field so
+        raise Invalid({field or (named[1] if named else "body"): [_PLACE.sub("", message)]}) from error
     except (msgspec.MsgspecError, RecursionError):
         decode_json(text)  # words the error with its line and column
         raise
-
-
-def _named(message: str) -> str:
-    """Find the field that a message about the whole object names."""
-    found = re.search(r"field `([^`]*)`", message)
-    return found[1] if found else "body"
 
 
 def _check_text(text: bytes) -> None:

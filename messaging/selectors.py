@@ -23,7 +23,7 @@ M = TypeVar("M", bound=Model)
 
 @dataclass(frozen=True)
 class Receipt:
-    """What became of a message, for whoever sent it."""
+    """The outcome of a message, for its sender."""
 
     status: str
     error_text: str
@@ -34,9 +34,9 @@ class Receipt:
 
 
 def find_device(subject: str) -> Device | None:
-    """Find whom a key of a device belongs to: with its subsystem, to be read and never saved.
+    """Return the device that a key belongs to, with its subsystem: to be read, never saved.
 
-    Its `active` is as good as its enterprise's: nobody of an inactive one is let in.
+    It is inactive where its enterprise is: then none of its keys are accepted.
     """
     row = fetch_row("messaging", "find_device", [subject])
     if row is None:
@@ -49,7 +49,7 @@ def find_device(subject: str) -> Device | None:
 
 
 def find_database(subject: str) -> ExchangeDatabase | None:
-    """Find whom a key of a database belongs to, as `find_device` does."""
+    """Return the database that a key belongs to, as `find_device` does."""
     row = fetch_row("messaging", "find_database", [subject])
     if row is None:
         return None
@@ -98,11 +98,14 @@ def get_receipt(*, enterprise_id: str, public_id: str, device_id: str = "", data
     message = sent.first()
     if message is None:
         raise MessageNotFound
+    replies = Message.objects.filter(enterprise=message.enterprise_id, reply_to=message.public_id)
+    # A reply that is in doubt, or not committed yet, may never reach the device.
+    known = replies.filter(status__in=[Message.Status.WAITING, Message.Status.PROCESSED])
     return Receipt(
         status=message.status,
         error_text=message.error_text,
         error_code=parse_error_code(message.error_code),
-        replies=_replies(message),
+        replies=list(known.order_by("created_at", "id").values_list("public_id", flat=True)),
         updated_at=message.updated_at,
         correlation_id=message.correlation_id,
     )
@@ -117,17 +120,10 @@ def get_message(*, enterprise_id: str, public_id: str) -> Message:
 
 
 def parse_error_code(text: str) -> int | str | None:
-    """Return a code as it was given: the ERP's are numbers, ours are words."""
+    """Return an error code as the contract has it: a number of the ERP's, or a word of Postern's."""
     if not text:
         return None
     return int(text) if text.lstrip("-").isdigit() else text
-
-
-def _replies(message: Message) -> list[str]:
-    """List what answers the message and is out of doubt."""
-    replies = Message.objects.filter(enterprise=message.enterprise_id, reply_to=message.public_id)
-    known = replies.filter(status__in=[Message.Status.WAITING, Message.Status.PROCESSED])
-    return list(known.order_by("created_at", "id").values_list("public_id", flat=True))
 
 
 def _get(rows: QuerySet[M], party_id: str, missing: type[NotFound]) -> M:

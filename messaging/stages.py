@@ -1,4 +1,4 @@
-"""Which processes a message went through: the apps above say it, so that its page can tell."""
+"""The processes that a message went through. The apps above register them, for the page of the message."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,23 +17,23 @@ class Stage:
     page: str
     """The address of its page in the admin."""
     status: SafeString
-    """What became of the process, as a badge."""
+    """The outcome of the process, as a badge."""
     result: SafeString | str = ""
-    """What was said of this message in it."""
+    """The result of this message in it."""
     error: str = ""
 
 
 StageFinder: TypeAlias = Callable[[Message, int], list[Stage]]
 """Return the newest stages of a message, at most so many."""
 
-_journeys: list[tuple[str, StageFinder]] = []
+_finders: list[tuple[str, StageFinder]] = []
 
 
-def register_stages(permission: str, journey: StageFinder) -> None:
-    """Add an app's part; it is shown to those who may see such rows."""
-    _journeys.append((permission, journey))
+def register_stages(permission: str, finder: StageFinder) -> None:
+    """Add the stages of an app; they are shown to people with this permission."""
+    _finders.append((permission, finder))
 
 
 def find_stages(message: Message, *, may: Callable[[str], bool], most: int) -> list[Stage]:
-    found = [stage for permission, find in _journeys if may(permission) for stage in find(message, most)]
+    found = [stage for permission, find in _finders if may(permission) for stage in find(message, most)]
     return sorted(found, key=lambda stage: stage.at, reverse=True)

@@ -1,4 +1,4 @@
-"""What this app tells of a chain: its messages to databases and to devices, and what became of them."""
+"""The part of messages in a trace: those to databases and to devices, with their outcome."""
 
 from collections.abc import Iterator
 

@@ -27,6 +27,7 @@ _followings: dict[str, Following] = {}
 
 def follow(following: Following) -> None:
     """Register a follower; its work is woken whenever new positions have been stamped."""
+    # The relay imports this module.
     from notifications.services.relay import relay_once
 
     _followings[following.name] = following

@@ -1,4 +1,4 @@
-"""Reads of the registry: who a key belongs to, which sensors match, what is known of each."""
+"""Reads of the registry: whom a key belongs to, which sensors match a filter, the state of each."""
 
 from collections import defaultdict
 from collections.abc import Collection
@@ -16,7 +16,7 @@ from sensors.models import Client, Sensor, SensorClient
 
 
 class Connection(models.TextChoices):
-    """What silence means; `unknown` while our own side cannot hear, or has been told not to listen."""
+    """The connection of a sensor; `unknown` during an outage on our own side, and for one that is not active."""
 
     ONLINE = "online", _("online")
     LOST = "lost", _("lost")
@@ -33,7 +33,7 @@ class SensorFilter:
     state: int | None = None
     active: bool | None = None
     owner: int | None = None
-    """The client that asks: it sees its own sensors, and nothing of other clients."""
+    """The client that asks: it sees its own sensors alone, and nothing of other clients."""
 
 
 class SensorRow(NamedTuple):
@@ -52,7 +52,7 @@ class SensorRow(NamedTuple):
 
 
 class TimeText(Func):
-    """Write a time as the contract has it: inside the database that costs a third of reading and writing it here."""
+    """A time as the contract writes it: inside the database that costs a third of formatting it here."""
 
     output_field = CharField()
 
@@ -62,7 +62,7 @@ class TimeText(Func):
         return self.as_sql(compiler, connection, template=text, **context)
 
     def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        """The column is text in UTC, its fraction missing when there is none."""
+        """SQLite has the column as text in UTC, its fraction missing where it is zero."""
         time = "%(expressions)s"
         whole, fraction = f"substr({time}, 1, 10) || 'T' || substr({time}, 12, 8)", f"substr({time}, 21) || '000'"
         text = f"{whole} || '.' || substr({fraction}, 1, 3) || 'Z'"
@@ -70,8 +70,9 @@ class TimeText(Func):
 
 
 def find_client(subject: str) -> Client | None:
-    """Find whom a key of a client belongs to."""
-    return Client.objects.filter(pk=int(subject)).first() if _is_id(subject) else None
+    """Return the client that a key belongs to, by the subject of the key."""
+    is_id = subject.isascii() and subject.isdigit() and 0 < int(subject[:19]) < 2**63 and len(subject) < 20
+    return Client.objects.filter(pk=int(subject)).first() if is_id else None
 
 
 def get_client(client_id: int) -> Client:
@@ -81,19 +82,19 @@ def get_client(client_id: int) -> Client:
     return client
 
 
-def matching_sensors(wanted: SensorFilter) -> QuerySet[Sensor]:
+def matching_sensors(chosen: SensorFilter) -> QuerySet[Sensor]:
     sensors = Sensor.objects.all()
-    for client_id in (wanted.client, wanted.owner):
+    for client_id in (chosen.client, chosen.owner):
         if client_id is not None:
             sensors = sensors.filter(Exists(SensorClient.objects.filter(sensor=OuterRef("pk"), client=client_id)))
-    if wanted.search:
-        sensors = sensors.filter(matching_text(wanted.search, with_clients=wanted.owner is None))
-    if wanted.state is not None:
-        sensors = sensors.filter(state__value=wanted.state)
-    if wanted.active is not None:
-        sensors = sensors.filter(active=wanted.active)
+    if chosen.search:
+        sensors = sensors.filter(matching_text(chosen.search, with_clients=chosen.owner is None))
+    if chosen.state is not None:
+        sensors = sensors.filter(state__value=chosen.state)
+    if chosen.active is not None:
+        sensors = sensors.filter(active=chosen.active)
     return (
-        sensors if wanted.connection is None else sensors.filter(with_connection(wanted.connection, outage=is_outage()))
+        sensors if chosen.connection is None else sensors.filter(with_connection(chosen.connection, outage=is_outage()))
     )
 
 
@@ -105,7 +106,7 @@ def matching_text(text: str, *, with_clients: bool = True) -> Q:
 
 
 def with_connection(connection: Connection, *, outage: bool) -> Q:
-    """Select what `connection_of` would call so."""
+    """Return the condition of the sensors whose `connection_of` is this."""
     if connection == Connection.NEVER_SEEN:
         return Q(state__seen_at__isnull=True)
     if connection == Connection.LOST:
@@ -117,7 +118,7 @@ def with_connection(connection: Connection, *, outage: bool) -> Q:
 
 
 def connection_of(*, active: bool, seen: bool, lost: bool, outage: bool) -> Connection:
-    """Say what is known of a sensor's connection; a loss that was told stays a loss."""
+    """Return the connection of a sensor; a loss that was found before an outage stays a loss."""
     if not seen:
         return Connection.NEVER_SEEN
     if lost:
@@ -126,7 +127,7 @@ def connection_of(*, active: bool, seen: bool, lost: bool, outage: bool) -> Conn
 
 
 def sensor_rows(sensors: QuerySet[Sensor]) -> "QuerySet[Sensor, Any]":
-    """Read what a `SensorRow` is made of, in its order; the id has its name, by which pages are cut."""
+    """Return the columns of a `SensorRow`, in its order; the id keeps its name, by which pages are cut."""
     return sensors.annotate(
         muted_until_text=TimeText("muted_until"),
         changed_at_text=TimeText("state__changed_at"),
@@ -163,16 +164,12 @@ def check_sensor(sensor_id: str, *, owner: int | None = None) -> None:
 
 
 def clients_of(sensor_ids: Collection[str], *, owner: int | None = None) -> dict[str, list[int]]:
-    """Return the ids of the clients of each sensor, sorted; to a client only its own."""
+    """Return the ids of the clients of each sensor, sorted; a client (`owner`) sees only itself."""
     if owner is not None:
         return {sensor_id: [owner] for sensor_id in sensor_ids}
     found: dict[str, list[int]] = defaultdict(list)
     links = SensorClient.objects.filter(sensor_id__in=in_array(sensor_ids))
-    # Sorted here: asked to sort, SQLite would walk the links of all sensors in order of client.
+    # Sorted here: with an ORDER BY, SQLite would walk the links of all sensors in order of client.
     for sensor_id, client_id in sorted(links.values_list("sensor_id", "client_id")):
         found[sensor_id].append(client_id)
     return found
-
-
-def _is_id(text: str) -> bool:
-    return text.isascii() and text.isdigit() and 0 < int(text[:19]) < 2**63 and len(text) < 20

@@ -1,4 +1,4 @@
-"""What clients were sent in a period, in totals."""
+"""Totals of the deliveries to clients in a period."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -9,16 +9,16 @@ from django.db.models import Avg, Count, F, Q, QuerySet
 from notifications.models import Attempt, Delivery
 from notifications.selectors import first_delivery_since
 
-# Ids rise with the time, up to the moments that transactions take.
+# Ids rise with the time, but a transaction may take its id long before it commits.
 SLACK = timedelta(minutes=1)
 DELIVERED = Q(status__gte=200, status__lt=300)
 NO_ATTEMPTS: Mapping[str, Any] = {"attempts": 0, "failed_attempts": 0, "mean_seconds": None}
 
 
 def count_by_client(start: datetime, end: datetime) -> list[Mapping[str, Any]]:
-    """Count the messages to each client that were created in a period, and how their attempts fared.
+    """Count the deliveries to each client that were created in a period, and the outcomes of their attempts.
 
-    Both queries go through the ids of that period alone; attempts are known as long as they are kept.
+    Attempts that have expired are not counted.
     """
     early, late = _shift(start, -SLACK), _shift(end, SLACK)
     first, behind = first_delivery_since(early), first_delivery_since(late)
@@ -28,18 +28,18 @@ def count_by_client(start: datetime, end: datetime) -> list[Mapping[str, Any]]:
         delivery_id__gte=first,
         delivery_id__lt=behind,
         delivery__endpoint__client__isnull=False,
-        recorded_at__gte=early,  # no earlier day is looked at
-        **{f"delivery__{name}": moment for name, moment in created.items()},
+        recorded_at__gte=early,  # so that no partition of an earlier day is read
+        **{f"delivery__{name}": bound for name, bound in created.items()},
     )
     tries = _count_attempts(attempts)
     return [{**row, **tries.get(row["id"], NO_ATTEMPTS)} for row in _count_messages(messages)]
 
 
-def _shift(moment: datetime, by: timedelta) -> datetime:
+def _shift(at: datetime, by: timedelta) -> datetime:
     try:
-        return moment + by
+        return at + by
     except OverflowError:  # the first or the last minute that there is
-        return moment
+        return at
 
 
 def _count_messages(messages: QuerySet[Delivery]) -> list[dict[str, Any]]:

@@ -12,7 +12,8 @@ import pytest
 from tests.servers.rabbitmq import VIRTUAL_HOSTS_VARIABLE
 
 DATABASE_FIXTURES = {"db", "transactional_db", "django_db_reset_sequences", "live_server"}
-NOT_QUICK = ("faults", "browser", "servers", "plugins")
+# Folders whose tests start servers, the product or a browser.
+SLOW = ("faults", "browser", "servers", "plugins")
 
 
 def select(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -48,13 +49,9 @@ def _leave_out(config: pytest.Config, items: list[pytest.Item], is_left_out: Cal
 
 
 def _is_not_quick(item: pytest.Item) -> bool:
-    """Say whether it starts servers or a browser, takes more than a second, or needs PostgreSQL."""
-    return (
-        any(part in NOT_QUICK for part in item.path.relative_to(item.config.rootpath).parts)
-        or _is_slow(item)
-        or "servers" in _fixtures(item)
-        or (_uses_the_database(item) and not item.get_closest_marker("embedded"))
-    )
+    """Say whether it is slow, or needs a server: PostgreSQL where it is not for SQLite as well."""
+    needs_postgres = _uses_the_database(item) and not item.get_closest_marker("embedded")
+    return _is_slow(item) or needs_postgres or "servers" in _fixtures(item)
 
 
 def _is_run_elsewhere(item: pytest.Item) -> bool:
@@ -70,7 +67,8 @@ def _is_run_elsewhere(item: pytest.Item) -> bool:
 
 
 def _is_slow(item: pytest.Item) -> bool:
-    return item.get_closest_marker("slow") is not None or "faults" in item.path.parts
+    folders = item.path.relative_to(item.config.rootpath).parts
+    return item.get_closest_marker("slow") is not None or not set(SLOW).isdisjoint(folders)
 
 
 def _uses_the_database(item: pytest.Item) -> bool:

@@ -24,6 +24,7 @@ def write(file: Path, *entries: polib.POEntry) -> None:
 
 
 class TestProductTexts:
+    @pytest.mark.slow
     def test_finds_code_templates_errors_schedule_and_theme(self) -> None:
         texts = {text for _, text, _ in translations.product_texts()}
         assert {

@@ -43,7 +43,7 @@ class Principal:
 
     @property
     def enterprise(self) -> str | None:
-        """Whose device or database it is; other keys belong to no enterprise."""
+        """The enterprise of the device or database; None for other keys."""
         return getattr(self.holder, "enterprise_id", None)
 
 
@@ -74,7 +74,7 @@ class StaffAuthentication(SessionAuthentication):
 
 
 def actor_of(request: Request) -> str:
-    """Name who calls, for the change log."""
+    """Return the caller as the change log names it."""
     if isinstance(request.user, Principal):
         return request.user.actor
     return f"staff:{request.user.get_username()}"
@@ -88,14 +88,14 @@ def principal_of(request: Request) -> Principal:
 
 
 def owner_of(request: Request) -> str:
-    """Name who calls, for good: names of keys and accounts may change."""
+    """Return an id of the caller that stays: names of keys and accounts may change."""
     if isinstance(request.auth, AccessKey):
         return f"key:{request.auth.pk}"
     return f"staff:{request.user.pk}"
 
 
 def _find_checked(text: str, address: str) -> AccessKey | None:
-    """Find the key, unless so many wrong ones have come from there that nobody asks any more."""
+    """Find the key that a call shows; raise `Throttled` where too many wrong ones have come from that address."""
     failed_keys.check(address, text)
     key = _find_key(text)
     if key is None:
@@ -106,7 +106,7 @@ def _find_checked(text: str, address: str) -> AccessKey | None:
 
 
 def _find_key(text: str) -> AccessKey | None:
-    """Find the key that a call shows: to be read and never saved."""
+    """Find a valid key by its text; the object is made from a few columns, to be read and never saved."""
     prefix = find_prefix(text)
     if prefix is None:
         return None
@@ -132,7 +132,7 @@ def _get_holder(key: AccessKey) -> Holder:
 
 
 def find_holder(kind: str, subject: str) -> Holder | None:
-    """Ask the app that owns this kind of key; without such an app there is nobody."""
+    """Find the holder through the app of this kind of key; None where there is no such app."""
     path = settings.KEY_SUBJECTS.get(kind)
     if path is None:
         return None

@@ -30,7 +30,7 @@ class FailedKeys:
         self._known: OrderedDict[bytes, None] = OrderedDict()
 
     def check(self, address: str, text: str) -> None:
-        """Refuse a key that is not known to be right, from where too many wrong ones have come within the minute."""
+        """Raise `Throttled` for an unknown key from an address that has sent too many wrong ones within the minute."""
         at = time.time()
         if self._rates.read(network_of(address), at) >= settings.FAILED_KEY_RATE and _digest(text) not in self._known:
             raise Throttled(wait=seconds_left(at))

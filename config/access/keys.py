@@ -33,15 +33,15 @@ def create_key(
     expires_at: datetime | None = None,
 ) -> tuple[AccessKey, str]:
     """Make a key of a service with scopes, or of one client, device or database; return it with its text."""
-    wanted = sorted({str(scope) for scope in scopes})
-    _check(name=name.strip(), kind=kind, subject=subject, scopes=wanted, expires_at=expires_at)
+    chosen = sorted({str(scope) for scope in scopes})
+    _check(name=name.strip(), kind=kind, subject=subject, scopes=chosen, expires_at=expires_at)
     made = make_key(kind)
     with transaction.atomic():
         key = AccessKey.objects.create(
             name=name.strip(),
             kind=kind,
             subject=subject,
-            scopes=wanted,
+            scopes=chosen,
             expires_at=expires_at,
             prefix=made.prefix,
             digest=made.digest,

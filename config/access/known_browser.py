@@ -23,7 +23,7 @@ _ATTRIBUTE = "_known_browser"
 
 
 def find_known_browser(request: HttpRequest, name: str) -> str | None:
-    """Return the id of this browser, if it has signed in by that name."""
+    """Return the id of this browser if it has signed in under that name before."""
     held = _read(request.COOKIES.get(settings.KNOWN_BROWSER_COOKIE_NAME, ""))
     return held["id"] if held is not None and held["name"] == name else None
 
@@ -50,13 +50,13 @@ def _read(text: str) -> Any:
 
 
 def remember_browser(request: HttpRequest, name: str) -> None:
-    """Have the answer to this call carry the cookie."""
+    """Set the cookie on the answer to this call."""
     browser = find_known_browser(request, name) or secrets.token_urlsafe(12)
     setattr(request, _ATTRIBUTE, signing.dumps({"name": name, "id": browser}, salt=_SALT))
 
 
 class KnownBrowserMiddleware(MiddlewareMixin):
-    """Send the cookie after a sign-in: the form that lets in has no answer to put it on."""
+    """Set the cookie after a sign-in: the sign-in form has no response to set it on."""
 
     async_capable = False
 

@@ -25,7 +25,7 @@ class PasswordsBusy(ApplicationError):
 
 @contextmanager
 def hashing_slot() -> Iterator[None]:
-    """Hold one of the slots; whoever holds one already needs no second."""
+    """Run the block in one of the slots; a thread that is in one already takes no second."""
     if getattr(_held, "slot", False):
         yield
         return

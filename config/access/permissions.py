@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # the framework loads this module while it loads its views
 
 
 class ScopePermission(BasePermission):
-    """Let in service keys with the scope of the method, staff with its permission, and the kinds of key a view lists.
+    """Allow service keys with the scope of the method, staff with its permission, and the kinds of key a view lists.
 
     A view declares `scopes = {"GET": Scope.REGISTRY_READ, …}` and, for keys of clients, devices or databases,
     `key_kinds = {"GET": {AccessKey.Kind.DEVICE}, …}`. What belongs to whom is for the view's service to decide.
@@ -33,27 +33,27 @@ class ScopePermission(BasePermission):
         kinds = sorted(getattr(view, "key_kinds", {}).get(method, ()))
         if isinstance(caller, Principal) and caller.kind != AccessKey.Kind.SERVICE:
             if caller.kind not in kinds:
-                raise WrongKind(**_wanted(scope, kinds))
+                raise WrongKind(**_allowed_callers(scope, kinds))
         elif scope is None:
-            raise WrongKind(**_wanted(scope, kinds))
+            raise WrongKind(**_allowed_callers(scope, kinds))
         else:
             require_scope(caller, scope)
         return True
 
 
 def require_scope(caller: Any, scope: str) -> None:
-    """Refuse a caller that lacks the scope, and name it."""
+    """Raise `ScopeMissing` unless the caller has the scope."""
     if not has_scope(caller, scope):
         raise ScopeMissing(scope)
 
 
-def _wanted(scope: str | None, kinds: Sequence[str]) -> dict[str, Any]:
-    """Say who may call instead: keys of these kinds, or a service key with this scope."""
+def _allowed_callers(scope: str | None, kinds: Sequence[str]) -> dict[str, Any]:
+    """Return who may call instead, for the data of the error: keys of these kinds, or a service key with this scope."""
     return ({"scope": str(scope)} if scope else {}) | ({"kinds": list(kinds)} if kinds else {})
 
 
 def has_scope(caller: Any, scope: str) -> bool:
-    """Say whether a service key has the scope, or a member of staff the permission that equals it."""
+    """Return whether a service key has the scope, or a member of staff the equal permission."""
     if isinstance(caller, Principal):
         return scope in caller.scopes
     return bool(caller.has_perm(f"records.{permission(scope)}"))

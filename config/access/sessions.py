@@ -16,7 +16,7 @@ NOTED_EVERY_SECONDS = 60
 
 class SessionStore(DatabaseSessionStore):
     def load(self) -> dict[str, Any]:
-        """Return what the session holds, and note that it is used; nothing of one that is over."""
+        """Return the data of the session and mark it as used; an expired session is empty."""
         data: dict[str, Any] = super().load()
         now = _now()
         begun = data.get(BEGUN, now)

@@ -87,7 +87,7 @@ class Reservation:
 
 
 def reserve_attempt(visitor: Visitor, *, at: datetime) -> Reservation:
-    """Count one attempt and tell whether its password may be checked."""
+    """Count one attempt; return whether its password may be checked."""
     refusal = _find_full(visitor.counters, at)
     if refusal is not None:
         return refusal
@@ -103,13 +103,13 @@ def reserve_attempt(visitor: Visitor, *, at: datetime) -> Reservation:
 
 
 def take_back_attempt(visitor: Visitor) -> None:
-    """Uncount one attempt whose password was not looked at, or was right."""
+    """Take one attempt off the counters: its password was not checked, or was right."""
     for counter in visitor.counters:
         _rows([counter]).filter(failures__gt=0).update(failures=F("failures") - 1)
 
 
 def clear_attempts(visitor: Visitor) -> None:
-    """Take back what was counted of this name here: the person knew the password.
+    """Reset the counters of this name at this network or browser: the person knew the password.
 
     What others share is given back one attempt alone: an account of one's own must not pay for guesses at another.
     """
@@ -118,7 +118,7 @@ def clear_attempts(visitor: Visitor) -> None:
 
 
 def _find_full(counters: tuple[Counter, ...], at: datetime) -> Reservation | None:
-    """Refuse without writing: guesses past a limit cost one look, and leave no rows of names and networks made up."""
+    """Return the refusal of a full counter, found without a write: a flood of made-up names leaves no rows."""
     rows = {(row.name, row.address): row for row in _rows(counters).filter(window_ends_at__gt=at)}
     for counter in counters:
         row = rows.get((counter.name, counter.address))

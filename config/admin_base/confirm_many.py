@@ -7,9 +7,12 @@ from typing import Any, TypeVar
 from django import forms
 from django.contrib import messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.core.paginator import Paginator
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.utils.functional import cached_property
+from unfold.paginator import InfinitePaginator as ThemedPaginator
 
 from config.admin_base.pages import Question, explain
 from config.admin_base.theme import ModelAdmin
@@ -67,6 +70,19 @@ def confirm_many(
         return _ask(model_admin, request, keys, action, form)
     _act(request, keys, action, form.cleaned_data)
     return None
+
+
+def bounded_paginator(most: int) -> "type[Paginator[Any]]":
+    """Return a paginator that counts as far as an action may reach, and no further: the table may hold a million."""
+
+    # The theme's templates know by the name of the class that the count is not one to show.
+    class InfinitePaginator(ThemedPaginator):  # type: ignore[misc]
+        @cached_property
+        def count(self) -> int:
+            within: int = self.object_list.order_by()[: most + 1].count()
+            return within
+
+    return InfinitePaginator
 
 
 def apply_to_each(keys: Iterable[KeyT], act: Callable[[KeyT], object]) -> tuple[int, int]:

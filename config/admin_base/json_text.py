@@ -15,7 +15,7 @@ _UNUSUAL = re.compile(r"[^\n\x20-\x7e]")
 
 
 def format_json(body: str, *, longest: int) -> str:
-    """Return JSON text indented, unless that makes it too long; what has no shape of its own stands as an escape.
+    """Return JSON text indented, unless that makes it too long, with invisible characters as escapes.
 
     It means the same: outside of its strings JSON has none of these characters.
     """
@@ -27,12 +27,12 @@ def format_json(body: str, *, longest: int) -> str:
 
 
 def make_visible(text: str) -> str:
-    """Write what has no shape of its own as an escape."""
+    """Write invisible characters as escapes."""
     return _UNUSUAL.sub(_letter, text)
 
 
 def parse_typed_json(text: str) -> Any:
-    """Read what was typed, or say in which line and column it is wrong."""
+    """Decode JSON from a form field; a `ValidationError` names line and column of what is wrong."""
     try:
         return decode_json(text.encode())
     except (BadJson, UnicodeEncodeError) as error:

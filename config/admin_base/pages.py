@@ -15,8 +15,9 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy
 from unfold.paginator import InfinitePaginator
+from unfold.widgets import UnfoldAdminTextInputWidget
 
 from config.admin_base.theme import ModelAdmin
 from config.audit.selectors import visible_changes
@@ -64,6 +65,13 @@ class Question:
     """What it is about, thing by thing: each with what becomes of it."""
 
 
+def reason_field(help_text: Any, *, longest: int = 200) -> forms.CharField:
+    """Return the field in which staff give the reason of an action."""
+    return forms.CharField(
+        label=gettext_lazy("Reason"), max_length=longest, help_text=help_text, widget=UnfoldAdminTextInputWidget
+    )
+
+
 class OnceForm(forms.Form):
     """A question whose answer must not count twice."""
 
@@ -80,7 +88,7 @@ def ask_then_act(
     form: forms.Form | None = None,
     after: str = "",
 ) -> HttpResponse:
-    """Ask on GET; on POST do it, tell the outcome as a message and return to the page of the subject.
+    """Show the question on GET; on POST act, show the outcome as a message and redirect to the page of the subject.
 
     Where the act takes the subject away, `after` is the page to go to once that is done.
     """

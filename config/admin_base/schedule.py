@@ -80,7 +80,7 @@ class CrontabScheduleAdmin(ModelAdmin[Any]):
 
 
 def describe(times: Any) -> str:
-    """Say in words when an entry runs, where it is as simple as most are; else give the five fields."""
+    """Return in words when an entry runs, where it is hourly or daily; else its five cron fields."""
     fields = [times.minute, times.hour, times.day_of_month, times.month_of_year, times.day_of_week]
     zone = str(times.timezone)
     if fields[2:] != ["*", "*", "*"] or not times.minute.isdigit():

@@ -84,7 +84,7 @@ class ApiView(APIView):
             super().check_throttles(request)
 
     def _refuse_undeclared(self, request: Request) -> None:
-        """Name a query parameter that the call does not have, or a field where it has no body.
+        """Raise `Invalid` for a query parameter that the call does not have, or for a body where it takes none.
 
         A mistyped filter would answer with everything, and a caller who sends a reason would believe that it is kept.
         An empty object is no body: some clients send one with every `POST`. Nor is an empty form, which others send;

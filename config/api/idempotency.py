@@ -53,7 +53,7 @@ def answer_once(request: Request, handle: Callable[[], HttpResponseBase]) -> Htt
         if answer.status_code >= 400:
             transaction.set_rollback(True)
             return answer
-        return _keep(record, answer)
+        return _store(record, answer)
 
 
 def begin_once(request: Request, begin: Callable[[], int]) -> tuple[int, bool]:
@@ -92,8 +92,8 @@ def _first_answer(*, owner: str, key: str, digest: bytes) -> HttpResponse:
     return _response(record.status, decrypt(bytes(record.answer)))
 
 
-def _keep(record: IdempotencyRecord, answer: HttpResponseBase) -> HttpResponse:
-    """Keep the answer, and send it from the same bytes, so that a repeat cannot differ."""
+def _store(record: IdempotencyRecord, answer: HttpResponseBase) -> HttpResponse:
+    """Store the answer and return it from the same bytes, so that a repeat cannot differ."""
     if not isinstance(answer, Response):
         raise TypeError("A view whose answer is not plain JSON must say `idempotent = False`.")
     body = b"" if answer.data is None else encode_json(answer.data)

@@ -159,11 +159,11 @@ def revert_change(*, change_id: int, actor: str) -> ChangeRecord:
         if tracked is None:
             raise NotRevertible
         current = tracked.find(change.object_id)
-        wanted = _values_before(change, None if current is None else snapshot(change.kind, current))
+        target = _values_before(change, None if current is None else snapshot(change.kind, current))
         token = _reverting.set(change)
         try:
             with transaction.atomic():
-                tracked.restore(change.object_id, wanted, actor)
+                tracked.restore(change.object_id, target, actor)
         except IntegrityError as error:
             raise ChangedSince from error
         finally:

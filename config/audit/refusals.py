@@ -75,13 +75,13 @@ def record_refused_answer(request: Request, response: HttpResponseBase) -> None:
     data = getattr(response, "data", None)
     code = str(data.get("code", "")) if isinstance(data, dict) else ""
     matched = request._request.resolver_match
-    _note(request.method or "", f"/{matched.route}" if matched else "", response.status_code, code, caller)
+    _count_refusal(request.method or "", f"/{matched.route}" if matched else "", response.status_code, code, caller)
 
 
 def record_early_refusal(method: str, path: str, status: int, code: str) -> None:
     """Count what the outermost layer refused, before anyone knew who called: a body too large, or one that stalled."""
     if path.startswith(API) and status in NOTED_OF_STRANGERS:
-        _note(method, _find_route(path), status, code, ANONYMOUS)
+        _count_refusal(method, _find_route(path), status, code, ANONYMOUS)
 
 
 def flush_refusals() -> int:
@@ -107,7 +107,7 @@ def _find_route(path: str) -> str:
         return API
 
 
-def _note(method: str, route: str, status: int, code: str, caller: str) -> None:
+def _count_refusal(method: str, route: str, status: int, code: str, caller: str) -> None:
     at = timezone.now()
     refusal = Refusal(at.replace(second=0, microsecond=0), method[:10], route, status, code[:60], caller)
     _refusals.get().add(refusal, _Noted(1, at, correlation_id()))

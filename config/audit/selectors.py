@@ -53,7 +53,7 @@ def trace_changes_of_keys(correlation_id: str, most: int) -> Iterator[TraceStep]
 
 
 def trace_log(correlation_id: str, most: int) -> Iterator[TraceStep]:
-    # Alerts are told as such, and what accounts do is for those who may see accounts.
+    # Alerts are traced as such, and what accounts do is for those who may see accounts.
     kinds = [LogEntry.Kind.ALERT, LogEntry.Kind.ACCOUNT]
     return _log_steps(LogEntry.objects.exclude(kind__in=kinds).filter(correlation_id=correlation_id), most)
 
@@ -67,13 +67,13 @@ def trace_accounts(correlation_id: str, most: int) -> Iterator[TraceStep]:
 
 def _log_steps(entries: LogEntryQuerySet, most: int) -> Iterator[TraceStep]:
     for entry in entries.order_by("pk")[:most]:
-        told = {"kind": entry.kind, "subject": entry.subject, "count": entry.count, "data": entry.data}
+        data = {"kind": entry.kind, "subject": entry.subject, "count": entry.count, "data": entry.data}
         page = reverse("admin:records_logentry_change", args=[entry.pk])
-        yield TraceStep(entry.at, "log", entry.pk, entry.words, entry.level, told, page)
+        yield TraceStep(entry.at, "log", entry.pk, entry.words, entry.level, data, page)
 
 
 def _steps(changes: QuerySet[ChangeRecord], most: int) -> Iterator[TraceStep]:
     for change in changes.order_by("pk")[:most]:
-        told = {"actor": change.actor, "before": change.before, "after": change.after, "reverts": change.reverts_id}
+        data = {"actor": change.actor, "before": change.before, "after": change.after, "reverts": change.reverts_id}
         page = reverse("admin:records_changerecord_change", args=[change.pk])
-        yield TraceStep(change.at, "change", change.pk, str(change), change.action, told, page)
+        yield TraceStep(change.at, "change", change.pk, str(change), change.action, data, page)

@@ -1,4 +1,4 @@
-"""Encrypts what is kept but must not be readable in the database: the first key encrypts, all of them decrypt."""
+"""Encryption of stored secrets by `FIELD_KEYS`: the first key encrypts, all of them decrypt."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -35,7 +35,7 @@ class Encrypted:
 
 
 def register_encrypted(model: str, *fields: str) -> None:
-    """Let an app name its encrypted columns, so that a new key reaches them."""
+    """Register the encrypted columns of a model, so that `reencrypt` finds them."""
     _columns[model] = Encrypted(model, fields)
 
 
@@ -44,7 +44,7 @@ def encrypted_columns() -> list[Encrypted]:
 
 
 def is_current(secret: bytes) -> bool:
-    """Tell whether the first key encrypted this."""
+    """Return whether the first key encrypted this."""
     try:
         _keys(tuple(settings.FIELD_KEYS[:1])).decrypt(secret)
     except InvalidToken:

@@ -40,7 +40,7 @@ def write_durably(path: Path, chunks: Iterable[bytes]) -> int:
 
 
 def move_durably(source: Path, target: Path) -> None:
-    """Give a file another place in the file system, so that a crash finds it in the one or the other; then in the new.
+    """Move a file so that after a crash it is in the old or the new place, and after the return in the new one.
 
     The new name is on the disk before the old one goes: of a rename, a file system without a journal may keep only the
     half that takes the old name away. Whoever is stopped in between leaves both names to the one file, and moving it
@@ -151,7 +151,7 @@ def _opened(path: Path, flags: int) -> Iterator[int]:
 
 
 def _add_name(source: Path, target: Path) -> bool:
-    """Give the file its new name beside the old one; return whether it has two names now."""
+    """Add the new name beside the old one; return whether the file has two names now."""
     try:
         os.link(source, target, follow_symlinks=False)
     except FileExistsError:

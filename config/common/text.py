@@ -30,7 +30,7 @@ def clean_text(value: Any, longest: int | None = None) -> str:
 
 
 def clean_error(error: BaseException, longest: int) -> str:
-    """Say what went wrong, whatever is in it: the words of the far side, or a class whose own words fail."""
+    """Return the class and the words of an error as storable text, also where its own `__str__` fails."""
     try:
         words = str(error)
     except Exception:  # noqa: BLE001  (an error of a plug-in may fail in its own __str__)
@@ -53,7 +53,7 @@ def encode_clean(value: Any) -> str:
         encoded = msgspec.json.encode(value)
     except UnicodeEncodeError:  # half of a character
         encoded = None
-    if encoded is None or _ESCAPED_NUL in encoded:
+    if encoded is None or has_escaped_nul(encoded):
         encoded = msgspec.json.encode(clean_values(value))
     return encoded.decode()
 
@@ -63,10 +63,14 @@ def is_storable(value: Any) -> bool:
     if isinstance(value, str):
         return _UNSTORABLE.search(value) is None
     try:
-        # The encoder is fast; only what looks like the escape of NUL may be an escaped backslash.
-        return _ESCAPED_NUL not in msgspec.json.encode(value) or clean_values(value) == value
-    except UnicodeEncodeError:
+        return not has_escaped_nul(msgspec.json.encode(value))
+    except UnicodeEncodeError:  # half of a character
         return False
+
+
+def has_escaped_nul(encoded: bytes) -> bool:
+    """Return whether a string of this JSON text holds NUL; after an escaped backslash `u0000` is an ordinary word."""
+    return _ESCAPED_NUL in encoded and _ESCAPED_NUL in encoded.replace(rb"\\", b"")
 
 
 def cut_bytes(text: str, most: int) -> str:

@@ -1,4 +1,4 @@
-"""The engines as the start page tells them: what each is for, and what does its work when it is not configured."""
+"""The engines as the start page shows them: what each is for, and what does its work when it is not configured."""
 
 from dataclasses import dataclass
 
@@ -45,7 +45,7 @@ def _tile(engine: str, state: str) -> EngineTile:
 
 
 def _disk_tile() -> EngineTile:
-    """Tell of the disks what any node has raised an alert for, or else what this one sees at a glance."""
+    """Return the tile of the disks: the alerts of any node, or else what this node sees without writing."""
     raised = Alert.objects.exclude(status=Alert.Status.RESOLVED).filter(kind__in=OVER)
     troubles = {alert.kind: alert.words for alert in raised}
     if not troubles:

@@ -1,4 +1,4 @@
-"""What keeps an engine that has fallen silent from taking the whole process with it."""
+"""A circuit breaker with a bound on waiting calls: a silent engine must not block the whole process."""
 
 import threading
 import time
@@ -13,7 +13,7 @@ class EngineUnavailable(Exception):
 
 
 class CircuitBreaker:
-    """Let only so many calls wait for an engine at once, and none while it is known not to answer.
+    """Bounds the calls that wait for an engine at once, and refuses all while it is known not to answer.
 
     After a failure every call is refused at once for a few seconds; then a single one finds out for all of them.
     """
@@ -31,7 +31,7 @@ class CircuitBreaker:
 
     @contextmanager
     def call(self, *, failures: tuple[type[BaseException], ...]) -> Iterator[None]:
-        """Hold a place for one call; raise `EngineUnavailable` where there is none. `failures` mean no answer."""
+        """Run the block as one call; raise `EngineUnavailable` where none is allowed. `failures` open the breaker."""
         self._enter()
         try:
             yield
@@ -45,7 +45,7 @@ class CircuitBreaker:
                 self._waiting -= 1
 
     def mark_back(self) -> None:
-        """Let calls in again: the engine has answered, whoever asked."""
+        """Close the breaker: the engine has answered, whoever asked."""
         self._is_away = False
 
     def _enter(self) -> None:

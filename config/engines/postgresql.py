@@ -27,7 +27,7 @@ def health() -> None:
 
 
 def probe_disk() -> None:
-    """Let the server write a temporary file where its tables are, as every large sort does; a full disk refuses.
+    """Make the server write a temporary file where its tables are, as every large sort does; a full disk refuses.
 
     A row that is written proves nothing: it may find room in a page that is there already.
     """

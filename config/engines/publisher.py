@@ -61,7 +61,7 @@ class Sent:
             raise NotPublished(f"RabbitMQ has not confirmed within {seconds:g} s.") from None
 
     def cancel(self) -> None:
-        """Let it stay here if it has not left yet."""
+        """Drop the message if it has not left yet."""
         self.outcome.cancel()
 
     def fail(self, error: NotPublished) -> None:

@@ -102,10 +102,10 @@ class QuorumConnection(psycopg.Connection[Any]):
         try:
             answer = super().wait(self._watched(gen) if self._has_standbys else gen, interval, timeout)
         except ReadOnlySqlTransaction as error:
-            self._leave()
+            self._abandon()
             raise psycopg.OperationalError(f"the server has become read-only: {error}") from error
         if self._cancelled_waits:
-            self._leave()
+            self._abandon()
             raise NotConfirmed("no standby has confirmed the commit: the wait for one was cancelled")
         return answer
 
@@ -146,7 +146,7 @@ class QuorumConnection(psycopg.Connection[Any]):
             return value
 
     def _require_standby(self) -> None:
-        """Give the session up if it waits for a standby. Its outcome is then unknown, as after any lost connection.
+        """Cancel the session if it waits for a standby. Its outcome is then unknown, as after any lost connection.
 
         It is left waiting, for to cancel its wait is to make it readable; that of a new one has made nothing.
         """
@@ -154,7 +154,7 @@ class QuorumConnection(psycopg.Connection[Any]):
             return
         if self._is_new:
             self._cancel()
-        self._leave()
+        self._abandon()
         raise NotConfirmed("no standby confirms the commit")
 
     def _waits_for_standby(self) -> bool:
@@ -173,7 +173,7 @@ class QuorumConnection(psycopg.Connection[Any]):
         except psycopg.Error as error:
             log.warning("quorum.not_cancelled", host=self.info.host, port=self.info.port, error=str(error))
 
-    def _leave(self) -> None:
+    def _abandon(self) -> None:
         log.warning("quorum.left", host=self.info.host, port=self.info.port)
         pool: ConnectionPool[Any] | None = getattr(self, "_pool", None)
         self.close()

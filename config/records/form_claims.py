@@ -1,4 +1,4 @@
-"""Let a form of the admin take effect once, though it be sent twice by a double click or a reload."""
+"""Forms of the admin that take effect once, though a double click or a reload sends them twice."""
 
 from uuid import UUID
 
@@ -11,7 +11,7 @@ class SentTwice(Conflict):
 
 
 def claim_form(form_id: UUID, *, purpose: str) -> None:
-    """Mark the form as done, in the caller's transaction."""
+    """Mark the form as used, in the caller's transaction; raise `SentTwice` if it was."""
     _, is_first = IdempotencyRecord.objects.get_or_create(
         owner=f"admin:{purpose}", key=form_id.hex, defaults={"digest": form_id.bytes}
     )

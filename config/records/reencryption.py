@@ -1,4 +1,4 @@
-"""Put what is kept encrypted under the first of `FIELD_KEYS`, so that an older key can be dropped.
+"""Re-encrypt stored secrets under the first of `FIELD_KEYS`, so that an older key can be dropped.
 
 Batch by batch in short transactions, while everything runs; what is done is not done again, so that it may be stopped
 at any time. Apps name their columns at start (`register_encrypted`).

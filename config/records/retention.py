@@ -1,4 +1,4 @@
-"""What the hourly and daily upkeep deletes of the shared tables."""
+"""Retention of the shared tables: what the hourly and daily upkeep deletes."""
 
 from datetime import datetime, timedelta
 
@@ -39,13 +39,13 @@ def expire_changes() -> None:
     One that was taken back goes after the line that took it back, so that no line points to nothing.
     """
     oldest, end = timezone.now() - timedelta(days=settings.CHANGE_DAYS), first_needed_change()
-    while _forget_changes(oldest, end):
+    while _expire_changes_once(oldest, end):
         pass
     # What Django's admin notes of accounts and groups beside it.
     delete_in_batches(AdminLogEntry.objects.filter(action_time__lt=oldest))
 
 
-def _forget_changes(oldest: datetime, end: int | None) -> int:
+def _expire_changes_once(oldest: datetime, end: int | None) -> int:
     """Go through the old lines once, in order of id, which is the order of time; return how many went."""
     after = total = 0
     lines = ChangeRecord.objects.all() if end is None else ChangeRecord.objects.filter(pk__lt=end)

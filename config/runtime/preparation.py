@@ -51,19 +51,19 @@ def prepare(say: Say) -> str | None:
         with _alone_on_the_database(say):
             call_command("migrate", interactive=False, verbosity=0)
             _prepare_readers(say)
-            _look_at_volume(say)
+            _check_message_volume(say)
             load_schedule()
             run_upkeep_when_prepared()
             return _ensure_admin()
 
 
-def _look_at_volume(say: Say) -> None:
+def _check_message_volume(say: Say) -> None:
     """Adopt the folder of the messages, or see that it is the one; without it the rest of the product starts."""
     try:
         check_volume()
         if detect_restore():
             say(
-                "The database was restored: its numbers go on past those that it had given before."
+                "The database was restored: its numbers go on past those that it had issued before."
                 " Run `manage.py reindex_messages --after-restore`."
             )
     except VolumeAway as away:
@@ -85,7 +85,7 @@ def _prepare_readers(say: Say) -> None:
 
 @contextmanager
 def _alone_on_the_database(say: Say) -> Iterator[None]:
-    """Hold a lock of the whole database on a connection of its own; it ends with the connection, however that ends."""
+    """Take an advisory lock of the whole database on a connection of its own; it ends with the connection."""
     if connection.vendor != "postgresql":
         yield
         return
@@ -124,25 +124,25 @@ def _try_lock(own: psycopg.Connection[Any]) -> bool:
 
 
 def _ensure_admin() -> str | None:
-    """Create the first admin user; return its password only if nobody has given one."""
+    """Create the first admin user; return its password only if nobody has chosen one."""
     accounts = get_user_model()._default_manager
     if accounts.filter(is_superuser=True).exists():
         return None
-    given = settings.ENV.admin_password
-    if given:
-        _check_password(given)
-    password = given or secrets.token_urlsafe(12)
+    chosen = settings.ENV.admin_password
+    if chosen:
+        _check_password(chosen)
+    password = chosen or secrets.token_urlsafe(12)
     with transaction.atomic():
         admin = accounts.create_superuser(username=ADMIN, password=password)
         record_account_change(
             subject=admin, object_id=str(admin.pk), before=None, after=values_of(admin), actor="command:prepare"
         )
-    return None if given else password
+    return None if chosen else password
 
 
-def _check_password(given: str) -> None:
-    """Hold the first admin to the rules that every other account keeps."""
+def _check_password(chosen: str) -> None:
+    """Check the password of the first admin by the rules of every account."""
     try:
-        validate_password(given, get_user_model()(username=ADMIN))
+        validate_password(chosen, get_user_model()(username=ADMIN))
     except ValidationError as weak:
         raise BadVariable("ADMIN_PASSWORD", " ".join(weak.messages)) from weak

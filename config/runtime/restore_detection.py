@@ -1,4 +1,4 @@
-"""Notice at the start that the database was restored: the volume of the messages remembers the numbers it had given.
+"""Detect at the start that the database was restored: the volume of the messages has the numbers it had issued.
 
 The volume is not restored with the database. A sequence that stands lower than the file says would give numbers to
 others that outside parties have seen already.
@@ -23,7 +23,7 @@ _kept: dict[str, int] = {}
 
 
 def save_issued_numbers() -> bool:
-    """Write to the volume what has been given, if that is more than before. There is never more to do at once."""
+    """Write the issued numbers to the volume, if they have changed; return False: there is never more to do at once."""
     numbers = last_issued_numbers()
     if numbers != _kept:
         try:
@@ -38,7 +38,7 @@ def save_issued_numbers() -> bool:
 
 
 def detect_restore() -> bool:
-    """Move the sequences past all that was given if one of them has fallen back; return whether it had."""
+    """Advance all sequences if one of them has fallen back; return whether one had."""
     given, kept = last_issued_numbers(), _read()
     fallen = sorted(table for table, number in kept.items() if given.get(table, number) < number)
     if fallen:
@@ -49,7 +49,7 @@ def detect_restore() -> bool:
 
 
 def _read() -> dict[str, int]:
-    """Return what the volume remembers; a file that is not ours to read says nothing."""
+    """Return the numbers stored on the volume; none where the file cannot be read."""
     check_volume()
     try:
         return msgspec.json.decode((root() / FILE).read_bytes(), type=dict[str, int])

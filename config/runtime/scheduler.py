@@ -20,7 +20,7 @@ GRACE_SECONDS = 4.0
 WORK_GRACE_SECONDS = 3.0
 LISTEN_SECONDS = 1.0
 # Who only listens does not notice that another server has taken the place of this one, and that nobody rings here.
-EAR_SECONDS = 60.0
+RECONNECT_SECONDS = 60.0
 
 
 class Scheduler:
@@ -31,10 +31,10 @@ class Scheduler:
             work.name: Daemon(work.run_once, work.every, work.name, work.rest, work.gather)
             for work in registered_work()
         }
-        self._ear = _Ear(self.wake, self.wake_all)
+        self._listener = _Listener(self.wake, self.wake_all)
         self._daemons = tuple(self._by_work.values())
         if connection.vendor == "postgresql":
-            self._daemons += (Daemon(self._ear.listen, LISTEN_SECONDS, "listen"),)
+            self._daemons += (Daemon(self._listener.listen, LISTEN_SECONDS, "listen"),)
 
     def run(self) -> None:
         """Run in the foreground of a command until SIGTERM or SIGINT."""
@@ -44,7 +44,7 @@ class Scheduler:
             run_until_signalled(*self._daemons, grace=GRACE_SECONDS)
         finally:
             stop_background_work(WORK_GRACE_SECONDS)
-            self._ear.close()
+            self._listener.close()
             log.info("scheduler.stopped")
 
     def start(self) -> None:
@@ -58,7 +58,7 @@ class Scheduler:
         set_local_wake(None)
         stop_all(self._daemons, grace=GRACE_SECONDS)
         stop_background_work(WORK_GRACE_SECONDS)
-        self._ear.close()
+        self._listener.close()
         log.info("scheduler.stopped")
 
     def wake(self, name: str) -> None:
@@ -72,7 +72,7 @@ class Scheduler:
             daemon.wake()
 
 
-class _Ear:
+class _Listener:
     """Listens for the rings of other processes; a lost connection is opened again by the next turn."""
 
     def __init__(self, wake: Callable[[str], None], wake_all: Callable[[], None]) -> None:
@@ -82,7 +82,7 @@ class _Ear:
         self._renewed_at = 0.0
 
     def listen(self) -> bool:
-        if time.monotonic() - self._renewed_at >= EAR_SECONDS:
+        if time.monotonic() - self._renewed_at >= RECONNECT_SECONDS:
             self.close()
         if self._connection is None:
             self._connection = postgresql.connect()

@@ -49,7 +49,7 @@ def program_starter(environment: Mapping[str, str]) -> Start:
             # Ctrl-C in the terminal is for the supervisor alone, which stops its children in order.
             start_new_session=True,
             # The supervisor has one thread, so nothing can be locked here.
-            preexec_fn=lambda: _leave_supervisor(supervisor),
+            preexec_fn=lambda: _detach(supervisor),
         )
 
     return start
@@ -79,7 +79,7 @@ def fork_process(process: Process) -> Running:
         os.close(nothing)
         os.environ[PROCESS_VARIABLE] = process.name
         name_process(f"postern {process.name}")
-        _leave_supervisor(supervisor)
+        _detach(supervisor)
     except OSError:
         traceback.print_exc()
         os._exit(1)  # else the supervisor's own answer to it would make this one a second supervisor
@@ -114,6 +114,6 @@ class Fork:
             os.kill(self.pid, signal.SIGTERM)
 
 
-def _leave_supervisor(supervisor: int) -> None:
+def _detach(supervisor: int) -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     die_with_parent(supervisor)

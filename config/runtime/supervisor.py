@@ -39,7 +39,7 @@ class Supervisor:
         previous = signal.pthread_sigmask(signal.SIG_BLOCK, awaited)
         try:
             while True:
-                rest = min(child.tend() for child in self._children)
+                rest = min(child.advance() for child in self._children)
                 received = signal.sigtimedwait(awaited, rest)
                 if received is not None and received.si_signo in _STOP:
                     break
@@ -75,10 +75,10 @@ class Child:
         self._due_at = 0.0
         self._pause = FIRST_PAUSE
 
-    def tend(self) -> float:
-        """Start it when that is due, take note of its death; return for how long there is nothing to do."""
+    def advance(self) -> float:
+        """Start the process when that is due, and notice its death; return for how long there is nothing to do."""
         if self._running is not None and self._running.poll() is not None:
-            self._bury(self._running)
+            self._record_exit(self._running)
         if self._running is None and time.monotonic() >= self._due_at:
             self._start()
         return STEADY_SECONDS if self._running else max(0.01, self._due_at - time.monotonic())
@@ -114,11 +114,11 @@ class Child:
             self._running = self._begin(self._process)
         except OSError as error:
             log.error("process.not_started", name=self.name, error=str(error))
-            self._rest()
+            self._pause_start()
         else:
             log.info("process.started", name=self.name, pid=self._running.pid)
 
-    def _bury(self, dead: Running) -> None:
+    def _record_exit(self, dead: Running) -> None:
         lived = time.monotonic() - self._started_at
         self._running = None
         _kill_group(dead)
@@ -132,14 +132,14 @@ class Child:
             lived_seconds=round(lived, 1),
             pause_seconds=self._pause,
         )
-        self._rest()
+        self._pause_start()
 
-    def _rest(self) -> None:
+    def _pause_start(self) -> None:
         self._due_at = time.monotonic() + self._pause
         self._pause = min(self._pause * 2, LONGEST_PAUSE)
 
 
 def _kill_group(process: Running) -> None:
-    """Leave none of the processes behind that it has started itself."""
+    """Kill what is left of the process group: children that the process has started itself."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)

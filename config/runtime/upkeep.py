@@ -23,7 +23,7 @@ def run_upkeep(name: str) -> None:
 
 
 def run_upkeep_when_prepared() -> None:
-    """Run the upkeep that the very first calls already rely on."""
+    """Run the entries that the very first calls already rely on."""
     for upkeep in SCHEDULE:
         if upkeep.when_prepared:
             upkeep.run()
@@ -43,7 +43,7 @@ def load_schedule(schedule: tuple[Upkeep, ...] = SCHEDULE) -> None:
 
 
 def _upkeep_of(row: PeriodicTask) -> str:
-    """Read the upkeep that a row starts; what staff mistyped names none."""
+    """Return the name of the upkeep that a row starts; empty where staff have mistyped it."""
     try:
         [name] = json.loads(row.args)
     except (ValueError, TypeError):
@@ -83,7 +83,7 @@ def _is_due(row: PeriodicTask) -> bool:
 
 
 def _take(row: PeriodicTask, *, at: datetime) -> bool:
-    """Move the mark if nobody else has; of two schedulers that find an entry due only one runs it.
+    """Claim the run by moving its mark, unless another scheduler was first; return whether it is ours.
 
     The mark moves first: an entry that fails waits for its next time instead of failing in a loop.
     """

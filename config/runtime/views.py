@@ -31,18 +31,18 @@ async def healthz(request: HttpRequest) -> HttpResponse:
 
 
 async def readyz(request: HttpRequest) -> HttpResponse:
-    """Tell which engines answer; only the database is worth taking the node out of service."""
+    """Return the state of each engine; only a missing database takes the node out of service."""
     states = await asyncio.get_running_loop().run_in_executor(_asking, engine_states)
     return JsonResponse(states, status=503 if states["database"] == "down" else 200)
 
 
-def hearing(request: HttpRequest) -> HttpResponse:
-    """Answer in a slot, as a signal is: a web process asks itself here whether it hears."""
+def ingest_liveness(request: HttpRequest) -> HttpResponse:
+    """Answer from one of the slots that signals use: a web process calls this to see whether sensors get through."""
     return HttpResponse("ok", content_type="text/plain")
 
 
 def security_txt(request: HttpRequest) -> HttpResponse:
-    """Tell whoever has found a weakness whom to write to (RFC 9116)."""
+    """Return the contact for reports of vulnerabilities (RFC 9116)."""
     home = settings.PUBLIC_URL.geturl().rstrip("/")
     today = timezone.now().replace(hour=0, minute=0, second=0, microsecond=0)
     lines = {

@@ -75,12 +75,12 @@ def serve(listener: socket.socket) -> None:
     _allow_open_files(settings.WEB_CONNECTIONS + OTHER_FILES)
     log.info("web.started", address="{0[0]}:{0[1]}".format(listener.getsockname()))
     host, port = listener.getsockname()[:2]
-    ear = Daemon(lambda: check_calls(lambda: answers(host, port)), INTERVAL_SECONDS, "hearing.calls")
-    ear.start()
+    liveness = Daemon(lambda: check_calls(lambda: answers(host, port)), INTERVAL_SECONDS, "hearing.calls")
+    liveness.start()
     try:
         server.run(sockets=[listener])
     finally:
-        ear.stop()
+        liveness.stop()
         log.info("web.stopped")
 
 
@@ -115,7 +115,7 @@ def _allow_open_files(needed: int) -> None:
 
 
 def answers(host: str, port: int) -> bool:
-    """Say whether a call gets through to the server and is answered: what a sensor would find, not what we think.
+    """Return whether a call gets through to the server and is answered, as a sensor would find it.
 
     It needs one of the slots that a signal needs, as a caller that is known: where those are refused, nobody is heard.
     """

@@ -1,4 +1,4 @@
-"""What the list of messages is narrowed by, and how one is found by what a person types."""
+"""Filters of the list of messages, and its search."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -31,8 +31,8 @@ class FolderFilter(DropdownFilter):
         return list(Folder.choices)
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Message]) -> QuerySet[Message]:
-        wanted = self.value()
-        return _in_folders(queryset, [wanted]) if wanted in Folder.values else queryset
+        chosen = self.value()
+        return _in_folders(queryset, [chosen]) if chosen in Folder.values else queryset
 
 
 class StatusFilter(DropdownFilter):
@@ -43,12 +43,12 @@ class StatusFilter(DropdownFilter):
         return [*Status.choices, (SET_ASIDE, _("set aside"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Message]) -> QuerySet[Message]:
-        wanted = self.value()
-        if wanted == SET_ASIDE:
+        chosen = self.value()
+        if chosen == SET_ASIDE:
             return queryset.filter(set_aside_at__isnull=False)
-        if wanted not in Status.values:
+        if chosen not in Status.values:
             return queryset
-        return _in_folders(queryset.filter(status=wanted), FOLDERS_OF[str(wanted)])
+        return _in_folders(queryset.filter(status=chosen), FOLDERS_OF[str(chosen)])
 
 
 class DirectionFilter(DropdownFilter):
@@ -59,14 +59,14 @@ class DirectionFilter(DropdownFilter):
         return list(Message.Direction.choices)
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Message]) -> QuerySet[Message]:
-        wanted = self.value()
-        return queryset.filter(direction=wanted) if wanted in Message.Direction.values else queryset
+        chosen = self.value()
+        return queryset.filter(direction=chosen) if chosen in Message.Direction.values else queryset
 
 
-def matching(text: str) -> Q:
-    """Find a message by its id, a device by its id or name, else messages whose id begins so; the first that succeeds.
+def search_condition(text: str) -> Q:
+    """Return the condition of a search: a message by its id, a device by its id or name, else the beginning of an id.
 
-    Each is asked for by an index of its own; only the beginning of an id may mean reading further.
+    The first that finds something counts. Each uses an index of its own; only the last may read further.
     """
     ids = Message.objects.filter(enterprise__in=Enterprise.objects.values("pk"), public_id=text)
     exact = list(ids.values_list("pk", flat=True))
@@ -78,5 +78,5 @@ def matching(text: str) -> Q:
 
 
 def _in_folders(messages: QuerySet[Message], folders: Sequence[Any]) -> QuerySet[Message]:
-    """The index of the folders begins with the database: with all of them named, a rare folder is found by it."""
+    # The index of the folders begins with the database: with all of them named, a rare folder is found by it.
     return messages.filter(folder__in=folders, database__in=ExchangeDatabase.objects.values("pk"))

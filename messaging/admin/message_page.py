@@ -1,4 +1,4 @@
-"""What the page of a message tells beside its fields: its content, where it has been, what answers it."""
+"""What the page of a message shows beside its fields: its content, its processes, its replies, its log."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class MessagePage:
     """Why there is no content."""
     stages: list[Stage]
     asked: tuple[Message, SafeString] | None
-    """What this one replies to, each with the badge of its status."""
+    """The message that this one replies to, with the badge of its status."""
     replies: list[tuple[Message, SafeString]]
     log: list[LogEntry] | None
     """None to those who may not see it."""
@@ -41,12 +41,13 @@ def build_message_page(request: HttpRequest, message: Message) -> MessagePage:
         return read() if request.user.has_perm(permission) else None
 
     content, problem = _content(message)
+    replies = Message.objects.filter(enterprise=message.enterprise_id, reply_to=message.public_id)
     return MessagePage(
         content=content,
         problem=problem,
         stages=find_stages(message, may=request.user.has_perm, most=ROWS),
         asked=_asked(message),
-        replies=_replies(message),
+        replies=[(reply, status_badge(reply)) for reply in replies.order_by("created_at", "id")[:ROWS]],
         log=seen("records.view_logentry", lambda: _log(message)),
     )
 
@@ -68,12 +69,7 @@ def _asked(message: Message) -> tuple[Message, SafeString] | None:
     return None if asked is None else (asked, status_badge(asked))
 
 
-def _replies(message: Message) -> list[tuple[Message, SafeString]]:
-    replies = Message.objects.filter(enterprise=message.enterprise_id, reply_to=message.public_id)
-    return [(reply, status_badge(reply)) for reply in replies.order_by("created_at", "id")[:ROWS]]
-
-
 def _log(message: Message) -> list[LogEntry]:
-    """Return what was logged of this message; another enterprise may have one with the same id."""
+    """Return the log of a message, of its own database alone."""
     entries = LogEntry.objects.filter(subject=subject_of(message)).order_by("-id")[:ROWS]
     return [entry for entry in entries if entry.data.get("database") == message.database_id]

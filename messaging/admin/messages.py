@@ -28,7 +28,7 @@ from config.admin_base.pages import (
 from config.admin_base.theme import action, display
 from config.common.errors import ApplicationError
 from config.common.web.streaming import stream
-from messaging.admin.message_filters import DirectionFilter, FolderFilter, StatusFilter, matching
+from messaging.admin.message_filters import DirectionFilter, FolderFilter, StatusFilter, search_condition
 from messaging.admin.message_page import build_message_page
 from messaging.admin.missing_files import missing_files_view
 from messaging.admin.presentation import folder_text, nowrap, route_html, status_badge, waiting_text
@@ -135,21 +135,21 @@ class MessageAdmin(BigTableAdmin[Message]):
         self, request: HttpRequest, queryset: QuerySet[Message], search_term: str
     ) -> tuple[QuerySet[Message], bool]:
         text = search_term.strip()
-        return (queryset.filter(matching(text)) if text else queryset), False
+        return (queryset.filter(search_condition(text)) if text else queryset), False
 
     def get_urls(self) -> list[URLPattern]:
         page = self.admin_site.admin_view(lambda request: missing_files_view(self, request))
         return [path("missing/", page, name="messaging_message_missing"), *super().get_urls()]
 
     def has_requeue_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
-        """Offer the way back to operators, for what has ended in Error."""
+        """Offer the action to operators, for a message that ended in Error."""
         if not request.user.has_perm(f"records.{permission(Scope.OPERATIONS)}"):
             return False
         message = None if object_id is None else self.get_object(request, object_id)
         return message is None or is_requeuable(message)
 
     def has_set_aside_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
-        """Offer it to operators, for what waits for a database."""
+        """Offer the action to operators, for a message that waits for a database."""
         if not request.user.has_perm(f"records.{permission(Scope.OPERATIONS)}"):
             return False
         message = None if object_id is None else self.get_object(request, object_id)
@@ -219,7 +219,7 @@ class MessageAdmin(BigTableAdmin[Message]):
         message = get_subject(self, request, object_id)
         question = Question(
             title=gettext("Bring this message back?"),
-            text=gettext("The database is offered it again, in its old place by time; its setbacks are forgotten."),
+            text=gettext("The database is offered it again, in its old place by time; its setbacks are reset."),
             button=gettext("Bring back"),
         )
 
@@ -241,7 +241,7 @@ class MessageAdmin(BigTableAdmin[Message]):
         headers = {
             "Content-Disposition": f'attachment; filename="{name_of(message)}"',
             "Content-Length": str(size),
-            # Should a browser show it all the same, it must not act in our name.
+            # Should a browser show it all the same, its scripts must not run with the rights of this site.
             "Content-Security-Policy": "sandbox; default-src 'none'",
             "X-Content-Type-Options": "nosniff",
         }

@@ -1,4 +1,4 @@
-"""The page of missing files: messages given up because their files were nowhere, to be brought back."""
+"""The page of missing files: messages given up because their files were missing, and their restore."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class Missing:
 
 
 def missing_files_view(model_admin: ModelAdmin[Message], request: HttpRequest) -> HttpResponse:
-    """Show what was given up; on POST bring back what was chosen, with one reason for all."""
+    """Show the messages that were given up; on POST restore the chosen ones, with one reason for all."""
     if not model_admin.has_view_permission(request):
         raise PermissionDenied
     may_restore = request.user.has_perm(f"records.{permission(Scope.OPERATIONS)}")
@@ -49,7 +49,7 @@ def missing_files_view(model_admin: ModelAdmin[Message], request: HttpRequest) -
             return HttpResponseRedirect(request.path)
     given_up = Message.objects.filter(file_missing_at__isnull=False).select_related("device", "database")
     found = list(given_up.order_by("-id")[: MOST + 1])
-    away, rows = _look(found[:MOST])
+    away, rows = _find_files(found[:MOST])
     context = {
         **model_admin.admin_site.each_context(request),
         "title": gettext("Missing files"),
@@ -63,16 +63,15 @@ def missing_files_view(model_admin: ModelAdmin[Message], request: HttpRequest) -
     return TemplateResponse(request, "admin/messaging/message/missing_files.html", context)
 
 
-def _look(found: Sequence[Message]) -> tuple[str, list[Missing]]:
-    """Look for the files; without the volume say so instead, for then nothing can be told."""
+def _find_files(found: Sequence[Message]) -> tuple[str, list[Missing]]:
+    """Look for the files; without the volume return the reason instead, as nothing is known of them."""
     try:
-        return "", [_row(message) for message in found]
+        return "", [
+            Missing(message, route_html(message), status_badge(message), _folder_of(message), was_given_up(message))
+            for message in found
+        ]
     except VolumeAway as away:
         return away.words, []
-
-
-def _row(message: Message) -> Missing:
-    return Missing(message, route_html(message), status_badge(message), _folder_of(message), was_given_up(message))
 
 
 def _folder_of(message: Message) -> str:
@@ -92,8 +91,8 @@ def _restore(request: HttpRequest, chosen: Sequence[str], *, reason: str) -> Non
             refused = explain(error)
         else:
             done += 1
-    said = ngettext("%(count)d message is brought back.", "%(count)d messages are brought back.", done)
-    messages.success(request, said % {"count": done})
+    text = ngettext("%(count)d message is brought back.", "%(count)d messages are brought back.", done)
+    messages.success(request, text % {"count": done})
     if refused:
-        said = gettext("%(count)d were left out; the last one because: %(reason)s")
-        messages.warning(request, said % {"count": len(chosen) - done, "reason": refused})
+        text = gettext("%(count)d were left out; the last one because: %(reason)s")
+        messages.warning(request, text % {"count": len(chosen) - done, "reason": refused})

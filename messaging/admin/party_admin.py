@@ -1,4 +1,4 @@
-"""What the admin pages of all parties share: lists without full counts, forms written by services, keys shown once."""
+"""What the admin pages of all parties share: lists without full counts, forms saved by services, keys shown once."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, TypeVar
@@ -47,7 +47,7 @@ class PartyAdmin(ModelAdmin[M]):
     kind: ClassVar[str]
     """What the change log calls it."""
     fixed: ClassVar[tuple[str, ...]] = ("id",)
-    """Fields that are said once, when the party is registered."""
+    """Fields that cannot be changed after the registration."""
 
     class Media:
         css = {"all": ["postern/sensors.css"]}
@@ -64,14 +64,14 @@ class PartyAdmin(ModelAdmin[M]):
         raise NotImplementedError
 
     def has_delete_permission(self, request: HttpRequest, obj: M | None = None) -> bool:
-        """What has a history is deactivated, and services do it."""
+        """Return False: what has a history is deactivated, by a service."""
         return False
 
     def get_readonly_fields(self, request: HttpRequest, obj: M | None = None) -> tuple[str, ...]:
         return () if obj is None else self.fixed
 
     def get_fields(self, request: HttpRequest, obj: M | None = None) -> Any:
-        """Ask for all of a new party; of a known one the page tells above the form what cannot be changed."""
+        """Return all fields for a new party; those that cannot be changed are shown above the form later."""
         names = self.form.Meta.fields  # type: ignore[attr-defined]
         return [*names, "form_id"] if obj is None else [name for name in names if name not in self.fixed]
 
@@ -83,9 +83,11 @@ class PartyAdmin(ModelAdmin[M]):
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), "page": page})
 
     def save_model(self, request: HttpRequest, obj: M, form: Any, change: bool) -> None:
-        """Hand what was filled in to the service; of a known party only what this person changed."""
+        """Pass the values to the service; of a party that exists, only those that this person changed."""
         filled = form.cleaned_data
-        values = {name: _plain(filled[name]) for name in self.form.Meta.fields if name in filled}  # type: ignore[attr-defined]
+        values = {name: filled[name] for name in self.form.Meta.fields if name in filled}  # type: ignore[attr-defined]
+        # Services take a party by its id.
+        values = {name: value.pk if isinstance(value, Model) else value for name, value in values.items()}
         party_id = values.pop("id", "") or None
         if change:
             edits = {name: value for name, value in values.items() if name in form.changed_data}
@@ -98,7 +100,7 @@ class PartyAdmin(ModelAdmin[M]):
         setattr(obj, "made", made)  # noqa: B010 (rides along to `response_add`)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
-        """There is nothing beside the party itself."""
+        """Do nothing: there is nothing beside the party itself."""
 
     def show_page(self, request: HttpRequest, template: str, party: M, title: str, **context: Any) -> HttpResponse:
         frame = self.admin_site.each_context(request)
@@ -186,11 +188,6 @@ class KeyedAdmin(SwitchableAdmin[M]):
     def _show_key(self, request: HttpRequest, party: M, made: NewKey) -> HttpResponse:
         title = gettext("Your new key")
         return self.show_page(request, "records/key_created.html", party, title, key=made.row, text=made.text)
-
-
-def _plain(value: Any) -> Any:
-    """Name a party by its id, as the services do."""
-    return value.pk if isinstance(value, Model) else value
 
 
 def _is_active(party: Any) -> bool:

@@ -9,7 +9,7 @@ from messaging.models import Device, ExchangeDatabase
 
 
 class ActiveFilter(DropdownFilter):
-    """Serves enterprises, devices and databases; whose enterprise is inactive is let in no more than if it were so."""
+    """Filters enterprises, devices and databases; those of an inactive enterprise count as inactive."""
 
     title = _("active")
     parameter_name = "active"

@@ -1,4 +1,4 @@
-"""The forms of the parties; what they hold is written by the services, never by the forms themselves."""
+"""The forms of the parties; their values are saved by services, never by the forms themselves."""
 
 import uuid
 from typing import Any, ClassVar

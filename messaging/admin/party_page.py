@@ -1,4 +1,4 @@
-"""What the page of a party tells beside its form: what it belongs to, what it has, who changed it."""
+"""What the page of a party shows beside its form: what it belongs to, what it has, its changes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ def build_party_page(request: HttpRequest, kind: str, party: Model, facts: Seque
 
 
 def state_badge(active: bool, enterprise: Enterprise) -> str:
-    """Word whether the keys of a device or database are let in."""
+    """Return a badge: whether the keys of a device or database are accepted."""
     if active and not enterprise.active:
         return badge(gettext("enterprise inactive"), "warning")
     return active_badge(active)
@@ -49,19 +49,19 @@ def state_fact(active: bool, enterprise: Enterprise | None = None) -> Fact:
 
 
 def party_fact(label: str, party: Model) -> Fact:
-    """Name what a party belongs to, with a link to its page."""
+    """Return the owner of a party, with a link to its page."""
     page = f"admin:{party._meta.app_label}_{party._meta.model_name}_change"
     return Fact(label, party, reverse(page, args=[party.pk]), note=str(party.pk))
 
 
 def number_fact(label: str, number: int, model: type[Model], *, narrowed: str) -> Fact:
-    """Count what belongs to a party, with a link to the list of just these."""
+    """Return the number of what belongs to a party, with a link to the filtered list."""
     page = f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist"
     return Fact(label, number, f"{reverse(page)}?{narrowed}")
 
 
 def key_fact(request: HttpRequest, kind: str, party_id: str) -> Fact:
-    """Say how many keys of a device or database work."""
+    """Return how many keys of a device or database work."""
     keys = AccessKey.objects.filter(kind=kind, subject=party_id, ended_at=None).exclude(expires_at__lte=timezone.now())
     link = f"{reverse('admin:records_accesskey_changelist')}?q={party_id}"
     return Fact(gettext("Working keys"), keys.count(), link if request.user.has_perm("records.view_accesskey") else "")

@@ -1,4 +1,4 @@
-"""How pages word messages: from whom to whom, how they fare, how long they wait."""
+"""Texts and badges for messages on pages: sender and addressee, status, waiting time."""
 
 from datetime import datetime, timedelta
 
@@ -28,7 +28,7 @@ def status_badge(message: Message) -> SafeString:
 
 
 def route_html(message: Message) -> SafeString:
-    """Name sender and addressee in the direction that the message goes."""
+    """Return the names of sender and addressee, in the direction of the message."""
     names = (message.device.name, message.database.name)
     if message.direction == Message.Direction.REPLY:
         names = names[::-1]
@@ -36,12 +36,12 @@ def route_html(message: Message) -> SafeString:
 
 
 def waiting_text(message: Message) -> str:
-    """Say how long it took until it was settled, or how long it has waited."""
+    """Return how long it took until the message was settled, or how long it has waited."""
     return format_duration((message.settled_at or timezone.now()) - message.accepted_at)
 
 
 def folder_text(message: Message) -> str:
-    """Say where the file lies, and where it is still to go."""
+    """Return the folder of the file, and the one it is still to be moved to."""
     if message.file_gone_at is not None:
         return gettext("deleted")
     if not message.moving_from:

@@ -1,4 +1,4 @@
-"""Name messages on the pages and in the messages of notifications."""
+"""Names and links of messages for the pages and texts of notifications."""
 
 from django.urls import reverse
 from django.utils.translation import gettext

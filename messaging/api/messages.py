@@ -59,9 +59,9 @@ class MessagesView(ApiView):
     )
     def post(self, request: Request) -> Response:
         """Send a message to a database. The same id with the same body is one message, however often it is sent."""
-        wanted = read_body(request._request.body, NewMessage)
+        body = read_body(request._request.body, NewMessage)
         at = truncate_to_milliseconds(timezone.now())
-        accepted = send_message(device=calling_device(request), wanted=wanted, at=at)
+        accepted = send_message(device=calling_device(request), body=body, at=at)
         message = accepted.message
         answer = {
             "version": VERSION,

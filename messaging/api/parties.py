@@ -31,7 +31,7 @@ from messaging.services.subsystems import create_subsystem, delete_subsystem, up
 class EnterprisesView(PartiesView):
     serializer = shapes.EnterpriseSerializer
 
-    def select(self, **wanted: str) -> QuerySet[Enterprise]:
+    def select(self, **filters: str) -> QuerySet[Enterprise]:
         return Enterprise.objects.all()
 
     def present(self, row: Enterprise) -> object:
@@ -61,8 +61,8 @@ class SubsystemsView(PartiesView):
     serializer = shapes.SubsystemSerializer
     query = shapes.EnterpriseQuery
 
-    def select(self, **wanted: str) -> QuerySet[Subsystem]:
-        return matching_subsystems(**wanted)
+    def select(self, **filters: str) -> QuerySet[Subsystem]:
+        return matching_subsystems(**filters)
 
     def present(self, row: Subsystem) -> object:
         return shapes.present_subsystem(row)
@@ -91,8 +91,8 @@ class DevicesView(PartiesView):
     serializer = shapes.DeviceSerializer
     query = shapes.DeviceQuery
 
-    def select(self, **wanted: str) -> QuerySet[Device]:
-        return matching_devices(**wanted)
+    def select(self, **filters: str) -> QuerySet[Device]:
+        return matching_devices(**filters)
 
     def present(self, row: Device) -> object:
         return shapes.present_device(row)
@@ -130,8 +130,8 @@ class DatabasesView(PartiesView):
     serializer = shapes.DatabaseSerializer
     query = shapes.EnterpriseQuery
 
-    def select(self, **wanted: str) -> QuerySet[ExchangeDatabase]:
-        return matching_databases(**wanted)
+    def select(self, **filters: str) -> QuerySet[ExchangeDatabase]:
+        return matching_databases(**filters)
 
     def present(self, row: ExchangeDatabase) -> object:
         return shapes.present_database(row)

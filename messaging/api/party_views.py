@@ -1,4 +1,4 @@
-"""What the calls of all four kinds of party have in common: the list and the registration, the one and its changes."""
+"""The views that all four kinds of party share: list and register, get, change and end."""
 
 from typing import Any, ClassVar
 
@@ -24,7 +24,7 @@ class PartiesView(ApiView):
     serializer: ClassVar[type[PartySerializer]]
     query: ClassVar[type[Serializer[Any]]] = NothingQuery
 
-    def select(self, **wanted: str) -> QuerySet[Any]:
+    def select(self, **filters: str) -> QuerySet[Any]:
         raise NotImplementedError
 
     def present(self, row: Any) -> object:

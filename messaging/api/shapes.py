@@ -1,4 +1,4 @@
-"""The shapes of the API of messaging: serializers read what comes in, structs that encode themselves are what goes out."""
+"""The shapes of messaging's API: serializers read what comes in, structs that encode themselves are what goes out."""
 
 from typing import Any
 

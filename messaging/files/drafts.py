@@ -1,9 +1,9 @@
-"""Write the files of new messages: drafts first, their rows next, their names last.
+"""Drafts of message files: written before the row is committed, renamed after it.
 
-A draft is on the disk, name and all, before the row that speaks of it is committed; after the commit a rename gives it
-its name. Killed before the commit: a draft that no row knows, swept an hour later. Killed after it: the row's token
-finds the draft, and whoever wants the file first puts it in its place. The rename is not synced: within one folder it
-is done or not done, and either way the file is found.
+A draft is on the disk, its own name included, before the row that refers to it is committed; after the commit a rename
+gives it the name of the message. A crash before the commit leaves a draft without a row, which is swept an hour later.
+After one behind the commit the row's token finds the draft, and whoever needs the file first moves it. The rename
+is not synced: within one folder it has happened or not, and either way the file is found.
 """
 
 import os
@@ -20,7 +20,7 @@ from messaging.models.message import Message
 
 
 def write_drafts(messages: Sequence[tuple[Message, bytes]]) -> None:
-    """Bring the files of messages of one database and direction to the disk, all or none."""
+    """Write the files of messages of one database and direction as drafts, all or none."""
     if not messages:
         return
     drafts = [draft_of(message) for message, _ in messages]
@@ -46,7 +46,7 @@ def _write(messages: Sequence[tuple[Message, bytes]], drafts: Sequence[Path]) ->
             _make_folders(database_id)
             write_draft(draft, content)
     sync_folder(drafts[0].parent)
-    check_volume()  # last: on the volume that is there now the drafts were written, and on no other
+    check_volume()  # last: the drafts were written on the volume that is there now, and on no other
 
 
 def _make_folders(database_id: str) -> None:
@@ -55,18 +55,18 @@ def _make_folders(database_id: str) -> None:
 
 
 def drop_drafts(messages: Sequence[Message]) -> None:
-    """Delete the drafts of messages that were not accepted after all."""
+    """Delete the drafts of messages that were not accepted."""
     _delete([draft_of(message) for message in messages])
 
 
 def name_drafts(messages: Sequence[Message]) -> None:
-    """Give the files of committed rows their names; where that fails, the next who wants the file does it."""
+    """Rename the drafts of committed rows to their names; where that fails, whoever needs the file next does it."""
     for message in messages:
-        with suppress(OSError):  # somebody was first, or the disk fails: the row's token still finds the draft
+        with suppress(OSError):  # somebody was faster, or the disk fails: the row's token still finds the draft
             os.rename(draft_of(message), path_of(message))
 
 
 def _delete(drafts: Sequence[Path]) -> None:
     for draft in drafts:
-        with suppress(OSError):  # what is left is swept
+        with suppress(OSError):  # what is left is swept later
             draft.unlink(missing_ok=True)

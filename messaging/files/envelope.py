@@ -1,4 +1,4 @@
-"""What stands in a message file: the envelope, whose bytes follow from the row, around the payload as it came."""
+"""The content of a message file: an envelope, whose bytes follow from the row, around the payload as it was sent."""
 
 import hashlib
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ TAIL = b"}"
 
 
 def head_of(message: Message) -> bytes:
-    """Return the bytes before the payload; a file that begins otherwise is not this message's."""
+    """Return the bytes before the payload; a file that begins with others is not that of this message."""
     sender, to = parties_of(message)
     fields: dict[str, str | int] = {
         "version": VERSION,
@@ -36,7 +36,7 @@ def size_of(message: Message, payload: bytes) -> int:
 
 
 def fingerprint(to: str, payload: Iterable[bytes]) -> bytes:
-    """Tell a repeat from another message under the same id; it can be taken from the file as well."""
+    """Return a digest that tells a repeat from another message with the same id; it can be taken from a file too."""
     digest = hashlib.sha256(to.encode() + b"\n")
     for chunk in payload:
         digest.update(chunk)

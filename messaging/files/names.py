@@ -1,4 +1,4 @@
-"""The names of message files: they tell when, what, from whom, to whom and for which subsystem."""
+"""The names of message files: time, id, sender, addressee and subsystem."""
 
 import re
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class FileName:
 
 
 def parse_name(text: str) -> FileName | None:
-    """Read a name that has exactly the form of ours; anything else is a foreign file's."""
+    """Parse the name of a message file; return None for that of any other file."""
     found = _NAME.fullmatch(text)
     if found is None:
         return None
@@ -51,7 +51,7 @@ def name_of(message: Message) -> str:
 
 
 def parties_of(message: Message) -> tuple[str, str]:
-    """Return from whom and to whom the message goes."""
+    """Return the ids of the sender and of the addressee of a message."""
     if message.direction == Message.Direction.REQUEST:
         return message.device_id, message.database_id
     return message.database_id, message.device_id

@@ -11,7 +11,7 @@ from messaging.files.names import name_of
 from messaging.models.message import Message
 
 Folder = Message.Folder
-# Where a message of each kind is first written, hence where its draft may be.
+# The folder in which a message of each direction is first written, and where its draft may be.
 DRAFT_FOLDER = {Message.Direction.REQUEST: Folder.MESSAGES, Message.Direction.REPLY: Folder.PREPARED}
 
 
@@ -30,7 +30,7 @@ def _folder_path(data_dir: Path, database_id: str, folder: str) -> Path:
 
 
 def ensure_folders(database_id: str) -> None:
-    """Make the five folders of a database; it costs five looks once this process has seen to them."""
+    """Create the five folders of a database durably; after the first time in a process that costs five `stat` calls."""
     folders = [folder_path(database_id, folder) for folder in Folder.values]
     if database_id in _ensured and all(folder.is_dir() for folder in folders):
         return
@@ -40,11 +40,11 @@ def ensure_folders(database_id: str) -> None:
 
 
 def are_folders_ensured(database_id: str) -> bool:
-    """Tell whether this process has made the folders of a database; somebody may have taken them away since."""
+    """Return whether this process has ensured the folders of a database; they may have been removed since."""
     return database_id in _ensured
 
 
-# Whoever made a folder may have been killed before it was on the disk: each process sees to it once.
+# A process that created a folder may have been killed before it was on the disk: each process ensures it once.
 _ensured: set[str] = set()
 
 
@@ -53,13 +53,13 @@ def path_of(message: Message, folder: str = "") -> Path:
 
 
 def draft_of(message: Message) -> Path:
-    """Return where the file is before it has its name."""
+    """Return the path of the file before it has its name."""
     birthplace = DRAFT_FOLDER[Message.Direction(message.direction)]
     return folder_path(message.database_id, birthplace) / f"{DRAFT}{message.token.hex}"
 
 
 def possible_paths(message: Message) -> Iterator[Path]:
-    """List where the file may be when it is not where it belongs, the likeliest first."""
+    """Yield the paths where the file may be if it is not in its folder, the likeliest first."""
     base, name = root() / message.database_id, name_of(message)
     if message.moving_from:
         yield base / message.moving_from / name

@@ -1,4 +1,4 @@
-"""Bring a file to where its row says it belongs. The caller holds the row's lock until it has committed."""
+"""Move a file to the folder that its row names. The caller keeps the row locked until it has committed."""
 
 import os
 import stat
@@ -23,24 +23,24 @@ class FileForeign(Exception):
 
 
 def place_file(message: Message) -> None:
-    """Move the file to its folder from wherever it is; what a crash left of it elsewhere goes.
+    """Move the file to its folder from wherever it is; copies that a crash left elsewhere are removed.
 
-    A file that is not where it was left is looked for in the other folders: a mover that lost its lock, or a crash,
-    may have put it there, and the row decides. Its sender holds no lock when the draft gets its name, which may be
-    between two looks: one round that does not find the file proves nothing. Nor does any without its volume.
+    It is looked for in all folders: a crash, or a process that lost its lock, may have put it there; the row decides.
     """
+    # The sender renames its draft without a lock, perhaps between two looks: one round without the file proves nothing.
     for _ in range(LOOKS - 1):
         with suppress(FileNotFoundError):
-            if _bring(message):
+            if _move_from_anywhere(message):
                 return
+    # Nor does any round without the volume.
     with volume_present(message.database_id), suppress(FileNotFoundError):
-        if _bring(message):
+        if _move_from_anywhere(message):
             return
     raise FileMissing(path_of(message).name)
 
 
 def find_files(message: Message) -> list[Path]:
-    """List where the file lies, its draft included; it is nowhere only if its volume was there to look at."""
+    """Return the paths at which the file lies, its draft included; none only if its volume was there to look at."""
     if found := _look(message):
         return found
     with volume_present(message.database_id):
@@ -48,7 +48,7 @@ def find_files(message: Message) -> list[Path]:
 
 
 def place_files(messages: Sequence[Message]) -> None:
-    """Move the files of several messages of one database; one that is not found raises, and may be tried alone."""
+    """Move the files of several messages of one database; raise `FileMissing` for one that is not found."""
     moves: list[tuple[Path, Path]] = []
     for message in messages:
         target = path_of(message)
@@ -62,7 +62,7 @@ def place_files(messages: Sequence[Message]) -> None:
 
 
 def withdraw_file(message: Message) -> None:
-    """Take the file of a row that is about to be deleted back to its draft, from where no new message can have it."""
+    """Rename the file back to its draft, before it is deleted: no new message can have that name."""
     draft = draft_of(message)
     for path in find_files(message):
         if path != draft:
@@ -90,13 +90,13 @@ def _look(message: Message) -> list[Path]:
     return [path for path in (path_of(message), *possible_paths(message)) if is_file(path)]
 
 
-def _bring(message: Message) -> bool:
-    """Return whether the file is in its place now."""
+def _move_from_anywhere(message: Message) -> bool:
+    """Move the file from where it is; return whether it is in its folder now."""
     target = path_of(message)
     sources = [path for path in possible_paths(message) if is_file(path)]
     if not sources:
         return is_file(target)
     ensure_folders(message.database_id)
-    for source in sources:  # beside a file in its place there is what a stopped move left, and finishing it removes it
+    for source in sources:  # beside a file in its folder lies what a crash left of a move: finishing it removes that
         move_durably(source, target)
     return True

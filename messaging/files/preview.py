@@ -1,4 +1,4 @@
-"""Read a message file as it lies there, for people: also one that is still to be moved, or is not as it was written."""
+"""Message files for people to read: also one that is still to be moved, or is not as it was written."""
 
 import copy
 import os
@@ -21,7 +21,7 @@ from messaging.models.message import Message
 
 MOST_SHOWN = 65_536
 MOST_INDENTED = 4 * MOST_SHOWN
-# Browsers drop control characters; their pictures show that they are there.
+# Browsers drop control characters; the Unicode pictures of them show that they are there.
 _PICTURES = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {127: 0x2421}
 
 _ESCAPE = re.compile(r"\\(?:u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|u\w{4}|.)")
@@ -40,31 +40,31 @@ class Content:
 
 
 def open_file(message: Message) -> tuple[int, Iterator[bytes]]:
-    """Return the size of the file and its bytes; what keeps it from being read is raised before the first of them."""
-    with _as_unavailable():
-        found = _as_it_lies(message)
+    """Return the size of the file and its bytes; raise `FileUnavailable` before the first of them."""
+    with _translate_errors():
+        found = _find_in_folders(message)
         chunks = read_chunks(found)
         first = next(chunks, b"")
     return found.size, chain([first], chunks)
 
 
 def read_content(message: Message) -> Content:
-    """Return the beginning of the file as text: indented where it is small and JSON, else as it is."""
+    """Return the beginning of the file as text: indented if it is small and JSON, else as it is."""
     size, chunks = open_file(message)
     beginning = b""
-    with _as_unavailable():
+    with _translate_errors():
         while len(beginning) < MOST_SHOWN and (chunk := next(chunks, b"")):
             beginning += chunk
     beginning = beginning[:MOST_SHOWN]
     is_whole = len(beginning) == size
     indented = _indent(beginning) if is_whole else None
     text = (indented or beginning).decode(errors="replace")
-    readable = text if indented is None else _ESCAPE.sub(_letter, text)
+    readable = text if indented is None else _ESCAPE.sub(_unescape, text)
     return Content(readable.translate(_PICTURES), size, is_whole, is_formatted=indented is not None)
 
 
-def _as_it_lies(message: Message) -> Message:
-    """Return a copy of the row that agrees with the disk: while a move is owed the file may lie in either folder."""
+def _find_in_folders(message: Message) -> Message:
+    """Return a copy of the row that agrees with the disk: while a move is pending the file may lie in either folder."""
     found = copy.copy(message)
     for folder in filter(None, (message.folder, message.moving_from)):
         path = path_of(message, folder)
@@ -76,7 +76,7 @@ def _as_it_lies(message: Message) -> Message:
 
 
 @contextmanager
-def _as_unavailable() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     try:
         yield
     except (FileMissing, FileNotFoundError) as error:
@@ -96,8 +96,8 @@ def _indent(text: bytes) -> bytes | None:
     return indented if len(indented) <= MOST_INDENTED else None
 
 
-def _letter(escape: re.Match[str]) -> str:
-    """Write a letter as itself; quotes, backslashes and what has no shape stay escaped."""
+def _unescape(escape: re.Match[str]) -> str:
+    """Return an escaped letter as itself; quotes, backslashes and invisible characters stay escaped."""
     if not escape[0].startswith("\\u"):
         return escape[0]
     letter: str = msgspec.json.decode(f'"{escape[0]}"')

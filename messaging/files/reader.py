@@ -1,4 +1,4 @@
-"""Read message files: checked before the first byte of an answer, then passed on in pieces without being parsed."""
+"""Read message files: checked before the first byte of an answer, then passed on in chunks without being parsed."""
 
 import errno
 import os
@@ -14,11 +14,12 @@ from messaging.models.message import Message
 
 CHUNK = 65_536
 _SCARCE = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+# No link is followed, no pipe waited for, and no child process inherits the descriptor.
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Unreadable(Exception):
-    """The file can never be read as this message; the text says why."""
+    """The file is not that of this message, or is damaged; the text says why."""
 
 
 class OutOfResources(ApplicationError):
@@ -29,30 +30,30 @@ class OutOfResources(ApplicationError):
 
 
 def as_application_error(error: OSError) -> ApplicationError:
-    """Return a failure of the system as callers know it."""
+    """Return an error of the system as one of the API."""
     return OutOfResources() if error.errno in _SCARCE else DiskFailed()
 
 
 def check_file(message: Message, *, whole: bool = False) -> None:
-    """Compare size and head with the row, or read every byte. A file that is not there raises `FileNotFoundError`.
+    """Compare the size and head of a file with its row; with `whole` read every byte as well.
 
-    A disk that fails once may be well again: it is asked twice before the message is given up, and only one that takes
-    writes is believed to have lost a single file: otherwise the disk as a whole has failed.
+    Raise `FileNotFoundError` for one that is not there, and `Unreadable` for one that is wrong. A read error counts
+    against the file only if it comes twice while the disk takes writes: otherwise the disk as a whole has failed.
     """
     try:
         _compare(message, whole)
     except OSError as error:
-        _raise_unless_the_disk_fails(error)
+        _raise_unless_read_error(error)
         try:
             _compare(message, whole)
         except OSError as again:
-            _raise_unless_the_disk_fails(again)
-            _see_that_the_disk_works()
+            _raise_unless_read_error(again)
+            _check_disk()
             raise Unreadable("the disk cannot read it") from again
 
 
 def read_chunks(message: Message) -> Iterator[bytes]:
-    """Yield the bytes of the file, which must still be as long as its row says."""
+    """Yield the bytes of a file; raise `Unreadable` where it is shorter than its row says."""
     descriptor = _open(message)
     try:
         left = message.size
@@ -67,7 +68,7 @@ def read_chunks(message: Message) -> Iterator[bytes]:
 
 
 def join_files(before: bytes, messages: Sequence[Message], after: bytes) -> Iterator[bytes]:
-    """Yield `before`, the files with commas between them, and `after`; small files share a piece."""
+    """Yield `before`, the files separated by commas, and `after`, unparsed; small files share a chunk."""
     pieces, size = [before], len(before)
     for number, message in enumerate(messages):
         if number:
@@ -82,14 +83,15 @@ def join_files(before: bytes, messages: Sequence[Message], after: bytes) -> Iter
     yield b"".join(pieces)
 
 
-def _raise_unless_the_disk_fails(error: OSError) -> None:
+def _raise_unless_read_error(error: OSError) -> None:
+    """Raise an error of the system that says nothing of the disk's health."""
     if error.errno == errno.ENOENT:
         raise error
     if error.errno != errno.EIO:
         raise as_application_error(error) from error
 
 
-def _see_that_the_disk_works() -> None:
+def _check_disk() -> None:
     try:
         check_writable()
     except OSError as error:
@@ -113,7 +115,7 @@ def _compare(message: Message, whole: bool) -> None:
 
 
 def _open(message: Message) -> int:
-    """Open the file; a link or a pipe in its place is not followed or waited for."""
+    """Open a file; a link in its place is not followed, a pipe not waited for."""
     try:
         descriptor = os.open(path_of(message), _FLAGS)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Walk through the folders of the messages, one entry after the other, however many there are."""
+"""Scan the folders of messages entry by entry, however many there are."""
 
 import os
 import stat
@@ -18,7 +18,7 @@ LATEST = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 
 @dataclass(frozen=True)
 class FoundFile:
-    """Something in a folder; `name` is None for what is no message file."""
+    """An entry of a folder; `name` is None for one that is no message file."""
 
     database_id: str
     folder: str
@@ -29,16 +29,21 @@ class FoundFile:
 
 
 def scan_files(folders: Sequence[str] = tuple(Folder.values)) -> Iterator[FoundFile]:
-    """Yield everything but drafts that lies in these folders, folder after folder, of every database."""
+    """Yield every entry of these folders but drafts, for every database."""
     for database_id in _database_folders():
         for folder in folders:
             for entry, status in _entries(folder_path(database_id, folder)):
-                if not entry.name.startswith(DRAFT):
-                    yield _found(database_id, folder, entry, status)
+                if entry.name.startswith(DRAFT):
+                    continue
+                name = parse_name(entry.name) if stat.S_ISREG(status.st_mode) else None
+                changed_at = datetime.fromtimestamp(min(max(status.st_mtime, 0), LATEST), UTC)
+                yield FoundFile(
+                    database_id, folder, Path(entry.path), name, status.st_size, truncate_to_milliseconds(changed_at)
+                )
 
 
 def scan_drafts(*, older_than_seconds: float, now: float) -> Iterator[Path]:
-    """Yield the drafts that nobody can still be writing; a folder is nobody's draft."""
+    """Yield the drafts that nobody can still be writing."""
     for database_id in _database_folders():
         for folder in (Folder.MESSAGES, Folder.PREPARED):
             for entry, status in _entries(folder_path(database_id, folder)):
@@ -55,20 +60,14 @@ def _database_folders() -> list[str]:
 
 
 def _entries(folder: Path) -> Iterator[tuple["os.DirEntry[str]", os.stat_result]]:
-    """Yield what lies in a folder as it is itself, never what it leads to."""
+    """Yield the entries of a folder with their status; links are not followed."""
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
                 try:
                     status = entry.stat(follow_symlinks=False)
                 except FileNotFoundError:
-                    continue  # it has gone meanwhile
+                    continue  # deleted meanwhile
                 yield entry, status
     except (FileNotFoundError, NotADirectoryError):
         return
-
-
-def _found(database_id: str, folder: str, entry: "os.DirEntry[str]", status: os.stat_result) -> FoundFile:
-    name = parse_name(entry.name) if stat.S_ISREG(status.st_mode) else None
-    changed_at = datetime.fromtimestamp(min(max(status.st_mtime, 0), LATEST), UTC)
-    return FoundFile(database_id, folder, Path(entry.path), name, status.st_size, truncate_to_milliseconds(changed_at))

@@ -1,8 +1,8 @@
-"""The volume that message files lie on: a marker file in its root bears the token that the database knows.
+"""The volume of the message files: a marker file in its root has the token that the database knows.
 
-Without its volume the folder of the messages is missing, or an empty one: every file seems to be gone, and what is
-written there is out of sight when the volume comes back. So nobody believes that a file is missing, and no new message
-is accepted, unless the marker says that this is the volume.
+While the volume is not mounted its folder is missing, or empty: every file seems to be gone, and what is written there
+is hidden when the volume comes back. So no file counts as missing, and no new message is accepted, unless the marker
+shows that this is the volume.
 """
 
 import errno
@@ -38,11 +38,11 @@ NO_FOLDER = gettext_noop(
 UNREADABLE = gettext_noop(
     "The volume of the message files cannot be read: %(path)s on %(node)s: %(reason)s (errno %(errno)s)"
 )
-# These say that a process has used up something of its own, and nothing of the volume.
+# A process has used up its own resources: this says nothing of the volume.
 _SCARCE = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 
 _known: dict[Path, uuid.UUID] = {}
-"""The token by folder, as the database has it: asked once, and again when a marker says otherwise."""
+"""The token of the database by folder: read once, and again when a marker differs."""
 
 
 def check_volume() -> None:
@@ -51,13 +51,13 @@ def check_volume() -> None:
 
 
 def check_marker(marker: uuid.UUID | None) -> None:
-    """The same of a marker that has been read."""
+    """Raise `VolumeAway` unless this marker, read before, is that of the volume that the database knows."""
     if marker is None or marker != _known.get(root()):
         _known[root()] = _recognise(marker)
 
 
 def check_folder(database_id: str) -> None:
-    """Raise `VolumeAway` unless the volume is there, and the folder of this database in it."""
+    """Raise `VolumeAway` unless the volume is there, with the folder of this database."""
     check_volume()
     folder = root() / database_id
     if not folder.is_dir():
@@ -65,7 +65,7 @@ def check_folder(database_id: str) -> None:
 
 
 def check_new_folders(database_id: str) -> None:
-    """Raise `VolumeAway` unless the folders of this database may be made: one that has messages has them already."""
+    """Raise `VolumeAway` unless the folders of this database may be created: with messages it has them already."""
     check_volume()
     if Message.objects.filter(database=database_id, file_gone_at=None).exists():
         check_folder(database_id)
@@ -73,14 +73,14 @@ def check_new_folders(database_id: str) -> None:
 
 @contextmanager
 def volume_present(database_id: str) -> Iterator[None]:
-    """Have the volume there before and after a look: what is not found then is not there."""
+    """Check that the volume is there before and after a search: what is not found in between does not exist."""
     check_folder(database_id)
     yield
     check_folder(database_id)
 
 
 def adopt_volume(*, forced: bool = False) -> uuid.UUID:
-    """Make the folder the volume of this database, and return its token.
+    """Make the folder the volume of this database; return its token.
 
     A folder without a marker is adopted if it has files of the messages that the database knows, or if it knows none:
     then it is new, or from before there were markers. `forced` takes it as it is.
@@ -100,7 +100,7 @@ def adopt_volume(*, forced: bool = False) -> uuid.UUID:
 
 
 def adopt_restored_volume() -> None:
-    """Let a database that was restored take over the volume that is there; without a marker it is away."""
+    """Let a database that was restored from a backup adopt the volume that is there; without a marker it is away."""
     marker = read_marker()
     if marker is not None:
         MessageVolume.objects.update_or_create(pk=1, defaults={"token": marker})
@@ -121,7 +121,7 @@ def read_marker() -> uuid.UUID | None:
 
 
 def check_writable() -> None:
-    """Write and delete a file on the volume; a disk that refuses raises its error."""
+    """Write and delete a file on the volume; raise the error of a disk that fails."""
     check_volume()
     draft = root() / f"{DRAFT}{uuid.uuid4().hex}"
     try:
@@ -154,13 +154,15 @@ def _has_our_files() -> bool:
 
 
 def _write_marker() -> uuid.UUID:
-    """Write the marker before the row speaks of it: everybody would wait for a volume that never was."""
+    """Write the marker and return its token, or that of another process that was faster."""
+    # Before the row refers to it: otherwise a crash would have everybody wait for a volume that never was.
     make_folder(root())
     token = uuid.uuid4()
     draft = root() / f"{DRAFT}{token.hex}"
     with translate_disk_errors():
         write_draft(draft, [f"{token}\n".encode()])
         try:
+            # Fails where there is a marker: of two processes that adopt the folder at once, one token stays.
             os.link(draft, root() / MARKER)
         except OSError:
             if read_marker() is None:  # what is there is no marker, or a file may have one name only

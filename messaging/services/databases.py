@@ -1,4 +1,4 @@
-"""Register, rename, deactivate and reactivate ERP databases, and replace their keys."""
+"""Register, rename, deactivate and reactivate ERP databases, and rotate their keys."""
 
 from typing import Unpack
 
@@ -15,10 +15,10 @@ from messaging.services.party_values import DatabaseEdits, DatabaseValues
 
 def create_database(*, database_id: str | None = None, actor: str, **values: Unpack[DatabaseEdits]) -> NewKey:
     """Register a database under an id that no device has; return its key, which is shown this once."""
-    wanted = strip_name(DatabaseValues(**values))
+    new = strip_name(DatabaseValues(**values))
     database_id = new_party_id() if database_id is None else database_id
     with transaction.atomic():
-        DATABASE.insert(database_id, wanted, actor=actor)
+        DATABASE.insert(database_id, new, actor=actor)
         return make_party_key(AccessKey.Kind.DATABASE, database_id, actor=actor)
 
 
@@ -27,39 +27,35 @@ def update_database(*, database_id: str, actor: str, **edits: Unpack[DatabaseEdi
 
 
 def deactivate_database(*, database_id: str, actor: str) -> None:
-    """Refuse its keys; its messages and processes stay."""
+    """Refuse the keys of a database from now on; its messages and processes stay."""
     update_database(database_id=database_id, actor=actor, active=False)
 
 
 def rotate_database_key(*, database_id: str, actor: str) -> NewKey:
-    """Make a new key; all older ones end at once."""
+    """Return a new key of a database; all older ones end at once."""
     with transaction.atomic():
-        DATABASE.hold(database_id)
+        DATABASE.lock(database_id)
         return replace_party_keys(AccessKey.Kind.DATABASE, database_id, actor=actor)
 
 
-def _values_of(database: ExchangeDatabase) -> DatabaseValues:
-    return DatabaseValues(enterprise=database.enterprise_id, name=database.name, active=database.active)
+class DatabaseKind(PartyKind[ExchangeDatabase, DatabaseValues]):
+    name = "database"
+    model = ExchangeDatabase
+    values = DatabaseValues
+    missing = DatabaseNotFound
+    taken = DatabaseExists
+    rival = Rival(Device, DeviceExists)
+
+    def values_of(self, row: ExchangeDatabase) -> DatabaseValues:
+        return DatabaseValues(enterprise=row.enterprise_id, name=row.name, active=row.active)
+
+    def faults_of(self, new: DatabaseValues, before: DatabaseValues | None) -> Faults:
+        was = "" if before is None else before.enterprise
+        return enterprise_faults(new.enterprise, was=was) | name_faults(new.name)
+
+    def assign(self, row: ExchangeDatabase, new: DatabaseValues) -> None:
+        row.enterprise_id, row.name, row.active = new.enterprise, new.name, new.active
 
 
-def _faults_of(wanted: DatabaseValues, before: DatabaseValues | None) -> Faults:
-    was = "" if before is None else before.enterprise
-    return enterprise_faults(wanted.enterprise, was=was) | name_faults(wanted.name)
-
-
-def _assign(database: ExchangeDatabase, wanted: DatabaseValues) -> None:
-    database.enterprise_id, database.name, database.active = wanted.enterprise, wanted.name, wanted.active
-
-
-DATABASE = PartyKind(
-    name="database",
-    model=ExchangeDatabase,
-    values=DatabaseValues,
-    values_of=_values_of,
-    faults_of=_faults_of,
-    assign=_assign,
-    missing=DatabaseNotFound,
-    taken=DatabaseExists,
-    rival=Rival(Device, DeviceExists),
-)
+DATABASE = DatabaseKind()
 DATABASE.track()

@@ -1,4 +1,4 @@
-"""Register, move, rename, deactivate and reactivate devices, and replace their keys."""
+"""Register, move, rename, deactivate and reactivate devices, and rotate their keys."""
 
 from typing import Unpack
 
@@ -16,10 +16,10 @@ from messaging.services.subsystems import SUBSYSTEM
 
 def create_device(*, device_id: str | None = None, actor: str, **values: Unpack[DeviceEdits]) -> NewKey:
     """Register a device under an id that no database has; return its key, which is shown this once."""
-    wanted = strip_name(DeviceValues(**values))
+    new = strip_name(DeviceValues(**values))
     device_id = new_party_id() if device_id is None else device_id
     with transaction.atomic():
-        DEVICE.insert(device_id, wanted, actor=actor)
+        DEVICE.insert(device_id, new, actor=actor)
         return make_party_key(AccessKey.Kind.DEVICE, device_id, actor=actor)
 
 
@@ -28,48 +28,41 @@ def update_device(*, device_id: str, actor: str, **edits: Unpack[DeviceEdits]) -
 
 
 def deactivate_device(*, device_id: str, actor: str) -> None:
-    """Refuse its keys; its messages stay."""
+    """Refuse the keys of a device from now on; its messages stay."""
     update_device(device_id=device_id, actor=actor, active=False)
 
 
 def rotate_device_key(*, device_id: str, actor: str) -> NewKey:
-    """Make a new key; all older ones end at once."""
+    """Return a new key of a device; all older ones end at once."""
     with transaction.atomic():
-        DEVICE.hold(device_id)
+        DEVICE.lock(device_id)
         return replace_party_keys(AccessKey.Kind.DEVICE, device_id, actor=actor)
 
 
-def _values_of(device: Device) -> DeviceValues:
-    return DeviceValues(
-        enterprise=device.subsystem.enterprise_id,
-        subsystem=device.subsystem_id,
-        name=device.name,
-        active=device.active,
-    )
+class DeviceKind(PartyKind[Device, DeviceValues]):
+    name = "device"
+    model = Device
+    values = DeviceValues
+    missing = DeviceNotFound
+    taken = DeviceExists
+    rival = Rival(ExchangeDatabase, DatabaseExists)
+
+    def values_of(self, row: Device) -> DeviceValues:
+        return DeviceValues(
+            enterprise=row.subsystem.enterprise_id, subsystem=row.subsystem_id, name=row.name, active=row.active
+        )
+
+    def faults_of(self, new: DeviceValues, before: DeviceValues | None) -> Faults:
+        was = "" if before is None else before.enterprise
+        enterprise = enterprise_faults(new.enterprise, was=was)
+        if enterprise:  # to say more of the subsystem would only confuse
+            return enterprise | name_faults(new.name)
+        subsystem = SUBSYSTEM.find_locked(new.subsystem)  # locked, so that it is not deleted meanwhile
+        return subsystem_faults(subsystem, enterprise_id=new.enterprise) | name_faults(new.name)
+
+    def assign(self, row: Device, new: DeviceValues) -> None:
+        row.subsystem_id, row.name, row.active = new.subsystem, new.name, new.active
 
 
-def _faults_of(wanted: DeviceValues, before: DeviceValues | None) -> Faults:
-    was = "" if before is None else before.enterprise
-    enterprise = enterprise_faults(wanted.enterprise, was=was)
-    if enterprise:  # to say more of the subsystem would only confuse
-        return enterprise | name_faults(wanted.name)
-    subsystem = SUBSYSTEM.find_held(wanted.subsystem)  # held, so that it is not deleted meanwhile
-    return subsystem_faults(subsystem, enterprise_id=wanted.enterprise) | name_faults(wanted.name)
-
-
-def _assign(device: Device, wanted: DeviceValues) -> None:
-    device.subsystem_id, device.name, device.active = wanted.subsystem, wanted.name, wanted.active
-
-
-DEVICE = PartyKind(
-    name="device",
-    model=Device,
-    values=DeviceValues,
-    values_of=_values_of,
-    faults_of=_faults_of,
-    assign=_assign,
-    missing=DeviceNotFound,
-    taken=DeviceExists,
-    rival=Rival(ExchangeDatabase, DatabaseExists),
-)
+DEVICE = DeviceKind()
 DEVICE.track()

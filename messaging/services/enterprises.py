@@ -13,10 +13,10 @@ from messaging.services.party_values import EnterpriseEdits, EnterpriseValues
 
 def create_enterprise(*, enterprise_id: str | None = None, actor: str, **values: Unpack[EnterpriseEdits]) -> str:
     """Register an enterprise; return its id, which is made when none is given."""
-    wanted = strip_name(EnterpriseValues(**values))
+    new = strip_name(EnterpriseValues(**values))
     enterprise_id = new_party_id() if enterprise_id is None else enterprise_id
     with transaction.atomic():
-        ENTERPRISE.insert(enterprise_id, wanted, actor=actor)
+        ENTERPRISE.insert(enterprise_id, new, actor=actor)
     return enterprise_id
 
 
@@ -25,30 +25,26 @@ def update_enterprise(*, enterprise_id: str, actor: str, **edits: Unpack[Enterpr
 
 
 def deactivate_enterprise(*, enterprise_id: str, actor: str) -> None:
-    """Refuse the keys of all its devices and databases; nothing of it is lost."""
+    """Refuse the keys of all devices and databases of an enterprise; nothing is deleted."""
     update_enterprise(enterprise_id=enterprise_id, actor=actor, active=False)
 
 
-def _values_of(enterprise: Enterprise) -> EnterpriseValues:
-    return EnterpriseValues(name=enterprise.name, active=enterprise.active)
+class EnterpriseKind(PartyKind[Enterprise, EnterpriseValues]):
+    name = "enterprise"
+    model = Enterprise
+    values = EnterpriseValues
+    missing = EnterpriseNotFound
+    taken = EnterpriseExists
+
+    def values_of(self, row: Enterprise) -> EnterpriseValues:
+        return EnterpriseValues(name=row.name, active=row.active)
+
+    def faults_of(self, new: EnterpriseValues, before: EnterpriseValues | None) -> Faults:
+        return name_faults(new.name)
+
+    def assign(self, row: Enterprise, new: EnterpriseValues) -> None:
+        row.name, row.active = new.name, new.active
 
 
-def _faults_of(wanted: EnterpriseValues, before: EnterpriseValues | None) -> Faults:
-    return name_faults(wanted.name)
-
-
-def _assign(enterprise: Enterprise, wanted: EnterpriseValues) -> None:
-    enterprise.name, enterprise.active = wanted.name, wanted.active
-
-
-ENTERPRISE = PartyKind(
-    name="enterprise",
-    model=Enterprise,
-    values=EnterpriseValues,
-    values_of=_values_of,
-    faults_of=_faults_of,
-    assign=_assign,
-    missing=EnterpriseNotFound,
-    taken=EnterpriseExists,
-)
+ENTERPRISE = EnterpriseKind()
 ENTERPRISE.track()

@@ -1,4 +1,4 @@
-"""A device fetches what is addressed to it, and confirms each message it has kept."""
+"""A device fetches the messages addressed to it, and confirms each one that it has stored."""
 
 from collections.abc import Iterable, Iterator
 
@@ -21,21 +21,22 @@ log = structlog.get_logger(__name__)
 
 
 def fetch_messages(*, device: Device, limits: Limits) -> Iterator[bytes]:
-    """Return the oldest messages for a device as one JSON answer, every file seen to be readable.
+    """Return the oldest messages for a device as one JSON answer; every file has been found readable.
 
-    What cannot be read leaves the queue, and others take its place: an empty answer says that nothing waits.
+    Unreadable ones leave the queue, and others take their place: an empty answer means that nothing waits.
     """
     waiting = Message.objects.filter(
         direction=Message.Direction.REPLY, device=device, status=Status.WAITING, moving_from=""
     )
     while True:
         oldest = take_within_limits(waiting.order_by("created_at", "id")[: limits.files], limits)
-        if all([_can_be_sent(message) for message in oldest]):
+        # A list, not a generator: one round takes all unreadable files of the batch out of the queue.
+        if all([_is_sendable(message) for message in oldest]):
             return stream_files(b'{"version":1,"messages":[', oldest, b"]}")
 
 
 def confirm_message(*, device: Device, public_id: str) -> None:
-    """Take note that the device has the message for good: it goes to Log, once."""
+    """Record that the device has stored the message: it goes to Log, once."""
     with transaction.atomic():
         message = (
             Message.objects.select_for_update(no_key=True)
@@ -50,7 +51,7 @@ def confirm_message(*, device: Device, public_id: str) -> None:
 
 
 def take_within_limits(messages: Iterable[Message], limits: Limits) -> list[Message]:
-    """Return the longest run of the first that fits both limits; one is always sent, even past them."""
+    """Return the first messages that fit both limits together; at least one, even past them."""
     chosen: list[Message] = []
     size = 0
     for message in messages:
@@ -61,27 +62,24 @@ def take_within_limits(messages: Iterable[Message], limits: Limits) -> list[Mess
     return chosen
 
 
-def _can_be_sent(message: Message) -> bool:
-    """Look without a lock first: only a file that is not as it should be is worth one."""
+def _is_sendable(message: Message) -> bool:
+    """Return whether the file can be sent; it is checked without a lock first, and under one only where it is wrong."""
     try:
         check_file(message)
     except (FileNotFoundError, Unreadable):
         with transaction.atomic():
-            held = Message.objects.select_for_update(no_key=True).get(pk=message.pk)
-            return held.status == Status.WAITING and bool(filter_readable([held]))
+            locked = Message.objects.select_for_update(no_key=True).get(pk=message.pk)
+            return locked.status == Status.WAITING and bool(filter_readable([locked]))
     return True
 
 
 def _put_into_log(message: Message) -> None:
-    """Move the file under the row's lock; where the disk refuses, the move is owed and the confirmation stands.
-
-    Without its volume nothing is known of the file: the device is to confirm again.
-    """
+    """Move the file under the row's lock; where the disk fails, the move stays pending and the confirmation stands."""
     message.folder, message.moving_from = Folder.LOG, Folder.MESSAGES
     try:
         place_file(message)
     except VolumeAway:
-        raise
+        raise  # nothing is known of the file: the device must confirm again
     except (OSError, ApplicationError, FileMissing, FileForeign) as error:
         log.warning("message.move_owed", message=message.public_id, error=repr(error))
         wake_mover()

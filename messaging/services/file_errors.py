@@ -1,4 +1,4 @@
-"""Tell staff of a message file that is not as it should be: an alert and a line of the log."""
+"""Report a message file that is not as it should be: an alert, and an entry of the log."""
 
 import hashlib
 
@@ -15,11 +15,14 @@ KIND = "message.file"
 
 
 def report_file_error(message: Message, title: str, reason: str) -> None:
-    """Write it in the caller's transaction; `title` may name `%(name)s`, `%(database)s` and `%(reason)s`."""
+    """Raise the alert and write the log, in the caller's transaction.
+
+    `title` may contain `%(name)s`, `%(database)s` and `%(reason)s`.
+    """
     detail = {"name": name_of(message), "database": message.database_id, "reason": reason, "message": message.public_id}
     subject = subject_of(message)
     raise_alert(KIND, subject, title, detail)
-    # A move that cannot be done is tried every few seconds: one line a day is enough.
-    told = f"{subject} {timezone.now():%Y%m%d} {title}"
-    fold = hashlib.sha256(told.encode()).hexdigest()
+    # A move that fails is tried every few seconds: one entry a day is enough.
+    once = f"{subject} {timezone.now():%Y%m%d} {title}"
+    fold = hashlib.sha256(once.encode()).hexdigest()
     write_log_entries([NewLogEntry(LogEntry.Level.ERROR, "file", title, detail, subject, fold=fold)])

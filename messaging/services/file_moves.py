@@ -1,4 +1,7 @@
-"""Do the moves that rows owe: the rows are held across the rename, and the progress is recorded after it."""
+"""Move message files to the folders of their rows: the row is locked across the rename, and updated after it.
+
+A row with `moving_from` has a pending move. A crash at any point leaves it pending; the next attempt finds the file.
+"""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,32 +20,35 @@ from messaging.services.file_errors import report_file_error
 
 MOVES = "messages.moves"
 BATCH = 100
-# A session that was ended from outside, for its idleness as well: that one PostgreSQL calls an internal error.
+# A session that was ended from outside. For its idleness PostgreSQL calls that an internal error.
 SESSION_LOST = (OperationalError, InterfaceError, InternalError)
 
 log = structlog.get_logger(__name__)
 
 
-def move_message(message_id: int, *, even_if_not_owed: bool = False) -> None:
-    """Bring one file to its folder. Errors of the disk pass to the caller, and the move stays owed."""
+def move_message(message_id: int, *, force: bool = False) -> None:
+    """Move one file to its folder; raise errors of the disk, and leave the move pending.
+
+    `force` looks for the file even where no move is pending.
+    """
     try:
-        _move(message_id, even_if_not_owed=even_if_not_owed)
+        _move(message_id, force=force)
     except SESSION_LOST as error:
-        # The lock may have been lost before the rename: what is right now is decided anew, under a new lock.
+        # The lock may have been lost before the rename: decide again, under a new one.
         log.warning("message.move_again", message=message_id, error=repr(error))
         connection.close()
-        _move(message_id, even_if_not_owed=True)
+        _move(message_id, force=True)
     except FileMissing:
-        # Who lost the lock unawares looks for a file that others may have taken away for good.
-        _move(message_id, even_if_not_owed=True)
+        # Without the lock, unawares: the file may have been moved or deleted by others since.
+        _move(message_id, force=True)
 
 
 def move_messages(message_ids: Sequence[int]) -> bool:
-    """Bring the files of one process to their folders in one go: one lock, each folder synced once, one commit.
+    """Move the files of one process together: one lock, each folder synced once, one commit.
 
-    One after the other they take several times as long, most of it waiting for syncs and commits. Nothing is lost by
-    it: rows say where files belong, so whatever a crash or an error leaves half done is found and finished one by one.
-    Return False if they must be moved one by one, to see which of them it is.
+    One by one they take several times as long, most of it waiting for syncs and commits. What a crash or an error
+    leaves half done is found and finished one by one, because rows say where files belong. Return False where they must
+    be moved one by one, to find out which of them fails.
     """
     try:
         _move_all(message_ids)
@@ -50,7 +56,7 @@ def move_messages(message_ids: Sequence[int]) -> bool:
         log.warning("message.move_again", messages=len(message_ids), error=repr(error))
         connection.close()
         for message_id in message_ids:
-            _move(message_id, even_if_not_owed=True)
+            _move(message_id, force=True)
     except VolumeAway:
         raise
     except (FileMissing, FileForeign, OSError, ApplicationError) as error:
@@ -60,14 +66,15 @@ def move_messages(message_ids: Sequence[int]) -> bool:
 
 
 def move_pending_once() -> bool:
-    """Do a batch of the moves that belong to no process. Return whether there were any that could be done.
+    """Do a batch of the pending moves that belong to no process; return whether any succeeded.
 
-    Those that cannot be done keep no others waiting: behind a batch of them the next one has its turn.
+    A batch in which all fail does not block the others: the next one follows.
     """
-    owed = Message.objects.exclude(moving_from="").filter(process=None).order_by("id").values_list("pk", flat=True)
+    pending = Message.objects.exclude(moving_from="").filter(process=None).order_by("id").values_list("pk", flat=True)
     last = 0
-    while batch := list(owed.filter(pk__gt=last)[:BATCH]):
+    while batch := list(pending.filter(pk__gt=last)[:BATCH]):
         try:
+            # A list, not a generator: every move of the batch is tried, also after one that succeeds.
             if any([_try_to_move(message_id) for message_id in batch]):
                 return True
         except VolumeAway as away:
@@ -78,58 +85,53 @@ def move_pending_once() -> bool:
 
 
 def restore_to_folder(message: Message) -> None:
-    """Bring the file of a row that the caller holds to its folder, where no move is owed but it lies elsewhere.
-
-    A caller whose session was ended before that holds nothing any more: what is right now is decided in another one.
-    """
+    """Move the file of a locked row to its folder, where no move is pending but it lies elsewhere."""
     place_file(message)
+    # A caller whose session was ended has lost the lock: another one decides again where the file belongs.
     if not connection.is_usable():
         with ThreadPoolExecutor(1) as another:
-            another.submit(_decide_anew, message.pk).result()
+            another.submit(_move_in_thread, message.pk).result()
 
 
 def place_and_record(message: Message) -> None:
-    """Bring the file of a row that the caller holds to its folder, and record it."""
+    """Move the file of a locked row to its folder, and update the row."""
     place_file(message)
     with connection.cursor() as cursor:
         cursor.execute(load_engine_sql("messaging", "mark_placed"), [message.pk])
 
 
 def wake_mover() -> None:
-    """Wake the mover after the commit."""
+    """Wake the worker that does pending moves, after the commit."""
     ring(MOVES)
 
 
 def _move_all(message_ids: Sequence[int]) -> None:
     with transaction.atomic():
         rows = Message.objects.select_for_update(no_key=True).filter(pk__in=message_ids, file_gone_at=None)
-        owed = list(rows.exclude(moving_from="").order_by("pk"))
-        place_files(owed)
-        Message.objects.filter(pk__in=[message.pk for message in owed]).update(moving_from="", arrived_at=Now())
+        pending = list(rows.exclude(moving_from="").order_by("pk"))
+        place_files(pending)
+        Message.objects.filter(pk__in=[message.pk for message in pending]).update(moving_from="", arrived_at=Now())
 
 
-def _move(message_id: int, *, even_if_not_owed: bool = False) -> None:
+def _move(message_id: int, *, force: bool = False) -> None:
     with transaction.atomic():
-        message = _hold(message_id)
-        if message is None or message.file_gone_at is not None or not (message.moving_from or even_if_not_owed):
+        locked = Message.objects.raw(load_engine_sql("messaging", "lock_message"), [message_id])
+        message = next(iter(locked), None)
+        if message is None or message.file_gone_at is not None or not (message.moving_from or force):
             return
         place_and_record(message)
 
 
-def _decide_anew(message_id: int) -> None:
-    """Do so in a thread of its own, which has its own connection."""
+def _move_in_thread(message_id: int) -> None:
+    """Move a file in a thread of its own, which has its own connection, and close that."""
     try:
-        _move(message_id, even_if_not_owed=True)
+        _move(message_id, force=True)
     finally:
         connection.close()
 
 
-def _hold(message_id: int) -> Message | None:
-    return next(iter(Message.objects.raw(load_engine_sql("messaging", "hold_message"), [message_id])), None)
-
-
 def _try_to_move(message_id: int) -> bool:
-    """Move one file; a failure is told, and only a file that is nowhere is given up."""
+    """Move one file; return whether that settles it. A file that is nowhere is given up, other failures reported."""
     try:
         move_message(message_id)
     except (FileMissing, FileForeign) as error:

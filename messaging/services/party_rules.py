@@ -1,4 +1,4 @@
-"""The rules of the parties, written once: REST, the admin and the revert all pass through them."""
+"""The rules of the parties, written once for REST, the admin and the revert."""
 
 from django.utils.translation import gettext
 
@@ -13,7 +13,7 @@ Faults = dict[str, list[str]]
 
 
 def refuse(faults: Faults) -> None:
-    """Refuse what breaks a rule, naming each field; without faults it is good."""
+    """Raise `Invalid` with the faults, if there are any."""
     if faults:
         raise Invalid(faults)
 
@@ -29,7 +29,7 @@ def name_faults(name: str) -> Faults:
 
 
 def enterprise_faults(enterprise_id: str, *, was: str = "") -> Faults:
-    """Look for the enterprise; whoever has one keeps it."""
+    """Return the fault of an enterprise that is not there; `was` is that of now, which cannot be changed."""
     if was and enterprise_id != was:
         return {"enterprise": [gettext("The enterprise cannot be changed.")]}
     if was or (is_party_id(enterprise_id) and Enterprise.objects.filter(pk=enterprise_id).exists()):

@@ -1,4 +1,4 @@
-"""What the registry says of each kind of party: the values that services change and the change log keeps."""
+"""The values of each kind of party: what services change and what the change log records."""
 
 from dataclasses import dataclass
 from typing import TypedDict
@@ -29,7 +29,7 @@ class SubsystemEdits(TypedDict, total=False):
 @dataclass(frozen=True, slots=True)
 class DeviceValues:
     enterprise: str = ""
-    """Follows from the subsystem; where it is named it must be the subsystem's."""
+    """That of the subsystem; where it is given it must be the same."""
     subsystem: str = ""
     name: str = ""
     active: bool = True

@@ -1,4 +1,4 @@
-"""See that the files of messages can be sent, before the first byte of an answer is."""
+"""Whether the files of messages can be read: checked before the first byte of an answer is sent."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -16,9 +16,9 @@ UNREADABLE = "unreadable"
 
 
 def filter_readable(messages: Iterable[Message], *, whole: bool = False) -> list[Message]:
-    """Return those whose files can be read; the others go to Error with the reason, and block nobody.
+    """Return the messages whose files can be read; the others go to Error with the reason, and block nobody.
 
-    The caller's transaction holds the rows.
+    The caller's transaction has locked the rows.
     """
     return [message for message in messages if _is_readable(message, whole)]
 
@@ -26,10 +26,10 @@ def filter_readable(messages: Iterable[Message], *, whole: bool = False) -> list
 def stream_files(
     before: bytes, messages: Sequence[Message], after: bytes, *, release: Callable[[], None] | None = None
 ) -> Iterator[bytes]:
-    """Yield files that were seen to be readable as one answer.
+    """Yield files that were found readable as one answer.
 
-    Where one fails half-way after all, every byte is looked at: what is bad there goes to Error, or it would cut the
-    next answer too, and so for ever. `release` first gives the messages back to the queue.
+    Where one fails half-way after all, every byte of them is read: an unreadable one goes to Error, or it would cut off
+    the next answer too. `release` is called before that, to give the messages back to the queue.
     """
     try:
         yield from join_files(before, messages, after)
@@ -38,8 +38,8 @@ def stream_files(
             release()
         with transaction.atomic():
             waiting = Message.objects.filter(status=Message.Status.WAITING, moving_from="")
-            held = waiting.select_for_update(no_key=True).filter(pk__in=[message.pk for message in messages])
-            filter_readable(held.order_by("pk"), whole=True)
+            locked = waiting.select_for_update(no_key=True).filter(pk__in=[message.pk for message in messages])
+            filter_readable(locked.order_by("pk"), whole=True)
         raise
 
 

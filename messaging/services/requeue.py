@@ -1,4 +1,4 @@
-"""Put a message that ended in Error back into the queue: a person has seen to what was wrong with it."""
+"""Put a message that ended in Error back into the queue, once a person has mended what was wrong with it."""
 
 import copy
 from typing import Any
@@ -32,7 +32,7 @@ FILE_RESTORED = gettext_noop("The file of message %(message)s of %(database)s wa
 
 
 def requeue_message(*, message_id: int, reason: str, actor: str) -> None:
-    """Offer the message again; under its lock, so that of two who ask for it one is refused."""
+    """Offer a message again. The row is locked, so that of two callers one is refused."""
     with transaction.atomic():
         message = _lock(message_id)
         if not is_requeuable(message):
@@ -44,9 +44,9 @@ def requeue_message(*, message_id: int, reason: str, actor: str) -> None:
 
 
 def restore_message(*, message_id: int, reason: str, actor: str) -> None:
-    """Bring back a message whose file was missing and is there again.
+    """Restore a message whose file was missing and is there again.
 
-    One that was given up for that is offered again; of one that was settled otherwise only the file is brought back.
+    One that was given up for that is offered again; of one that was settled otherwise only the file is restored.
     """
     with transaction.atomic():
         message = _lock(message_id)
@@ -57,19 +57,19 @@ def restore_message(*, message_id: int, reason: str, actor: str) -> None:
         if was_given_up(message):
             _put_back(message, lies_in=lies_in)
         else:
-            _bring_file_back(message, lies_in=lies_in)
+            _restore_file(message, lies_in=lies_in)
         template = REQUEUED if message.status == Status.WAITING else FILE_RESTORED
         _record(message, before, reason=reason, actor=actor, template=template)
         wake_mover()
 
 
 def was_given_up(message: Message) -> bool:
-    """Say whether it is incorrect for its file alone: neither an ERP nor a device has had it."""
+    """Return whether a message is incorrect for its file alone: neither an ERP nor a device has had it."""
     return message.status == Status.INCORRECT and message.error_code == UNREADABLE
 
 
 def is_requeuable(message: Message) -> bool:
-    """Say whether it ended in Error for good: what a process still holds is settled with that process."""
+    """Return whether a message ended in Error for good; one of a live process is settled with that process."""
     return (
         message.direction == Message.Direction.REQUEST
         and message.status == Status.INCORRECT
@@ -86,21 +86,21 @@ def _lock(message_id: int) -> Message:
 
 
 def _find_folder(message: Message) -> str:
-    """Return the folder that the file lies in, whole."""
+    """Return the folder in which the file lies, after checking that it is as it was written."""
     found = next(iter(find_files(message)), None)
     if found is None:
         raise FileStillMissing
     if found != draft_of(message):
-        as_it_lies = copy.copy(message)
-        as_it_lies.folder = found.parent.name
+        in_its_folder = copy.copy(message)
+        in_its_folder.folder = found.parent.name
         try:
-            check_file(as_it_lies)
+            check_file(in_its_folder)
         except Unreadable as error:
             raise FileNotAsWritten(reason=str(error)) from error
     return found.parent.name
 
 
-def _bring_file_back(message: Message, *, lies_in: str) -> None:
+def _restore_file(message: Message, *, lies_in: str) -> None:
     moving_from = "" if lies_in == message.folder else lies_in
     Message.objects.filter(pk=message.pk).update(
         moving_from=moving_from, file_gone_at=None, file_missing_at=None, arrived_at=Now(), updated_at=Now()
@@ -128,7 +128,7 @@ def _put_back(message: Message, *, lies_in: str) -> None:
 
 
 def _record(message: Message, before: dict[str, Any], *, reason: str, actor: str, template: str) -> None:
-    """Tell it where people look: the change log, the log, the events; what was raised about its file is over."""
+    """Record a decision in the change log, the log and the events, and close the alert about the file."""
     record_change(
         kind=KIND,
         object_id=str(message.pk),
@@ -138,16 +138,16 @@ def _record(message: Message, before: dict[str, Any], *, reason: str, actor: str
         actor=actor,
     )
     subject = subject_of(message)
-    told = {"message": message.public_id, "database": message.database_id, "actor": actor, "why": reason}
+    data = {"message": message.public_id, "database": message.database_id, "actor": actor, "why": reason}
     write_log_entry(
         level=LogEntry.Level.WARNING,
         kind=LogEntry.Kind.EXCHANGE,
         subject=subject,
         template=template,
-        data=told,
+        data=data,
     )
     if template == REQUEUED:
-        record_event(NewEvent("message.requeued", subject, timezone.now(), told))
+        record_event(NewEvent("message.requeued", subject, timezone.now(), data))
         close_alert(FILE_ERROR, subject, gettext_noop("the message was put back into the queue"))
     else:
         close_alert(FILE_ERROR, subject, gettext_noop("the file was brought back"))

@@ -1,4 +1,4 @@
-"""What is done to message files on schedule: drafts that crashes left, files whose time is over, what is not ours."""
+"""What is done to message files on schedule: expired files and stray drafts are deleted, foreign files reported."""
 
 import time
 import uuid
@@ -20,7 +20,7 @@ from config.common.files import DRAFT, translate_disk_errors
 from config.records.models import LogEntry
 from messaging.files.drafts import drop_drafts
 from messaging.files.placement import FileForeign, FileMissing, delete_file, withdraw_file
-from messaging.files.scan import FoundFile, scan_drafts, scan_files
+from messaging.files.scan import scan_drafts, scan_files
 from messaging.files.volume import check_volume
 from messaging.models import Message
 from messaging.services.file_errors import report_file_error
@@ -36,7 +36,7 @@ log = structlog.get_logger(__name__)
 
 
 def with_volume(work: Callable[[], None]) -> Callable[[], None]:
-    """Leave work on the files for its next time while their volume is away: then nothing there is as it seems."""
+    """Skip the work while the volume of the files is away: then every file seems gone."""
 
     @wraps(work)
     def run() -> None:
@@ -51,7 +51,7 @@ def with_volume(work: Callable[[], None]) -> Callable[[], None]:
 
 @with_volume
 def sweep_drafts() -> None:
-    """Delete the drafts that no row knows; give those that a row knows their names. One that fails stops no other."""
+    """Delete old drafts that belong to no row, and move the others to their folders. One that fails stops no other."""
     for draft in scan_drafts(older_than_seconds=DRAFT_LIFE_SECONDS, now=time.time()):
         try:
             _sweep(draft)
@@ -65,27 +65,28 @@ def sweep_drafts() -> None:
 def expire_files() -> None:
     """Delete the files that have lain in Log, Error, Unknown or Prepared for RETENTION_DAYS; their rows stay.
 
-    What a process still holds is none of them, nor is anything that waits. One that fails stops no other.
+    Messages that wait or belong to a live process are left alone. One that fails stops no other.
     """
-    over = Message.objects.filter(
+    expired = Message.objects.filter(
         process=None, file_gone_at=None, arrived_at__lt=Now() - timedelta(days=settings.RETENTION_DAYS)
     ).exclude(folder=Message.Folder.MESSAGES)
     later = Q()
-    while batch := list(over.filter(later).order_by("arrived_at", "pk").values_list("arrived_at", "pk")[:BATCH]):
+    while batch := list(expired.filter(later).order_by("arrived_at", "pk").values_list("arrived_at", "pk")[:BATCH]):
         for _, message_id in batch:
-            _try_to_forget(over, message_id)
+            _try_to_expire(expired, message_id)
+        # Behind the last of the batch: what failed is not tried again in this run.
         at, last = batch[-1]
         later = Q(arrived_at__gt=at) | Q(arrived_at=at, pk__gt=last)
 
 
 @with_volume
 def report_foreign_files() -> None:
-    """Tell staff of what lies in the message folders and is no message file; it is left alone."""
+    """Report to staff what lies in the message folders and is no message file; it is left alone."""
     foreign = [found for found in scan_files() if found.name is None]
     if not foreign:
         close_alert(FOREIGN, "messages", gettext_noop("nothing foreign lies in the message folders"))
         return
-    names = sorted(_shown(found) for found in foreign)
+    names = sorted(f"{found.database_id}/{found.folder}/{_printable(found.path.name)}" for found in foreign)
     detail = {"count": len(names), "names": ", ".join(names[:MOST_NAMES])}
     title = gettext_noop("%(count)s foreign files lie in the message folders: %(names)s")
     with transaction.atomic():
@@ -95,16 +96,16 @@ def report_foreign_files() -> None:
 
 def _sweep(draft: Path) -> None:
     with transaction.atomic():
-        message = _hold_by_token(draft)
-        if message is not None and message.file_gone_at is None and not _is_settled(message):
+        message = _lock_by_token(draft)
+        if message is not None and message.file_gone_at is None and not _place_draft(message):
             return
         with translate_disk_errors():
             draft.unlink(missing_ok=True)
 
 
-def _try_to_forget(over: QuerySet[Message], message_id: int) -> None:
+def _try_to_expire(expired: QuerySet[Message], message_id: int) -> None:
     try:
-        _forget_file(over, message_id)
+        _expire_file(expired, message_id)
     except FileForeign as error:
         with transaction.atomic():
             message = Message.objects.select_for_update(no_key=True).get(pk=message_id)
@@ -118,24 +119,24 @@ def _try_to_forget(over: QuerySet[Message], message_id: int) -> None:
             report_file_error(message, gettext_noop("The file %(name)s cannot be deleted: %(reason)s"), str(error))
 
 
-def _forget_file(over: QuerySet[Message], message_id: int) -> None:
-    """Make the file a draft while the row is held, and delete it once that is committed.
+def _expire_file(expired: QuerySet[Message], message_id: int) -> None:
+    """Turn the file into a draft under the row's lock, and delete it after the commit.
 
-    Whoever lost the row meanwhile cannot commit: if somebody has put the message back, its draft is found.
+    A process that has lost the lock cannot commit: where somebody put the message back meanwhile, its draft is found.
     """
     with transaction.atomic():
-        message = over.select_for_update(no_key=True).filter(pk=message_id).first()
+        message = expired.select_for_update(no_key=True).filter(pk=message_id).first()
         if message is None:
             return
         try:
             withdraw_file(message)
         except DiskFull:
-            delete_file(message)  # there is not even room for a name, and old files go to make some
+            delete_file(message)  # no room even for a name: expired files are deleted to make some
         Message.objects.filter(pk=message_id).update(file_gone_at=Now(), moving_from="")
     drop_drafts([message])
 
 
-def _hold_by_token(draft: Path) -> Message | None:
+def _lock_by_token(draft: Path) -> Message | None:
     try:
         token = uuid.UUID(draft.name.removeprefix(DRAFT))
     except ValueError:
@@ -143,8 +144,8 @@ def _hold_by_token(draft: Path) -> Message | None:
     return Message.objects.select_for_update(no_key=True).filter(token=token).first()
 
 
-def _is_settled(message: Message) -> bool:
-    """Put the file in its place, if the draft is all there is of it; say whether it lies there now."""
+def _place_draft(message: Message) -> bool:
+    """Move the file to its folder, where the draft is all there is of it; return whether it lies there now."""
     try:
         place_and_record(message)
     except (FileMissing, FileForeign) as error:
@@ -153,7 +154,6 @@ def _is_settled(message: Message) -> bool:
     return True
 
 
-def _shown(found: FoundFile) -> str:
-    """Name a file so that it can be read: what it is called may hold anything."""
-    name = "".join(letter if letter.isprintable() else "?" for letter in found.path.name[:60])
-    return f"{found.database_id}/{found.folder}/{name}"
+def _printable(name: str) -> str:
+    """Return the beginning of a name without control characters: a foreign file may be called anything."""
+    return "".join(letter if letter.isprintable() else "?" for letter in name[:60])

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import msgspec
@@ -22,7 +22,9 @@ from messaging.models import Device, ExchangeDatabase, Message
 from messaging.protocol import Body, Id, check_payload, megabytes
 from messaging.services.values import read_created_at
 from messaging.subjects import subject_of
-from notifications.services.events import SEQUENCER, NewEvent, record_event
+from notifications.services.events import SEQUENCER, NewEvent, encode_events, event_part, record_event
+
+RECEIVED = "message.received"
 
 
 class NewMessage(Body):
@@ -39,76 +41,73 @@ class Accepted:
 
 
 class UnknownAddressee(Exception):
-    """The enterprise has no such database. An exception, so that it is asked for again the next time."""
+    """The enterprise has no such database. Raised, not returned, so that the cache does not keep it."""
 
 
-def send_message(*, device: Device, wanted: NewMessage, at: datetime) -> Accepted:
-    """Accept a message: its draft is on the disk, then its row is committed, then the draft gets its name."""
-    payload = bytes(wanted.payload)
-    digest = fingerprint(wanted.to, [payload])
-    message = _new_row(device, wanted, digest, payload, at)
+def send_message(*, device: Device, body: NewMessage, at: datetime) -> Accepted:
+    """Accept a message: write its draft to the disk, commit its row, then give the draft its name."""
+    payload = bytes(body.payload)
+    digest = fingerprint(body.to, [payload])
+    message = _new_row(device, body, digest, payload, at)
     write_drafts([(message, payload)])
-    # After an error the row may have been committed all the same: the draft stays, and is swept if no row knows it.
+    # An error may come after the commit: the draft stays then, and is swept an hour later if it belongs to no row.
     if not insert_message(message):
         drop_drafts([message])
-        return _find(device, wanted, digest, at=at)
+        return _find_repeat(device, body, digest, at=at)
     name_drafts([message])
     return Accepted(message, is_new=True)
 
 
 @lru_cache(maxsize=10_000)
 def check_addressee(database_id: str, enterprise_id: str) -> None:
-    """See that the enterprise has such a database: once it has, it has for good, and nobody makes folders otherwise.
+    """Raise `UnknownAddressee` unless the enterprise has this database, so that no folders are made for any other.
 
-    Whether it takes messages at the moment is seen when the row is written.
+    Cached for good, since databases are never deleted. Whether it is active is checked when the row is written.
     """
     if not ExchangeDatabase.objects.filter(pk=database_id, enterprise=enterprise_id).exists():
         raise UnknownAddressee
 
 
 def insert_message(message: Message) -> bool:
-    """Write the row, unless its id is taken or its database takes no messages; return whether it was written."""
+    """Insert the row and its event, unless the id is taken or the database inactive; return whether it was inserted."""
     if connection.vendor == "postgresql":
-        return _accept_at_once(message)
+        return _insert_postgresql(message)
     with transaction.atomic():
         addressee = ExchangeDatabase.objects.filter(pk=message.database_id, active=True)
         taken = Message.objects.filter(enterprise=message.enterprise_id, public_id=message.public_id)
         if taken.exists() or not addressee.exists():
             return False
         message.save(force_insert=True)
-        record_event(NewEvent("message.received", subject_of(message), message.accepted_at, _payload(message)))
+        record_event(NewEvent(RECEIVED, subject_of(message), message.accepted_at, _payload(message)))
         return True
 
 
-def _find(device: Device, wanted: NewMessage, digest: bytes, *, at: datetime) -> Accepted:
-    """Return the message that was accepted under this id, if this is a repeat of it: it is answered as the first time.
-
-    Where there is none, the message was refused for its database.
-    """
-    message = Message.objects.filter(enterprise_id=device.subsystem.enterprise_id, public_id=wanted.id).first()
-    if message is None:
+def _find_repeat(device: Device, body: NewMessage, digest: bytes, *, at: datetime) -> Accepted:
+    """Return the message accepted earlier under this id, if this is a repeat of it; raise `IdTaken` if it is not."""
+    message = Message.objects.filter(enterprise_id=device.subsystem.enterprise_id, public_id=body.id).first()
+    if message is None:  # the id is free, so the message was refused for its database
         raise _no_addressee()
     is_same_sender = message.direction == Message.Direction.REQUEST and message.device_id == device.pk
-    is_same_time = wanted.created_at is None or read_created_at(wanted.created_at, at=at) == message.created_at
+    is_same_time = body.created_at is None or read_created_at(body.created_at, at=at) == message.created_at
     if not is_same_sender or not is_same_time or bytes(message.digest) != digest:
         raise IdTaken
     return Accepted(message, is_new=False)
 
 
-def _new_row(device: Device, wanted: NewMessage, digest: bytes, payload: bytes, at: datetime) -> Message:
+def _new_row(device: Device, body: NewMessage, digest: bytes, payload: bytes, at: datetime) -> Message:
     enterprise_id = device.subsystem.enterprise_id
     try:
-        check_addressee(wanted.to, enterprise_id)
+        check_addressee(body.to, enterprise_id)
     except UnknownAddressee as error:
         raise _no_addressee() from error
     message = Message(
         enterprise_id=enterprise_id,
-        public_id=wanted.id or str(new_id()),
+        public_id=body.id or str(new_id()),
         direction=Message.Direction.REQUEST,
-        database_id=wanted.to,
+        database_id=body.to,
         device_id=device.pk,
         subsystem_id=device.subsystem_id,
-        created_at=read_created_at(wanted.created_at, at=at),
+        created_at=read_created_at(body.created_at, at=at),
         accepted_at=at,
         correlation_id=correlation_id(),
         digest=digest,
@@ -128,7 +127,8 @@ def _no_addressee() -> Invalid:
     return Invalid({"to": [gettext("Must be an active database of your enterprise.")]})
 
 
-def _accept_at_once(message: Message) -> bool:
+def _insert_postgresql(message: Message) -> bool:
+    """Insert the row and its event in one statement, hence in one round trip: every message comes through here."""
     values = {
         "id": message.public_id,
         "device": message.device_id,
@@ -141,16 +141,20 @@ def _accept_at_once(message: Message) -> bool:
         "token": message.token,
         "database": message.database_id,
         "enterprise": message.enterprise_id,
-        "subject": subject_of(message),
-        "payload": msgspec.json.encode(_payload(message)).decode(),
+        "events": encode_events([{"type": RECEIVED, "subject": subject_of(message), "payload": _payload(message)}]),
     }
     with postgresql_cursor(commits=True) as cursor:
-        row = cursor.execute(load_sql("messaging", "accept_message.postgresql"), values, prepare=True).fetchone()
+        row = cursor.execute(_accept_statement(), values, prepare=True).fetchone()
     if row is None:
         return False
     message.pk = row[0]
     ring(SEQUENCER)
     return True
+
+
+@cache
+def _accept_statement() -> str:
+    return load_sql("messaging", "accept_message.postgresql").format(event_part=event_part("message"))
 
 
 def _payload(message: Message) -> dict[str, Any]:

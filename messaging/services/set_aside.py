@@ -1,4 +1,4 @@
-"""Set a waiting message aside, so that it is not offered until staff bring it back: the ERP may die of it."""
+"""Set a waiting message aside: it is not offered until staff bring it back, because the ERP may crash on it."""
 
 from typing import Any
 
@@ -23,21 +23,21 @@ BROUGHT_BACK = gettext_noop("Message %(message)s to %(database)s was brought bac
 
 
 def set_aside_message(*, message_id: int, reason: str, actor: str) -> None:
-    """Keep a waiting message from being offered; its receipt goes on saying that it waits, and says why."""
+    """Keep a waiting message from being offered; its receipt still says that it waits, and why."""
     with transaction.atomic():
         message = _lock(message_id)
         if message.set_aside_at is not None:
             raise AlreadySetAside
         if not can_be_set_aside(message):
             raise NotWaiting
-        said = gettext("Set aside by staff: %(reason)s") % {"reason": reason}
-        Message.objects.filter(pk=message_id).update(set_aside_at=Now(), error_text=said, updated_at=Now())
+        text = gettext("Set aside by staff: %(reason)s") % {"reason": reason}
+        Message.objects.filter(pk=message_id).update(set_aside_at=Now(), error_text=text, updated_at=Now())
         _record(message, "set_aside", SET_ASIDE, reason=reason, actor=actor)
         close_alert(SETBACKS, subject_of(message), gettext_noop("the message was set aside"))
 
 
 def bring_back_message(*, message_id: int, reason: str, actor: str) -> None:
-    """Offer a message again that was set aside, in its old place by time; its setbacks are forgotten."""
+    """Offer a message again that was set aside, in its old place by time; its setbacks are reset."""
     with transaction.atomic():
         message = _lock(message_id)
         if message.set_aside_at is None:
@@ -49,7 +49,7 @@ def bring_back_message(*, message_id: int, reason: str, actor: str) -> None:
 
 
 def can_be_set_aside(message: Message) -> bool:
-    """Say whether it waits for a database; what a process holds is ended with that process."""
+    """Return whether a message waits for a database; one of a live process is settled with that process."""
     return (
         message.direction == Message.Direction.REQUEST
         and message.status == Message.Status.WAITING
@@ -58,7 +58,7 @@ def can_be_set_aside(message: Message) -> bool:
 
 
 def _lock(message_id: int) -> Message:
-    """Lock the database first, as API_1 does: it must not take a message that is just being set aside."""
+    """Lock a message, and its database first, in the order of API_1: it must not take the message meanwhile."""
     database = ExchangeDatabase.objects.select_for_update(no_key=True).filter(messages=message_id)
     if not database:
         raise MessageNotFound
@@ -66,8 +66,8 @@ def _lock(message_id: int) -> Message:
 
 
 def _record(message: Message, verb: str, template: str, *, reason: str, actor: str) -> None:
-    """Tell it where people look: the change log, the log, the events."""
-    said: dict[str, Any] = {"message": message.public_id, "database": message.database_id, "actor": actor}
+    """Record a decision in the change log, the log and the events."""
+    data: dict[str, Any] = {"message": message.public_id, "database": message.database_id, "actor": actor}
     record_change(
         kind=KIND,
         object_id=str(message.pk),
@@ -81,6 +81,6 @@ def _record(message: Message, verb: str, template: str, *, reason: str, actor: s
         kind=LogEntry.Kind.EXCHANGE,
         subject=subject_of(message),
         template=template,
-        data={**said, "why": reason},
+        data={**data, "why": reason},
     )
-    record_event(NewEvent(f"message.{verb}", subject_of(message), timezone.now(), {**said, "why": reason}))
+    record_event(NewEvent(f"message.{verb}", subject_of(message), timezone.now(), {**data, "why": reason}))

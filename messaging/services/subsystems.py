@@ -14,10 +14,10 @@ from messaging.services.party_values import SubsystemEdits, SubsystemValues
 
 def create_subsystem(*, subsystem_id: str | None = None, actor: str, **values: Unpack[SubsystemEdits]) -> str:
     """Register a subsystem of an enterprise; return its id, which is made when none is given."""
-    wanted = strip_name(SubsystemValues(**values))
+    new = strip_name(SubsystemValues(**values))
     subsystem_id = new_party_id() if subsystem_id is None else subsystem_id
     with transaction.atomic():
-        SUBSYSTEM.insert(subsystem_id, wanted, actor=actor)
+        SUBSYSTEM.insert(subsystem_id, new, actor=actor)
     return subsystem_id
 
 
@@ -28,55 +28,52 @@ def update_subsystem(*, subsystem_id: str, actor: str, **edits: Unpack[Subsystem
 def delete_subsystem(*, subsystem_id: str, actor: str) -> None:
     """Delete a subsystem that nothing refers to."""
     with transaction.atomic():
-        _delete(SUBSYSTEM.hold(subsystem_id), actor=actor)
+        SUBSYSTEM.delete(SUBSYSTEM.lock(subsystem_id), actor=actor)
 
 
-def _delete(subsystem: Subsystem, *, actor: str) -> None:
-    """Whoever puts a device into it holds its row first; messages come from devices."""
-    # Asked first: Django would read all that refers to it before refusing.
-    if any(model.objects.filter(subsystem=subsystem.pk).exists() for model in (Device, Message)):
-        raise SubsystemInUse
-    before, subsystem_id = _values_of(subsystem), subsystem.pk
-    subsystem.delete()
-    SUBSYSTEM.tell(subsystem_id, before, None, actor=actor)
+class SubsystemKind(PartyKind[Subsystem, SubsystemValues]):
+    name = "subsystem"
+    model = Subsystem
+    values = SubsystemValues
+    missing = SubsystemNotFound
+    taken = SubsystemExists
 
+    def values_of(self, row: Subsystem) -> SubsystemValues:
+        return SubsystemValues(enterprise=row.enterprise_id, name=row.name)
 
-def _values_of(subsystem: Subsystem) -> SubsystemValues:
-    return SubsystemValues(enterprise=subsystem.enterprise_id, name=subsystem.name)
+    def faults_of(self, new: SubsystemValues, before: SubsystemValues | None) -> Faults:
+        was = "" if before is None else before.enterprise
+        return enterprise_faults(new.enterprise, was=was) | name_faults(new.name)
 
+    def assign(self, row: Subsystem, new: SubsystemValues) -> None:
+        row.enterprise_id, row.name = new.enterprise, new.name
 
-def _faults_of(wanted: SubsystemValues, before: SubsystemValues | None) -> Faults:
-    was = "" if before is None else before.enterprise
-    return enterprise_faults(wanted.enterprise, was=was) | name_faults(wanted.name)
+    def delete(self, row: Subsystem, *, actor: str) -> None:
+        """Delete and record a locked subsystem.
 
+        Whoever puts a device into it locks its row first, and messages come from devices: nothing is added meanwhile.
+        """
+        # Asked first: Django would read all that refers to it before refusing.
+        if any(model.objects.filter(subsystem=row.pk).exists() for model in (Device, Message)):
+            raise SubsystemInUse
+        before, subsystem_id = self.values_of(row), row.pk
+        row.delete()
+        self.record(subsystem_id, before, None, actor=actor)
 
-def _assign(subsystem: Subsystem, wanted: SubsystemValues) -> None:
-    subsystem.enterprise_id, subsystem.name = wanted.enterprise, wanted.name
-
-
-def _restore(subsystem_id: str, values: Values | None, actor: str) -> None:
-    """Put values back: a registration is taken back by deletion, a deletion by registration."""
-    subsystem = SUBSYSTEM.find_held(subsystem_id)
-    if values is None:
+    def restore(self, party_id: str, values: Values | None, actor: str) -> None:
+        """Restore the values of the change log: a registration is reverted by deletion, a deletion by registration."""
+        subsystem = self.find_locked(party_id)
+        if values is None:
+            if subsystem is None:
+                raise NotRevertible
+            self.delete(subsystem, actor=actor)
+            return
+        new = SubsystemValues(**values)
         if subsystem is None:
+            self.insert(party_id, new, actor=actor)
+        elif not self.write(subsystem, new, actor=actor):
             raise NotRevertible
-        _delete(subsystem, actor=actor)
-        return
-    wanted = SubsystemValues(**values)
-    if subsystem is None:
-        SUBSYSTEM.insert(subsystem_id, wanted, actor=actor)
-    elif not SUBSYSTEM.write(subsystem, wanted, actor=actor):
-        raise NotRevertible
 
 
-SUBSYSTEM = PartyKind(
-    name="subsystem",
-    model=Subsystem,
-    values=SubsystemValues,
-    values_of=_values_of,
-    faults_of=_faults_of,
-    assign=_assign,
-    missing=SubsystemNotFound,
-    taken=SubsystemExists,
-)
-SUBSYSTEM.track(_restore)
+SUBSYSTEM = SubsystemKind()
+SUBSYSTEM.track()

@@ -1,4 +1,4 @@
--- The row, if its database takes messages, and the event that tells of it: one statement, hence one transaction.
+-- The row, if its database takes messages, and its event: one statement, hence one transaction.
 WITH message AS (
     INSERT INTO messaging_message (
         enterprise_id, public_id, direction, database_id, device_id, subsystem_id, created_at, accepted_at, reply_to,
@@ -14,8 +14,6 @@ WITH message AS (
     ON CONFLICT (enterprise_id, public_id) DO NOTHING
     RETURNING id
 ), event AS (
-    INSERT INTO notifications_event (type, subject, payload, at, correlation_id)
-    SELECT 'message.received', %(subject)s, %(payload)s::jsonb, %(at)s, %(chain)s
-    FROM message
+    {event_part}
 )
 SELECT id FROM message

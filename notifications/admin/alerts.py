@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from config.access.scopes import Scope, permission
+from config.admin_base.confirm_many import apply_to_each
 from config.admin_base.pages import (
     BigTableAdmin,
     Question,
@@ -26,7 +27,6 @@ from config.admin_base.pages import (
     trace_link,
 )
 from config.admin_base.theme import DropdownFilter, action, display
-from config.common.errors import Conflict
 from config.common.text_templates import render_text
 from notifications.admin.alert_page import build_alert_page
 from notifications.decisions import awaits_decision
@@ -38,7 +38,7 @@ COLOURS = {Alert.Status.OPEN: "danger", Alert.Status.ACKNOWLEDGED: "warning", Al
 
 
 class StatusFilter(DropdownFilter):
-    """The inbox is what is not resolved; the rest is asked for."""
+    """By default the inbox: what is not resolved."""
 
     title = _("status")
     parameter_name = "status"
@@ -48,11 +48,11 @@ class StatusFilter(DropdownFilter):
         return [*Alert.Status.choices, ("all", _("all"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Alert]) -> QuerySet[Alert]:
-        wanted = self.value()
-        if wanted == "all":
+        status = self.value()
+        if status == "all":
             return queryset
-        if wanted in Alert.Status.values:
-            return queryset.filter(status=wanted)
+        if status in Alert.Status.values:
+            return queryset.filter(status=status)
         return queryset.exclude(status=Alert.Status.RESOLVED)
 
 
@@ -109,7 +109,7 @@ class AlertAdmin(BigTableAdmin[Alert]):
         css = {"all": ["postern/sensors.css"]}
 
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
-        """What nobody has taken on stands first; among all, the newest."""
+        """Return open alerts first; with the filter `all`, the newest first."""
         return ("-id",) if request.GET.get("status") == "all" else ("-status", "-id")
 
     @display(description=_("status"))
@@ -129,14 +129,14 @@ class AlertAdmin(BigTableAdmin[Alert]):
 
     @display(description=_("subject"))
     def about(self, alert: Alert) -> SafeString | str:
-        """Lead to the page of what the alert is about, where it has one."""
+        """Return a link to the page of the subject, if it has one."""
         named = name_subject(alert.subject)
         if named is None or not named.page:
             return alert.subject
         link = format_html('<a class="pst-link" href="{}">{}</a>', named.page, named.text)
         if alert.status == Alert.Status.RESOLVED or not awaits_decision(alert.kind, alert.subject):
             return link
-        return format_html("{} <small>{}</small>", link, gettext("to be decided there: that closes the alert"))
+        return format_html("{} <small>{}</small>", link, gettext("decide there: that closes the alert"))
 
     @display(description=_("correlation id"))
     def chain(self, alert: Alert) -> SafeString | str:
@@ -144,7 +144,7 @@ class AlertAdmin(BigTableAdmin[Alert]):
 
     @display(description=_("last"))
     def last(self, alert: Alert) -> SafeString:
-        """Say how long ago it was, on one line."""
+        """Return how long ago it was raised last, on one line."""
         now = timezone.now()
         is_new = now - alert.last_at < timedelta(minutes=1)
         time = (
@@ -159,21 +159,21 @@ class AlertAdmin(BigTableAdmin[Alert]):
         rows = [(name, value) for name, value in alert.detail.items()]
         return format_html_join("", '<div><span class="pst-quiet">{}:</span> {}</div>', rows) or "–"
 
-    @display(description=_("in whose hands"))
+    @display(description=_("handled by"))
     def hands(self, alert: Alert) -> SafeString | str:
-        """Say who acknowledged, resolved, until when it is muted, or when the next rung is told."""
-        said = list[tuple[str, str, Any]]()
+        """Return who acknowledged and resolved it, until when it is muted, or when the next rung is notified."""
+        known = list[tuple[str, str, Any]]()
         if alert.acknowledged_at is not None:
-            said.append((gettext("acknowledged"), alert.acknowledged_by, alert.acknowledged_at))
+            known.append((gettext("acknowledged"), alert.acknowledged_by, alert.acknowledged_at))
         if alert.resolved_at is not None:
             who = alert.resolved_by or gettext("by itself")
             words = f"{who}, {render_text(alert.resolution, {})}".strip(", ")
-            said.append((pgettext("alert", "resolved"), words, alert.resolved_at))
+            known.append((pgettext("alert", "resolved"), words, alert.resolved_at))
         elif is_muted(alert):
-            said.append((gettext("muted until"), "", alert.muted_until))
+            known.append((gettext("muted until"), "", alert.muted_until))
         elif alert.due_at is not None:
-            said.append((gettext("next rung"), "", alert.due_at))
-        rows = [(word, who, date_format(timezone.localtime(at), "DATETIME_FORMAT")) for word, who, at in said]
+            known.append((gettext("next rung"), "", alert.due_at))
+        rows = [(word, who, date_format(timezone.localtime(at), "DATETIME_FORMAT")) for word, who, at in known]
         return format_html_join("", "<div>{} {} · {}</div>", rows) or "–"
 
     def has_operate_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
@@ -197,14 +197,10 @@ class AlertAdmin(BigTableAdmin[Alert]):
 
     @admin.action(description=_("Acknowledge"), permissions=["acknowledge"])
     def acknowledge_chosen(self, request: HttpRequest, chosen: QuerySet[Alert]) -> None:
-        """Take on those of the chosen ones that are still open."""
-        done = 0
-        for pk in chosen.filter(status=Alert.Status.OPEN).values_list("pk", flat=True):
-            try:
-                acknowledge_alert(pk, actor_of(request))
-            except Conflict:
-                continue  # someone else was faster
-            done += 1
+        """Acknowledge those of the chosen alerts that are still open."""
+        is_open = chosen.filter(status=Alert.Status.OPEN).values_list("pk", flat=True)
+        # Refused where somebody else was faster.
+        done, _refused = apply_to_each(is_open, lambda pk: acknowledge_alert(pk, actor_of(request)))
         said = ngettext("%(count)d alert has been acknowledged.", "%(count)d alerts have been acknowledged.", done)
         messages.success(request, said % {"count": done})
 
@@ -213,13 +209,13 @@ class AlertAdmin(BigTableAdmin[Alert]):
         alert = get_subject(self, request, object_id)
         question = Question(
             title=gettext("Acknowledge this alert?"),
-            text=gettext("It is then yours: nobody else is called for it. Repeats are counted."),
+            text=gettext("You take it on: nobody else is notified of it. Repeats are still counted."),
             button=gettext("Acknowledge"),
         )
 
         def act(answers: dict[str, Any]) -> str:
             acknowledge_alert(alert.pk, actor_of(request))
-            return gettext("The alert is yours.")
+            return gettext("You have acknowledged the alert.")
 
         return ask_then_act(self, request, alert, question=question, act=act)
 
@@ -228,7 +224,7 @@ class AlertAdmin(BigTableAdmin[Alert]):
         alert = get_subject(self, request, object_id)
         question = Question(
             title=gettext("Mute this alert?"),
-            text=gettext("Nobody is told of it for that time, also when it closes and comes again."),
+            text=gettext("Nobody is notified of it for that time, also when it closes and is raised again."),
             button=gettext("Mute"),
         )
 
@@ -245,7 +241,7 @@ class AlertAdmin(BigTableAdmin[Alert]):
             return self._lead_to_decision(request, alert)
         question = Question(
             title=gettext("Resolve this alert?"),
-            text=gettext("It leaves the inbox. If what it tells of happens again, that is a new alert."),
+            text=gettext("It leaves the inbox. If its cause occurs again, a new alert is raised."),
             button=gettext("Resolve"),
         )
 
@@ -257,7 +253,7 @@ class AlertAdmin(BigTableAdmin[Alert]):
         return ask_then_act(self, request, alert, question=question, act=act, form=form)
 
     def _lead_to_decision(self, request: HttpRequest, alert: Alert) -> HttpResponse:
-        """Refuse to close what its decision alone closes, and show the way to that."""
+        """Refuse to close an alert that stands for a decision, and link to the page of the decision."""
         words = gettext("This alert stands for a decision and is closed by it alone.")
         page = page_of_subject(alert.subject)
         link = format_html('<a class="pst-link" href="{}">{}</a>', page, gettext("Decide")) if page else ""

@@ -1,6 +1,6 @@
-"""The page of dead letters: whose they are, and sending them again step by step, with a bar that shows how far it is.
+"""The page of dead letters: how many each endpoint has, and a button that resends them batch by batch with a bar.
 
-Each step is a call of its own that ends in the database: a page that is closed or loaded anew has lost nothing.
+Each batch is a call of its own and committed at its end: nothing is lost if the page is closed or loaded anew.
 """
 
 from dataclasses import asdict, dataclass
@@ -41,47 +41,47 @@ class Pile:
     oldest: datetime
 
 
-class StepForm(forms.Form):
+class BatchForm(forms.Form):
     endpoint = forms.IntegerField(required=False, min_value=1, max_value=2**63 - 1)
     after = forms.IntegerField(required=False, min_value=0, max_value=2**63 - 1)
 
 
 def dead_letters_view(model_admin: ModelAdmin[Delivery], request: HttpRequest) -> HttpResponse:
-    """Show them; on POST make one step, and answer with its outcome to the script or to a plain form."""
+    """Show the dead letters; on POST resend one batch, and answer JSON to the script or a redirect to a form."""
     if not model_admin.has_view_permission(request):
         raise PermissionDenied
     may_resend = request.user.has_perm(f"records.{permission(Scope.OPERATIONS)}")
     if request.method == "POST":
         if not may_resend:
             raise PermissionDenied
-        return _make_step(request)
+        return _resend_batch(request)
     total = count_dead_letters()
     context = {
         **model_admin.admin_site.each_context(request),
         "title": gettext("Dead letters"),
         "total": total,
         "is_more": total >= MOST_COUNTED,
-        "piles": _piles(),
+        "piles": _find_piles(),
         "may_resend": may_resend,
     }
     return TemplateResponse(request, "admin/notifications/delivery/dead.html", context)
 
 
-def _make_step(request: HttpRequest) -> HttpResponse:
-    form = StepForm(request.POST)
+def _resend_batch(request: HttpRequest) -> HttpResponse:
+    form = BatchForm(request.POST)
     if not form.is_valid():
         return HttpResponseBadRequest()
     asked: dict[str, Any] = form.cleaned_data
-    step = resend_dead_letters(actor=actor_of(request), endpoint_id=asked["endpoint"], after=asked["after"] or 0)
+    batch = resend_dead_letters(actor=actor_of(request), endpoint_id=asked["endpoint"], after=asked["after"] or 0)
     if "application/json" in request.headers.get("Accept", ""):
-        return JsonResponse(asdict(step))
-    said = ngettext("%(count)d message is sent again.", "%(count)d messages are sent again.", step.resent)
-    messages.success(request, said % {"count": step.resent})
+        return JsonResponse(asdict(batch))
+    said = ngettext("%(count)d message is sent again.", "%(count)d messages are sent again.", batch.resent)
+    messages.success(request, said % {"count": batch.resent})
     return HttpResponseRedirect(reverse("admin:notifications_delivery_dead"))
 
 
-def _piles() -> list[Pile]:
-    """Return the largest piles; of a mountain of messages only as many are looked at as are counted."""
+def _find_piles() -> list[Pile]:
+    """Return the largest piles; no more rows are read than `MOST_COUNTED`."""
     counted = select_dead_letters().order_by()[:MOST_COUNTED].values("pk")
     grouped = Delivery.objects.filter(pk__in=counted).order_by().values("endpoint")
     rows = grouped.annotate(count=Count("pk"), oldest=Min("created_at")).order_by("-count")[:ENDPOINTS_SHOWN]

@@ -17,6 +17,7 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from config.access.scopes import Scope, permission
+from config.admin_base.confirm_many import apply_to_each
 from config.admin_base.pages import (
     BigTableAdmin,
     Question,
@@ -27,26 +28,32 @@ from config.admin_base.pages import (
     trace_link,
 )
 from config.admin_base.theme import DropdownFilter, action, display
-from config.common.errors import ApplicationError
 from config.common.text_templates import render_text
 from notifications.admin.dead_letters import dead_letters_view
 from notifications.admin.events import as_code
+from notifications.admin.presentation import delivery_badge, nowrap
 from notifications.models import Attempt, Delivery, Endpoint
 from notifications.names import Named, find_endpoints, find_subjects, name_endpoints, name_subject
 from notifications.selectors import attempts_of, first_delivery_since, newest_about
 from notifications.sending.policy import is_success
 from notifications.services.resend import resend_delivery
 
-COLOURS = {
-    Delivery.Status.PENDING: "info",
-    Delivery.Status.DELIVERED: "success",
-    Delivery.Status.SUPERSEDED: "default",
-    Delivery.Status.DEAD: "danger",
-    Delivery.Status.CANCELLED: "warning",
-}
 MOST_AT_ONCE = 500
 LISTS_FOUND = 100
 ENDPOINTS_FOUND = 50
+ATTEMPTS_SHOWN = 100
+
+
+@dataclass(frozen=True)
+class ShownAttempt:
+    attempt: Attempt
+    badge: SafeString
+
+
+@dataclass(frozen=True)
+class DeliveryPage:
+    timeline: list[ShownAttempt]
+    """The newest first."""
 
 
 class StatusFilter(DropdownFilter):
@@ -61,7 +68,7 @@ class StatusFilter(DropdownFilter):
 
 
 class AgeFilter(DropdownFilter):
-    """Ids rise with the time: the bound is an id, so that no page reads the table to its end."""
+    """The bound is an id, because ids rise with the time: no page reads the table to its end."""
 
     title = _("age")
     parameter_name = "age"
@@ -78,12 +85,12 @@ class AgeFilter(DropdownFilter):
         ]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> QuerySet[Delivery]:
-        wanted = self.value() or ""
-        hours = self.HOURS.get(wanted.removeprefix("-"))
+        age = self.value() or ""
+        hours = self.HOURS.get(age.removeprefix("-"))
         if hours is None:
             return queryset
         first = first_delivery_since(timezone.now() - timedelta(hours=hours))
-        return queryset.filter(pk__lt=first) if wanted.startswith("-") else queryset.filter(pk__gte=first)
+        return queryset.filter(pk__lt=first) if age.startswith("-") else queryset.filter(pk__gte=first)
 
 
 @admin.register(Delivery)
@@ -123,7 +130,7 @@ class DeliveryAdmin(BigTableAdmin[Delivery]):
 
     @display(description=_("to whom"))
     def receiver(self, delivery: Delivery) -> SafeString:
-        """Name whom it is for, and the host; the page of the delivery has the whole address."""
+        """Return the owner and the host; the page of the delivery has the whole address."""
         owner, host = self._owner_of(delivery), urlsplit(delivery.endpoint.url).netloc
         text = delivery.endpoint.url if owner is None else owner.text
         return format_html('{} <span class="pst-url pst-quiet">{}</span>', text, host)
@@ -138,16 +145,16 @@ class DeliveryAdmin(BigTableAdmin[Delivery]):
 
     @display(description=_("status"))
     def state(self, delivery: Delivery) -> SafeString:
-        return badge(delivery.get_status_display(), COLOURS[Delivery.Status(delivery.status)])
+        return delivery_badge(delivery)
 
     @display(description=_("age"))
     def age(self, delivery: Delivery) -> SafeString:
-        return _nowrap(_since(delivery.created_at))
+        return nowrap(_since(delivery.created_at))
 
     @display(description=_("next attempt"))
     def next_attempt(self, delivery: Delivery) -> SafeString:
-        """Say when it is tried again, or why not."""
-        return _nowrap(_next_attempt(delivery))
+        """Return when it is attempted next, or why not."""
+        return nowrap(_next_attempt(delivery))
 
     @display(description=_("reason"))
     def why(self, delivery: Delivery) -> SafeString | str:
@@ -174,7 +181,7 @@ class DeliveryAdmin(BigTableAdmin[Delivery]):
         return [path("dead/", page, name="notifications_delivery_dead"), *super().get_urls()]
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
-        """Name the owners of a whole page at once."""
+        """Find the owners of a whole page by one look-up."""
         changes = super().get_changelist_instance(request)
         owners = name_endpoints({row.endpoint_id for row in changes.result_list})
         for row in changes.result_list:
@@ -188,7 +195,7 @@ class DeliveryAdmin(BigTableAdmin[Delivery]):
         return (queryset.filter(_matching(text)) if text else queryset), False
 
     def has_operate_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
-        """Offer to resend to operators, unless a newer message has taken the place of this one."""
+        """Offer to resend to operators, unless a newer delivery has superseded this one."""
         if not request.user.has_perm(f"records.{permission(Scope.OPERATIONS)}"):
             return False
         delivery = None if object_id is None else self.get_object(request, object_id)
@@ -203,13 +210,9 @@ class DeliveryAdmin(BigTableAdmin[Delivery]):
 
     @admin.action(description=_("Resend"), permissions=["operate"])
     def resend_chosen(self, request: HttpRequest, chosen: QuerySet[Delivery]) -> None:
-        """Resend those of the chosen ones that can be; say how many could not."""
-        done = refused = 0
-        for pk in chosen.order_by("pk").values_list("pk", flat=True)[:MOST_AT_ONCE]:
-            try:
-                done += resend_delivery(pk, actor_of(request))
-            except ApplicationError:
-                refused += 1
+        """Resend those of the chosen deliveries that can be; report how many were left out."""
+        keys = chosen.order_by("pk").values_list("pk", flat=True)[:MOST_AT_ONCE]
+        done, refused = apply_to_each(keys, lambda pk: resend_delivery(pk, actor_of(request)))
         said = ngettext("%(count)d message is sent again.", "%(count)d messages are sent again.", done)
         messages.success(request, said % {"count": done})
         if refused:
@@ -225,7 +228,7 @@ class DeliveryAdmin(BigTableAdmin[Delivery]):
         delivery = get_subject(self, request, object_id)
         question = Question(
             title=gettext("Send this message again?"),
-            text=gettext("It goes out at once, past an open breaker, with all its attempts before it."),
+            text=gettext("It is sent at once, past an open breaker, and has all its attempts again."),
             button=gettext("Resend"),
         )
 
@@ -237,7 +240,7 @@ class DeliveryAdmin(BigTableAdmin[Delivery]):
         return ask_then_act(self, request, delivery, question=question, act=act)
 
     def _owner_of(self, delivery: Delivery) -> Named | None:
-        """Take the name that the list has found for the whole page; the page of one delivery asks for its own."""
+        """Return the owner that the list has found for the whole page; on the page of one delivery look it up."""
         if not hasattr(delivery, "owner"):
             setattr(delivery, "owner", name_endpoints([delivery.endpoint_id]).get(delivery.endpoint_id))  # noqa: B010
         owner: Named | None = getattr(delivery, "owner")  # noqa: B009
@@ -245,18 +248,15 @@ class DeliveryAdmin(BigTableAdmin[Delivery]):
 
 
 def _matching(text: str) -> Q:
-    """Find what a person may have typed; each part is answered by an index of its own."""
+    """Return the condition of a search; each part is answered by an index of its own."""
     subjects, lists = find_subjects(text), Delivery.objects.filter(family=Delivery.Family.LIST)
     listed = {pk for subject in subjects for pk in newest_about(lists, subject, limit=LISTS_FOUND)}
-    named = {*find_endpoints(text), *_endpoints_at(text)}
+    by_url = Endpoint.objects.filter(url__icontains=text).values_list("pk", flat=True)[:ENDPOINTS_FOUND]
+    named = {*find_endpoints(text), *by_url}
     found = Q(subject__in=subjects) | Q(correlation_id=text) | Q(pk__in=listed) | Q(endpoint__in=named)
     with suppress(ValueError):
         found |= Q(message_id=UUID(text))
     return found | Q(pk=int(text)) if text.isascii() and text.isdigit() and len(text) < 19 else found
-
-
-def _endpoints_at(text: str) -> QuerySet[Endpoint, int]:
-    return Endpoint.objects.filter(url__icontains=text).values_list("pk", flat=True)[:ENDPOINTS_FOUND]
 
 
 def _next_attempt(delivery: Delivery) -> str:
@@ -270,7 +270,7 @@ def _next_attempt(delivery: Delivery) -> str:
     if delivery.endpoint.paused:
         return gettext("paused")
     probe_at = None if delivery.is_forced else delivery.endpoint.probe_at
-    due_at = max(moment for moment in (delivery.due_at, probe_at, delivery.endpoint.not_before) if moment is not None)
+    due_at = max(time for time in (delivery.due_at, probe_at, delivery.endpoint.not_before) if time is not None)
     if due_at <= now:
         return gettext("now")
     if due_at - now < timedelta(minutes=1):
@@ -278,38 +278,19 @@ def _next_attempt(delivery: Delivery) -> str:
     return gettext("in %(time)s") % {"time": timeuntil(due_at, now, depth=1)}
 
 
-def _since(moment: Any) -> str:
+def _since(time: Any) -> str:
     now = timezone.now()
-    if now - moment < timedelta(minutes=1):
+    if now - time < timedelta(minutes=1):
         return gettext("just now")
-    return timesince(moment, now, depth=1)
-
-
-def _nowrap(text: str) -> SafeString:
-    return format_html('<span class="pst-nowrap">{}</span>', text)
-
-
-ROWS = 100
-
-
-@dataclass(frozen=True)
-class Entry:
-    attempt: Attempt
-    badge: SafeString
-
-
-@dataclass(frozen=True)
-class DeliveryPage:
-    timeline: list[Entry]
-    """The newest first."""
+    return timesince(time, now, depth=1)
 
 
 def build_delivery_page(delivery: Delivery) -> DeliveryPage:
-    made = attempts_of([delivery.pk], since=delivery.created_at).order_by("-pk")[:ROWS]
-    return DeliveryPage([Entry(attempt, _badge(attempt)) for attempt in made])
+    made = attempts_of([delivery.pk], since=delivery.created_at).order_by("-pk")[:ATTEMPTS_SHOWN]
+    return DeliveryPage([ShownAttempt(attempt, _attempt_badge(attempt)) for attempt in made])
 
 
-def _badge(attempt: Attempt) -> SafeString:
+def _attempt_badge(attempt: Attempt) -> SafeString:
     if attempt.status is None:
         return badge(gettext("no answer"), "danger")
     return badge(str(attempt.status), "success" if is_success(attempt.status) else "danger")

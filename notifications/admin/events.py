@@ -15,16 +15,16 @@ from notifications.models import Event
 
 
 class TypeFilter(TextFilter):
-    """Looks at the last day alone: a rare type over all that is kept would mean reading every partition."""
+    """Searches the last day alone: a rare type would mean reading every partition."""
 
     title = _("type (last 24 hours)")
     parameter_name = "type"
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Event]) -> QuerySet[Event]:
-        wanted = (self.value() or "").strip()
-        if not wanted:
+        type = (self.value() or "").strip()
+        if not type:
             return queryset
-        return queryset.filter(type=wanted, recorded_at__gte=timezone.now() - timedelta(hours=24))
+        return queryset.filter(type=type, recorded_at__gte=timezone.now() - timedelta(hours=24))
 
 
 @admin.register(Event)
@@ -47,5 +47,6 @@ class EventAdmin(BigTableAdmin[Event]):
 
 
 def as_code(value: object) -> SafeString:
+    """Return a JSON value laid out on several lines."""
     text = json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True)
     return format_html('<pre class="pst-code">{}</pre>', text)

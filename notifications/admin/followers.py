@@ -10,7 +10,6 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from unfold.widgets import UnfoldAdminTextInputWidget
 
 from config.access.scopes import Scope, permission
 from config.admin_base.pages import (
@@ -21,6 +20,7 @@ from config.admin_base.pages import (
     ask_then_act,
     badge,
     get_subject,
+    reason_field,
 )
 from config.admin_base.theme import DropdownFilter, action, display
 from notifications.admin.events import as_code
@@ -63,12 +63,7 @@ class StateFilter(DropdownFilter):
 
 
 class DismissForm(forms.Form):
-    reason = forms.CharField(
-        label=_("Reason"),
-        max_length=200,
-        help_text=_("Stays on the incident, with your name."),
-        widget=UnfoldAdminTextInputWidget,
-    )
+    reason = reason_field(_("Stays on the incident, with your name."))
 
 
 @admin.register(Incident)

@@ -1,4 +1,4 @@
-"""The ladder of alerts: who is told, by what and when. Each change is kept in the change log."""
+"""The ladder of alerts: who is notified, by which channel and when. The change log keeps each change."""
 
 from typing import Any
 
@@ -42,10 +42,9 @@ class RungAdmin(ModelAdmin[Rung]):
 
     @display(description=_("when"))
     def when(self, rung: Rung) -> str:
-        """Say it as the first column, which leads to the rung."""
-        return describe(rung.after_seconds)
+        return describe_delay(rung.after_seconds)
 
-    @display(description=_("who is told"))
+    @display(description=_("recipients"))
     def whom(self, rung: Rung) -> str:
         named = list[str]()
         if rung.to_superusers:
@@ -72,8 +71,8 @@ class RungAdmin(ModelAdmin[Rung]):
             delete_rung(rung, actor=actor_of(request))
 
 
-def describe(seconds: int) -> str:
-    """Say when a rung is told."""
+def describe_delay(seconds: int) -> str:
+    """Return when a rung is notified, in words."""
     if seconds == 0:
         return gettext("at once")
     if seconds % 60:

@@ -1,4 +1,4 @@
-"""Name what this app's alerts and events are about: receivers, sessions, followers, deliveries, alerts."""
+"""Names and pages of this app's subjects: endpoints, themes, sessions, followers, queues, deliveries, alerts."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ def name_subject(subject: str) -> Named | None:
 
 
 def _endpoint(number: str) -> Named | None:
-    """Name the owner of an endpoint; the address of one that nobody owns is a name too."""
+    """Return the owner of an endpoint, or its address if nobody owns it."""
     if not number.isdecimal():
         return None
     owner = name_endpoints([int(number)]).get(int(number))

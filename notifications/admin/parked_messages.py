@@ -9,10 +9,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from unfold.widgets import UnfoldAdminTextInputWidget
 
 from config.access.scopes import Scope, permission
-from config.admin_base.pages import BigTableAdmin, Question, actor_of, ask_then_act, badge, get_subject
+from config.admin_base.pages import BigTableAdmin, Question, actor_of, ask_then_act, badge, get_subject, reason_field
 from config.admin_base.theme import action, display
 from config.common.text import clean_text
 from notifications.admin.events import as_code
@@ -28,12 +27,7 @@ COLOURS = {
 
 
 class DiscardForm(forms.Form):
-    reason = forms.CharField(
-        label=_("Reason"),
-        max_length=200,
-        help_text=_("Stays on the message, with your name."),
-        widget=UnfoldAdminTextInputWidget,
-    )
+    reason = reason_field(_("Stays on the message, with your name."))
 
 
 @admin.register(ParkedMessage)
@@ -88,7 +82,7 @@ class ParkedMessageAdmin(BigTableAdmin[ParkedMessage]):
         return as_code(parked.properties)
 
     def has_decide_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
-        """Offer the actions to operators, as long as nobody has decided."""
+        """Offer the actions to operators, until somebody has decided."""
         if not request.user.has_perm(f"records.{permission(Scope.OPERATIONS)}"):
             return False
         parked = None if object_id is None else self.get_object(request, object_id)

@@ -1,4 +1,4 @@
-"""How pages word sessions: how they fare, when they are repeated, by whom."""
+"""Words and badges of the pages: how deliveries and sessions fare, when something happens next, how long ago it was."""
 
 from datetime import datetime, timedelta
 from urllib.parse import urlsplit
@@ -12,13 +12,24 @@ from django.utils.translation import gettext, pgettext
 
 from config.admin_base.pages import badge
 from config.common.times import format_time
-from notifications.models import RepeatSession, Theme
+from notifications.models import Delivery, RepeatSession, Theme
 
 Status = RepeatSession.Status
 LONGEST_IN_WORDS = 7 * 86_400
-"""Seconds; beyond a week, months and years would have to be rounded."""
+"""In seconds; longer times are not said in words, because months and years would have to be rounded."""
 _EPOCH = datetime(2000, 1, 1)
 COLOURS = {Status.ACTIVE: "primary", Status.SAVED: "info", Status.EXHAUSTED: "danger"}
+DELIVERY_COLOURS = {
+    Delivery.Status.PENDING: "info",
+    Delivery.Status.DELIVERED: "success",
+    Delivery.Status.SUPERSEDED: "default",
+    Delivery.Status.DEAD: "danger",
+    Delivery.Status.CANCELLED: "warning",
+}
+
+
+def delivery_badge(delivery: Delivery) -> SafeString:
+    return badge(delivery.get_status_display(), DELIVERY_COLOURS[Delivery.Status(delivery.status)])
 
 
 def status_badge(session: RepeatSession) -> SafeString:
@@ -28,34 +39,34 @@ def status_badge(session: RepeatSession) -> SafeString:
 
 
 def repeater_of(theme: Theme) -> str:
-    """Name who repeats the sessions of a theme: its handler, or the host of its URL."""
+    """Return who repeats the sessions of a theme: its handler, or the host of its URL."""
     return theme.handler or urlsplit(theme.url).netloc
 
 
 def next_time(session: RepeatSession, now: datetime) -> SafeString:
-    """Say when something happens next; the exact time is shown on pointing."""
+    """Return when a session is repeated next, in words, with the exact time as its title."""
     if session.due_at is None:
         return nowrap(pgettext("session", "only by hand"))
-    words = _words_of_time(session, session.due_at, now)
-    return format_html('<span class="pst-nowrap" title="{}">{}</span>', say_moment(session.due_at), words)
+    words = _due_words(session, session.due_at, now)
+    return format_html('<span class="pst-nowrap" title="{}">{}</span>', say_time(session.due_at), words)
 
 
-def say_moment(moment: datetime) -> str:
+def say_time(time: datetime) -> str:
     try:
-        return date_format(localtime(moment), "DATETIME_FORMAT")
-    except OverflowError:  # a caller may name the last hour of the year 9999, which is over elsewhere
-        return format_time(moment)
+        return date_format(localtime(time), "DATETIME_FORMAT")
+    except OverflowError:  # the last hour of the year 9999 is out of range in another time zone
+        return format_time(time)
 
 
 def say_length(length: timedelta) -> str:
-    """Say a length of time as people do: its largest unit, whole seconds where it is short."""
+    """Return a length of time in its largest unit; a short one in whole seconds."""
     if length < timedelta(minutes=1):
         return gettext("%(seconds)s s") % {"seconds": max(0, round(length.total_seconds()))}
     return timesince(_EPOCH, _EPOCH + length, depth=1)
 
 
 def say_seconds(seconds: float) -> str:
-    """Say a setting of a theme exactly: in minutes, hours or days where these are whole."""
+    """Return a setting of a theme exactly: in minutes, hours or days if these are whole."""
     number = int(seconds) if float(seconds).is_integer() else seconds
     if number < 60 or number > LONGEST_IN_WORDS or number % 60:
         return gettext("%(seconds)s s") % {"seconds": number_format(number)}
@@ -63,7 +74,7 @@ def say_seconds(seconds: float) -> str:
 
 
 def count_words(count: int, most: int) -> str:
-    """Write a count that ended at a limit as “so many or more”."""
+    """Return a count; with a plus if it ended at its limit."""
     return number_format(count, force_grouping=True) + ("+" if count >= most else "")
 
 
@@ -71,15 +82,15 @@ def nowrap(text: str) -> SafeString:
     return format_html('<span class="pst-nowrap">{}</span>', text)
 
 
-def _words_of_time(session: RepeatSession, due_at: datetime, now: datetime) -> str:
+def _due_words(session: RepeatSession, due_at: datetime, now: datetime) -> str:
     distance = due_at - now
-    told = {"time": say_length(abs(distance))}
+    values = {"time": say_length(abs(distance))}
     if session.is_repeating:
         return gettext("under way")
     if session.status == Status.ACTIVE:
         if distance <= timedelta(0):
             return gettext("saved by itself in a moment")
-        return gettext("saved by itself in %(time)s") % told
+        return gettext("saved by itself in %(time)s") % values
     if distance > timedelta(0):
-        return gettext("in %(time)s") % told
-    return gettext("now") if -distance < timedelta(minutes=1) else gettext("overdue by %(time)s") % told
+        return gettext("in %(time)s") % values
+    return gettext("now") if -distance < timedelta(minutes=1) else gettext("overdue by %(time)s") % values

@@ -1,4 +1,4 @@
-"""The chart of the load to come: how many sessions are due in each stretch. Shapes for a template, no markup."""
+"""The chart of the backlog: how many sessions are due in each stretch of time. Shapes for a template, no markup."""
 
 from dataclasses import dataclass
 
@@ -11,9 +11,9 @@ from notifications.sessions.backlog import MOST_COUNTED, Backlog, Stretch
 
 WIDTH, HEIGHT = 1000.0, 120.0
 GAP = 0.2
-"""The share of a stretch that stays empty."""
+"""The share of a stretch that is left empty."""
 LEAST_HEIGHT = 2.0
-"""One session beside thousands is still to be seen."""
+"""One session beside thousands is still visible."""
 TICKS = 6
 
 
@@ -29,12 +29,12 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class LoadChart:
+class BacklogChart:
     bars: list[Bar]
-    """Of the stretches in which anything is due."""
+    """One for each stretch in which anything is due."""
     ticks: list[str]
     highest: str
-    """What the full height stands for."""
+    """The count of the full height."""
     summary: str
     """The chart in words, for those who do not see it."""
     overdue: str
@@ -45,26 +45,27 @@ class LoadChart:
     has_exhausted: bool
 
 
-def draw_load(load: Backlog) -> LoadChart:
-    highest = max(stretch.count for stretch in load.stretches)
-    soon = sum(stretch.count for stretch in load.stretches)
+def draw_backlog(backlog: Backlog) -> BacklogChart:
+    highest = max(stretch.count for stretch in backlog.stretches)
+    soon = sum(stretch.count for stretch in backlog.stretches)
     is_cut = highest >= MOST_COUNTED
-    return LoadChart(
-        bars=[_bar(place, each, load, highest) for place, each in enumerate(load.stretches) if each.count],
-        ticks=_ticks(load),
+    start, end = backlog.stretches[0].starts_at, backlog.stretches[-1].ends_at
+    return BacklogChart(
+        bars=[_bar(place, each, backlog, highest) for place, each in enumerate(backlog.stretches) if each.count],
+        ticks=[date_format(localtime(start + (end - start) * step / TICKS), "H:i") for step in range(TICKS + 1)],
         highest=_count(highest),
-        summary=_summary(load, highest),
-        overdue=_count(load.overdue),
+        summary=_summary(backlog, highest),
+        overdue=_count(backlog.overdue),
         soon=count_words(soon, soon if is_cut else soon + 1),
-        later=_count(load.later),
-        exhausted=_count(load.exhausted),
-        has_overdue=load.overdue > 0,
-        has_exhausted=load.exhausted > 0,
+        later=_count(backlog.later),
+        exhausted=_count(backlog.exhausted),
+        has_overdue=backlog.overdue > 0,
+        has_exhausted=backlog.exhausted > 0,
     )
 
 
-def _bar(place: int, stretch: Stretch, load: Backlog, highest: int) -> Bar:
-    width = WIDTH / len(load.stretches)
+def _bar(place: int, stretch: Stretch, backlog: Backlog, highest: int) -> Bar:
+    width = WIDTH / len(backlog.stretches)
     height = max(LEAST_HEIGHT, HEIGHT * stretch.count / highest)
     return Bar(
         left=round(width * (place + GAP / 2), 2),
@@ -76,22 +77,17 @@ def _bar(place: int, stretch: Stretch, load: Backlog, highest: int) -> Bar:
     )
 
 
-def _ticks(load: Backlog) -> list[str]:
-    start, end = load.stretches[0].starts_at, load.stretches[-1].ends_at
-    return [date_format(localtime(start + (end - start) * step / TICKS), "H:i") for step in range(TICKS + 1)]
-
-
-def _summary(load: Backlog, highest: int) -> str:
+def _summary(backlog: Backlog, highest: int) -> str:
     if not highest:
         return gettext("Nothing is due in the next hours.")
-    peak = next(each for each in load.stretches if each.count == highest)
+    peak = next(each for each in backlog.stretches if each.count == highest)
     words = gettext("Sessions due in the next hours. The most: %(count)s, %(period)s.")
     return words % {"count": _count(highest), "period": _period(peak)}
 
 
 def _period(stretch: Stretch) -> str:
     ends = (stretch.starts_at, stretch.ends_at)
-    return "–".join(date_format(localtime(moment), "H:i") for moment in ends)
+    return "–".join(date_format(localtime(time), "H:i") for time in ends)
 
 
 def _count(number: int) -> str:

@@ -1,4 +1,4 @@
-"""What the list of sessions is narrowed by, in what order it stands, and how one is found by what a person types."""
+"""Filters, order and search of the list of sessions."""
 
 import re
 from datetime import timedelta
@@ -7,15 +7,12 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
-from unfold.paginator import InfinitePaginator as ThemedPaginator
 
 from config.admin_base.theme import DropdownFilter
 from notifications.admin.presentation import repeater_of
 from notifications.models import RepeatSession, Theme
-from notifications.sessions.operator_actions import MOST_AT_ONCE
 
 Status = RepeatSession.Status
 THEMES_OFFERED = 200
@@ -23,18 +20,6 @@ HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 _ID = re.compile(r"(?:session/|#|[0-9]{1,10}/)?([0-9]{1,18})")
 _THEME = re.compile(r"theme/([0-9]{1,9})")
-
-
-class InfinitePaginator(ThemedPaginator):  # type: ignore[misc]
-    """Counts as far as an action may reach, and no further: the table may hold a million.
-
-    The theme's pages know by this name that the count is not one to show.
-    """
-
-    @cached_property
-    def count(self) -> int:
-        within: int = self.object_list.order_by()[: MOST_AT_ONCE + 1].count()
-        return within
 
 
 class ThemeFilter(DropdownFilter):
@@ -45,11 +30,11 @@ class ThemeFilter(DropdownFilter):
         return [(str(theme.pk), f"{theme} · {repeater_of(theme)}") for theme in Theme.objects.all()[:THEMES_OFFERED]]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[RepeatSession]) -> QuerySet[RepeatSession]:
-        wanted = self.value() or ""
-        if not wanted:
+        chosen = self.value() or ""
+        if not chosen:
             return queryset
-        is_number = wanted.isascii() and wanted.isdigit() and len(wanted) <= 10
-        return queryset.filter(theme=int(wanted)) if is_number and int(wanted) < 2**31 else queryset.none()
+        is_number = chosen.isascii() and chosen.isdigit() and len(chosen) <= 10
+        return queryset.filter(theme=int(chosen)) if is_number and int(chosen) < 2**31 else queryset.none()
 
 
 class StatusFilter(DropdownFilter):
@@ -64,7 +49,7 @@ class StatusFilter(DropdownFilter):
 
 
 class DueFilter(DropdownFilter):
-    """Sessions that wait for their time; those in other states have none."""
+    """By the repeat time, which saved sessions alone have."""
 
     title = pgettext_lazy("session", "when due")
     parameter_name = "due"
@@ -85,12 +70,12 @@ class DueFilter(DropdownFilter):
             "day": Q(due_at__gte=now, due_at__lt=now + DAY),
             "later": Q(due_at__gte=now + DAY),
         }
-        wanted = bounds.get(self.value() or "")
-        return queryset if wanted is None else queryset.filter(wanted, status=Status.SAVED)
+        chosen = bounds.get(self.value() or "")
+        return queryset if chosen is None else queryset.filter(chosen, status=Status.SAVED)
 
 
 def ordering_of(request: HttpRequest) -> tuple[str, ...]:
-    """Return the order of repetition where the list is of what waits, else the newest first; each has its index."""
+    """Return the order of repetition for lists of saved sessions, else the newest first; each order has its index."""
     status = request.GET.get("status")
     if status == Status.SAVED or (request.GET.get("due") and not status):
         return ("due_at", "save_number")
@@ -98,7 +83,7 @@ def ordering_of(request: HttpRequest) -> tuple[str, ...]:
 
 
 def matching(text: str) -> Q:
-    """Find a session by its number, also as events and texts write it; else those of a theme, else those of a chain."""
+    """Return the condition of a search: by session number, also as events write it, by theme, by correlation id."""
     if session := _ID.fullmatch(text):
         return Q(pk=int(session[1]))
     if theme := _THEME.fullmatch(text):

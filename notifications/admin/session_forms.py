@@ -1,4 +1,4 @@
-"""What staff are asked before sessions are moved, and about many of them at once."""
+"""Forms of actions on sessions: by how much to shift, and which sessions a dialog is about."""
 
 from datetime import timedelta
 from typing import Any
@@ -43,14 +43,14 @@ class ShiftForm(OnceForm):
 
 
 class _Numbers(forms.CharField):
-    """The sessions that a question is about: those that were counted on its page, whatever the list shows by now."""
+    """The sessions that a dialog has counted: the action is about them, whatever the list shows by then."""
 
     widget = forms.HiddenInput
 
     def clean(self, value: Any) -> list[int]:
         numbers = super().clean(value).split(",")
         if len(numbers) > MOST_AT_ONCE or not all(each.isascii() and each.isdigit() for each in numbers):
-            raise ValidationError(gettext("These are no sessions."))
+            raise ValidationError(gettext("This is not a list of sessions."))
         return [number for number in map(int, numbers) if number < 2**63]
 
 

@@ -1,4 +1,4 @@
-"""What the page of a session tells beside its fields: its records, and what happened to it."""
+"""The records and the timeline on the page of a session."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,7 +19,7 @@ from notifications.subjects import theme_subject
 MOST_RECORDS = 100
 LONGEST_RECORD = 16_384
 LONGEST_PAGE = 262_144
-"""A page ends before the text of its records is longer than this, if it has one."""
+"""The page shows no more text of records than this, but always the first."""
 
 What = SessionStep.What
 COLOURS = {
@@ -47,7 +47,7 @@ class ShownVerdict:
 
 
 @dataclass(frozen=True)
-class Entry:
+class TimelineEntry:
     at: datetime
     badge: SafeString
     detail: str
@@ -58,20 +58,22 @@ class Entry:
 class SessionPage:
     records: list[ShownRecord]
     more_records: int
-    timeline: list[Entry]
+    timeline: list[TimelineEntry]
     """The newest first."""
     alerts: str
-    """The address of the alerts that an exhausted one has raised; empty to those who may not see them."""
+    """The address of the alerts of an exhausted session; empty if the user may not see them."""
 
 
 def build_session_page(request: HttpRequest, session: RepeatSession) -> SessionPage:
     records = _records(session)
+    steps = SessionStep.objects.filter(session=session).order_by("-pk")[:LONGEST_TIMELINE]
+    created = TimelineEntry(session.created_at, badge(pgettext("session", "created"), "default"), "", [])
     is_alerting = session.status == RepeatSession.Status.EXHAUSTED and request.user.has_perm("notifications.view_alert")
     alerts = {"q": theme_subject(session.theme_id)}
     return SessionPage(
         records=records,
         more_records=max(0, session.record_count - len(records)),
-        timeline=_timeline(session),
+        timeline=[*(_entry(step) for step in steps), created],
         alerts=reverse("admin:notifications_alert_changelist", query=alerts) if is_alerting else "",
     )
 
@@ -81,7 +83,9 @@ def _records(session: RepeatSession) -> list[ShownRecord]:
     heads = rows.annotate(head=Left("body", LONGEST_RECORD + 1)).values_list("position", "head")
     shown, length = list[ShownRecord](), 0
     for position, head in heads[:MOST_RECORDS]:
-        record = _record(position, head)
+        is_whole = len(head) <= LONGEST_RECORD
+        text = format_json(head, longest=4 * LONGEST_RECORD) if is_whole else make_visible(head[:LONGEST_RECORD])
+        record = ShownRecord(position + 1, text, is_whole)
         length += len(record.text)
         if shown and length > LONGEST_PAGE:
             break
@@ -89,25 +93,13 @@ def _records(session: RepeatSession) -> list[ShownRecord]:
     return shown
 
 
-def _record(position: int, head: str) -> ShownRecord:
-    if len(head) > LONGEST_RECORD:
-        return ShownRecord(position + 1, make_visible(head[:LONGEST_RECORD]), is_whole=False)
-    return ShownRecord(position + 1, format_json(head, longest=4 * LONGEST_RECORD), is_whole=True)
-
-
-def _timeline(session: RepeatSession) -> list[Entry]:
-    steps = SessionStep.objects.filter(session=session).order_by("-pk")[:LONGEST_TIMELINE]
-    created = Entry(session.created_at, badge(pgettext("session", "created"), "default"), "", [])
-    return [*(_entry(step) for step in steps), created]
-
-
-def _entry(step: SessionStep) -> Entry:
+def _entry(step: SessionStep) -> TimelineEntry:
     what = What(step.what)
     detail = step.detail
     if what in (What.APPENDED, What.REWRITTEN):
         detail = gettext("records: %(count)s") % {"count": detail}
     verdicts = [ShownVerdict(each, _verdict_badge(each)) for each in step.verdicts]
-    return Entry(step.at, badge(what.label, COLOURS.get(what, "info")), detail, verdicts)
+    return TimelineEntry(step.at, badge(what.label, COLOURS.get(what, "info")), detail, verdicts)
 
 
 def _verdict_badge(verdict: Verdict) -> SafeString:

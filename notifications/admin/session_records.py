@@ -1,4 +1,4 @@
-"""The page on which the records of a waiting session are edited, guarded by the change that the person has seen."""
+"""The page that edits the records of a session, guarded by the change that the user has seen."""
 
 from typing import Any
 
@@ -19,7 +19,10 @@ from notifications.models import RepeatSession, SessionRecord
 from notifications.sessions.operator_actions import edit_records
 
 LONGEST_EDITED = 131_072
-"""Bytes of compact JSON: laid out, they still fit into one call."""
+"""In bytes of compact JSON: laid out, they still fit into one request."""
+
+
+LIST = "admin:notifications_repeatsession_changelist"
 
 
 class SessionInUse(Conflict):
@@ -44,17 +47,18 @@ class RecordsForm(forms.Form):
 
 
 def is_editable(session: RepeatSession) -> bool:
-    """Say whether the records may be edited here: nobody is at work on them, and they fit on a page."""
+    """Return whether the records may be edited here: the session is not active, and they fit on a page."""
     return session.status != RepeatSession.Status.ACTIVE and session.length <= LONGEST_EDITED
 
 
 def records_view(model_admin: ModelAdmin[RepeatSession], request: HttpRequest, object_id: str) -> HttpResponse:
-    """Show the records; on POST put those that were typed in their place, unless the session has changed since."""
+    """Show the records; on POST replace them by the typed ones, unless the session has changed since."""
     session = model_admin.get_object(request, object_id)
     if request.method != "POST":
         if session is None:
             raise Http404
-        return _show(model_admin, request, session, _fresh_form(session))
+        form = RecordsForm(initial={"change": session.change, "records": _text_of(session)})
+        return _show(model_admin, request, session, form)
     form = RecordsForm(request.POST)
     if form.is_valid() and _save(request, session, form) and session is not None:
         messages.success(request, gettext("The records have been replaced."))
@@ -63,7 +67,7 @@ def records_view(model_admin: ModelAdmin[RepeatSession], request: HttpRequest, o
 
 
 def _save(request: HttpRequest, session: RepeatSession | None, form: RecordsForm) -> bool:
-    """Return whether it is done; if not, the form says why and keeps what was typed."""
+    """Return whether the records were saved; if not, the form has the reason and the typed text."""
     change, records = form.cleaned_data["change"], form.cleaned_data["records"]
     try:
         if session is None:
@@ -74,14 +78,15 @@ def _save(request: HttpRequest, session: RepeatSession | None, form: RecordsForm
     except StaleChange as error:
         _keep_what_was_typed(form, error.data["change"])
     except SessionTooLong as error:
-        form.add_error("records", _too_long(error))
+        words = gettext("That is %(length)s bytes of compact JSON; the theme allows %(limit)s.")
+        form.add_error("records", words % {"length": error.data["length"], "limit": error.data["limit"]})
     except (SessionNotFound, SessionInUse) as error:
         form.add_error(None, error.message)
     return form.is_valid()
 
 
 def _keep_what_was_typed(form: RecordsForm, newest: int) -> None:
-    """Say that someone was faster. The form names the newest change from now on: who sends it again knows of it."""
+    """Report that somebody was faster. The form holds the newest change from now on, so it can be sent again."""
     said = gettext(
         "The session has changed while you were writing. Nothing has been saved and your text is kept here; below it "
         "stands what the session holds now. Save again to put your text in its place."
@@ -101,17 +106,9 @@ def _show(
         "original": session,
         "form": form,
         "newest": _text_of(session) if session is not None and is_overtaken else None,
-        "back": _list_of(model_admin) if session is None else page_of(model_admin, session),
+        "back": page_of(model_admin, session) if session is not None else reverse(LIST),
     }
     return TemplateResponse(request, "admin/notifications/repeatsession/records.html", context)
-
-
-def _list_of(model_admin: ModelAdmin[RepeatSession]) -> str:
-    return reverse(f"admin:{model_admin.opts.app_label}_{model_admin.opts.model_name}_changelist")
-
-
-def _fresh_form(session: RepeatSession) -> RecordsForm:
-    return RecordsForm(initial={"change": session.change, "records": _text_of(session)})
 
 
 def _text_of(session: RepeatSession) -> str:
@@ -119,8 +116,3 @@ def _text_of(session: RepeatSession) -> str:
         return ""
     bodies = SessionRecord.objects.filter(session=session).order_by("position").values_list("body", flat=True)
     return format_json(f"[{','.join(bodies)}]", longest=3 * LONGEST_EDITED)
-
-
-def _too_long(error: SessionTooLong) -> str:
-    words = gettext("That is %(length)s bytes of compact JSON; the theme allows %(limit)s.")
-    return words % {"length": error.data["length"], "limit": error.data["limit"]}

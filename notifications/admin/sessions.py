@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from config.access.permissions import has_scope
 from config.access.scopes import Scope
-from config.admin_base.confirm_many import ManyAction, Report, confirm_many
+from config.admin_base.confirm_many import ManyAction, Report, bounded_paginator, confirm_many
 from config.admin_base.pages import BigTableAdmin, Question, actor_of, ask_then_act, trace_link
 from config.admin_base.theme import action, display
 from config.common.errors import Conflict
@@ -26,13 +26,12 @@ from notifications.admin.presentation import (
     nowrap,
     repeater_of,
     say_length,
-    say_moment,
+    say_time,
     status_badge,
 )
-from notifications.admin.session_chart import draw_load
+from notifications.admin.session_chart import draw_backlog
 from notifications.admin.session_filters import (
     DueFilter,
-    InfinitePaginator,
     StatusFilter,
     ThemeFilter,
     matching,
@@ -73,7 +72,7 @@ class SessionAdmin(BigTableAdmin[RepeatSession]):
     list_select_related = ("theme",)
     list_max_show_all = 0
     list_before_template = "admin/notifications/repeatsession/load.html"
-    paginator = InfinitePaginator
+    paginator = bounded_paginator(MOST_AT_ONCE)
     search_fields = ("id",)
     search_help_text = _("Session number, theme/number or correlation id")
     fields = ("state", "next_time_exactly", "theme_link", "failures", "size", "change", "created_at", "chain")
@@ -102,13 +101,13 @@ class SessionAdmin(BigTableAdmin[RepeatSession]):
 
     @display(description=_("next repeat"))
     def next_time_exactly(self, session: RepeatSession) -> SafeString:
-        exact = "" if session.due_at is None else say_moment(session.due_at)
+        exact = "" if session.due_at is None else say_time(session.due_at)
         return format_html('{} <span class="pst-quiet">{}</span>', next_time(session, timezone.now()), exact)
 
     @display(description=_("failed repeats"))
     def failures(self, session: RepeatSession) -> SafeString:
-        told = {"count": session.repeats, "limit": session.theme.repeat_limit}
-        return nowrap(gettext("%(count)s of %(limit)s") % told)
+        values = {"count": session.repeats, "limit": session.theme.repeat_limit}
+        return nowrap(gettext("%(count)s of %(limit)s") % values)
 
     @display(description=_("records"))
     def size(self, session: RepeatSession) -> SafeString:
@@ -141,7 +140,7 @@ class SessionAdmin(BigTableAdmin[RepeatSession]):
         return (queryset.filter(matching(text)) if text else queryset), False
 
     def has_operate_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
-        """Let those act who may use sessions by REST, and those who have the right to change them here."""
+        """Allow actions to users of the scope of sessions, and to those with the permission to change sessions."""
         may_act = has_scope(request.user, Scope.SESSIONS) or request.user.has_perm("notifications.change_repeatsession")
         return may_act and self.has_view_permission(request)
 
@@ -159,14 +158,14 @@ class SessionAdmin(BigTableAdmin[RepeatSession]):
         return self._is_offered(request, object_id, is_editable)
 
     def _is_offered(self, request: HttpRequest, object_id: str | None, fits: Callable[[RepeatSession], bool]) -> bool:
-        """Offer what fits the state; what is sent all the same, because the state has changed, is told kindly."""
+        """Offer what fits the status; a POST is let through, so that a change of status is answered by a message."""
         if not self.has_operate_permission(request):
             return False
         session = None if object_id is None or request.method == "POST" else self.get_object(request, object_id)
         return session is None or fits(session)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        shown = {"load": draw_load(read_backlog(timezone.now()))} if request.method == "GET" else {}
+        shown = {"load": draw_backlog(read_backlog(timezone.now()))} if request.method == "GET" else {}
         return super().changelist_view(request, {**(extra_context or {}), **shown})
 
     def change_view(
@@ -213,7 +212,7 @@ class SessionAdmin(BigTableAdmin[RepeatSession]):
     def revive_chosen(self, request: HttpRequest, chosen: QuerySet[RepeatSession]) -> HttpResponse | None:
         question = Question(
             title=gettext("Revive these sessions?"),
-            text=gettext("Exhausted ones begin anew, with all their repeats before them, due at once."),
+            text=gettext("Exhausted sessions start over with all their repeats, due at once."),
             button=gettext("Revive"),
         )
 
@@ -228,7 +227,7 @@ class SessionAdmin(BigTableAdmin[RepeatSession]):
     def delete_chosen(self, request: HttpRequest, chosen: QuerySet[RepeatSession]) -> HttpResponse | None:
         question = Question(
             title=gettext("Delete these sessions?"),
-            text=gettext("What they hold will not be repeated any more, also not by a worker that is at it now."),
+            text=gettext("Their records will not be repeated any more, not even by a worker that has them now."),
             button=gettext("Delete"),
             dangerous=True,
         )
@@ -258,7 +257,7 @@ class SessionAdmin(BigTableAdmin[RepeatSession]):
     def shift(self, request: HttpRequest, object_id: str) -> HttpResponse:
         question = Question(
             title=gettext("Shift the repeat time of this session?"),
-            text=gettext("It is moved from where it stands."),
+            text=gettext("The shift counts from its current repeat time."),
             button=gettext("Shift"),
         )
 
@@ -273,7 +272,7 @@ class SessionAdmin(BigTableAdmin[RepeatSession]):
     def revive(self, request: HttpRequest, object_id: str) -> HttpResponse:
         question = Question(
             title=gettext("Revive this session?"),
-            text=gettext("It begins anew, with all its repeats before it, due at once."),
+            text=gettext("It starts over with all its repeats, due at once."),
             button=gettext("Revive"),
         )
 
@@ -291,7 +290,7 @@ class SessionAdmin(BigTableAdmin[RepeatSession]):
     def remove(self, request: HttpRequest, object_id: str) -> HttpResponse:
         question = Question(
             title=gettext("Delete this session?"),
-            text=gettext("What it holds will not be repeated any more, also not by a worker that is at it now."),
+            text=gettext("Its records will not be repeated any more, not even by a worker that has them now."),
             button=gettext("Delete"),
             dangerous=True,
         )

@@ -1,4 +1,4 @@
-"""The form of a theme; what it holds is written by the services, never by the form itself."""
+"""The form of a theme; the services write its values, never the form itself."""
 
 import uuid
 from dataclasses import replace
@@ -39,7 +39,7 @@ class ThemeForm(forms.ModelForm):  # type: ignore[type-arg]
     handler = forms.ChoiceField(
         label=_("Handler"),
         required=False,
-        choices=lambda: _handlers(),
+        choices=lambda: [("", _("none: a URL")), *((name, name) for name in registered_handlers())],
         help_text=_("What is registered in the code; or give a URL instead."),
         widget=UnfoldAdminSelectWidget,
     )
@@ -77,15 +77,11 @@ class ThemeForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 def named(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the values of a form as the services name them: no handler or no URL is none."""
+    """Return the values of a form by the names of the services; an empty handler or URL becomes None."""
     found = {name: values[name] for name in VALUES if name in values}
     return {name: value or None if name in ("handler", "url") else value for name, value in found.items()}
 
 
 def whole(value: Any) -> Any:
-    """Return a number without a fraction of nothing: people set 60 seconds, not 60.0."""
+    """Return a whole float as an integer: people enter 60 seconds, not 60.0."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _handlers() -> list[tuple[str, Any]]:
-    return [("", _("none: a URL")), *((name, name) for name in registered_handlers())]

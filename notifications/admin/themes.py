@@ -47,11 +47,11 @@ class Count:
 class ThemePage:
     counts: list[Count]
     unreachable: SafeString
-    """What is wrong with who repeats them; empty while all is well."""
+    """The badge of an open breaker; empty while it is closed."""
     is_own: bool
-    """The product's own: who repeats its sessions is not for staff to choose."""
+    """Whether it is the product's own: then staff cannot change its handler."""
     changes: list[ChangeRecord] | None
-    """None to those who may not see them."""
+    """None if the user may not see them."""
 
 
 @admin.register(Theme)
@@ -77,7 +77,7 @@ class ThemeAdmin(ModelAdmin[Theme]):
         text = theme.handler or theme.url
         own = gettext("the product's own") if is_own(theme) else ""
         words = '<div class="pst-session">{} <span class="pst-quiet">{}</span> {}</div>'
-        return format_html(words, text, own, say_unreachable(theme, getattr(theme, "numbers", {})))
+        return format_html(words, text, own, unreachable_badge(theme, getattr(theme, "numbers", {})))
 
     @display(description=_("sessions"))
     def sessions(self, theme: Theme) -> SafeString | str:
@@ -105,11 +105,11 @@ class ThemeAdmin(ModelAdmin[Theme]):
         return super().has_change_permission(request, obj) or has_scope(request.user, Scope.SESSIONS)
 
     def has_delete_permission(self, request: HttpRequest, obj: Theme | None = None) -> bool:
-        """One at a time, from its page; the product's own stay."""
+        """Allow it on the page of a theme, and not for the product's own."""
         return obj is not None and not is_own(obj) and self.has_change_permission(request, obj)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> tuple[Any, ...]:
-        """List the theme alone: where there are sessions the service refuses, and there may be a million of them."""
+        """List the theme alone: its sessions may be a million, and the service refuses to delete it then."""
         return [str(theme) for theme in objs], {}, set(), []
 
     def delete_view(
@@ -130,7 +130,7 @@ class ThemeAdmin(ModelAdmin[Theme]):
         return ("number", "handler", "url") if is_own(obj) else ("number",)
 
     def get_fields(self, request: HttpRequest, obj: Theme | None = None) -> Any:
-        """The hidden mark of a form is there for those who can send it."""
+        """Leave the hidden `form_id` out of the page of a known theme."""
         names = super().get_fields(request, obj)
         return names if obj is None else [name for name in names if name != "form_id"]
 
@@ -150,7 +150,7 @@ class ThemeAdmin(ModelAdmin[Theme]):
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), "page": page})
 
     def save_model(self, request: HttpRequest, obj: Theme, form: Any, change: bool) -> None:
-        """Hand what was filled in to the service; of a known theme only what this person changed."""
+        """Call the service; for a known theme only with the values that this user changed."""
         values, actor = named(form.cleaned_data), actor_of(request)
         if change:
             edits = {name: value for name, value in values.items() if name in form.changed_data}
@@ -162,7 +162,7 @@ class ThemeAdmin(ModelAdmin[Theme]):
         setattr(obj, "new_secret", secret)  # noqa: B010 (rides along to the response)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
-        """There is nothing beside the theme itself."""
+        """Do nothing: a theme has no related rows in its form."""
 
     def response_add(self, request: HttpRequest, obj: Theme, post_url_continue: str | None = None) -> HttpResponse:
         return self._secret_page(request, obj) or super().response_add(request, obj, post_url_continue)
@@ -171,7 +171,7 @@ class ThemeAdmin(ModelAdmin[Theme]):
         return self._secret_page(request, obj) or super().response_change(request, obj)
 
     def _secret_page(self, request: HttpRequest, theme: Theme) -> HttpResponse | None:
-        """Show the secret of a URL that is new, this once."""
+        """Return the page that shows a new secret this once; None if there is none."""
         secret = getattr(theme, "new_secret", None)
         if secret is None:
             return None
@@ -192,14 +192,14 @@ def build_theme_page(request: HttpRequest, theme: Theme) -> ThemePage:
     numbers = count_by_theme([theme.pk]).get(theme.pk, {})
     return ThemePage(
         counts=counts_of(theme, numbers),
-        unreachable=say_unreachable(theme, numbers),
+        unreachable=unreachable_badge(theme, numbers),
         is_own=is_own(theme),
         changes=recent_changes(request, KIND, str(theme.pk)) if may_see else None,
     )
 
 
-def say_unreachable(theme: Theme, numbers: dict[str, int]) -> SafeString:
-    """Say how many sessions wait for one that does not answer, and since when."""
+def unreachable_badge(theme: Theme, numbers: dict[str, int]) -> SafeString:
+    """Return the badge of an open breaker, with how many sessions wait and since when; empty if it is closed."""
     if theme.opened_at is None:
         return SafeString("")
     count = count_words(numbers.get(Status.SAVED.value, 0), MOST_COUNTED)

@@ -2,9 +2,7 @@
 
 from typing import Any
 
-from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema
-from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -13,48 +11,10 @@ from config.access.scopes import Scope
 from config.api.base_view import ApiView
 from config.api.openapi import PAGE_PARAMETERS
 from config.common.web.pagination import paginate
-from config.common.web.serializers import StrictSerializer, TimestampField
+from notifications.api.shapes import AlertListSerializer, AlertQuery, AlertSerializer, MuteSerializer, ResolveSerializer
 from notifications.errors import AlertNotFound
 from notifications.models import Alert
 from notifications.services.alerts import acknowledge_alert, mute_alert, resolve_alert
-
-LONGEST_MUTE = 30 * 86_400
-
-
-class AlertQuery(serializers.Serializer[Any]):
-    status = serializers.ChoiceField(Alert.Status.choices, required=False, help_text=_("by default every alert"))
-
-
-class AlertSerializer(serializers.Serializer[Alert]):
-    id = serializers.IntegerField()
-    kind = serializers.CharField()
-    subject = serializers.CharField()
-    title = serializers.CharField(source="words")
-    detail = serializers.DictField()
-    status = serializers.ChoiceField(Alert.Status.choices)
-    count = serializers.IntegerField(help_text=_("how often it was raised since it was first"))
-    first_at = TimestampField()
-    last_at = TimestampField()
-    acknowledged_by = serializers.CharField()
-    acknowledged_at = TimestampField(allow_null=True)
-    resolved_by = serializers.CharField(help_text=_("empty when it closed by itself"))
-    resolved_at = TimestampField(allow_null=True)
-    resolution = serializers.CharField()
-    muted_until = TimestampField(allow_null=True)
-    correlation_id = serializers.CharField()
-
-
-class AlertListSerializer(serializers.Serializer[Any]):
-    results = AlertSerializer(many=True)
-    next = serializers.CharField(allow_null=True)
-
-
-class ResolveSerializer(StrictSerializer):
-    note = serializers.CharField(required=False, allow_blank=True, max_length=200, help_text=_("what was done"))
-
-
-class MuteSerializer(StrictSerializer):
-    seconds = serializers.IntegerField(min_value=1, max_value=LONGEST_MUTE)
 
 
 class AlertsView(ApiView):

@@ -1,4 +1,4 @@
-"""The shapes of the calls about sessions."""
+"""The shapes of requests and answers about alerts, themes and sessions."""
 
 from typing import Any
 
@@ -7,11 +7,48 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from config.common.web.serializers import StrictSerializer, TimestampField
-from notifications.models import RepeatSession, Theme
+from notifications.models import Alert, RepeatSession, Theme
 from notifications.models.session import OWN_THEMES_FROM
 from notifications.sessions.themes import LONGEST_DELAY, LONGEST_TIMEOUT, MOST_BYTES, MOST_REPEATS
 
+LONGEST_MUTE = 30 * 86_400
 LARGEST = 2**63 - 1
+
+
+class AlertQuery(serializers.Serializer[Any]):
+    status = serializers.ChoiceField(Alert.Status.choices, required=False, help_text=_("by default every alert"))
+
+
+class AlertSerializer(serializers.Serializer[Alert]):
+    id = serializers.IntegerField()
+    kind = serializers.CharField()
+    subject = serializers.CharField()
+    title = serializers.CharField(source="words")
+    detail = serializers.DictField()
+    status = serializers.ChoiceField(Alert.Status.choices)
+    count = serializers.IntegerField(help_text=_("how often it was raised since it was first"))
+    first_at = TimestampField()
+    last_at = TimestampField()
+    acknowledged_by = serializers.CharField()
+    acknowledged_at = TimestampField(allow_null=True)
+    resolved_by = serializers.CharField(help_text=_("empty when it closed by itself"))
+    resolved_at = TimestampField(allow_null=True)
+    resolution = serializers.CharField()
+    muted_until = TimestampField(allow_null=True)
+    correlation_id = serializers.CharField()
+
+
+class AlertListSerializer(serializers.Serializer[Any]):
+    results = AlertSerializer(many=True)
+    next = serializers.CharField(allow_null=True)
+
+
+class ResolveSerializer(StrictSerializer):
+    note = serializers.CharField(required=False, allow_blank=True, max_length=200, help_text=_("what was done"))
+
+
+class MuteSerializer(StrictSerializer):
+    seconds = serializers.IntegerField(min_value=1, max_value=LONGEST_MUTE)
 
 
 class SecondsField(serializers.FloatField):

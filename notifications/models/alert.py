@@ -8,9 +8,9 @@ from config.common.text_templates import render_text
 
 
 class Alert(models.Model):
-    """Something that a person must know of. Repeats of what is not resolved yet are counted on the same row.
+    """Something that a person must know of. Repeats are counted on the same row until it is resolved.
 
-    While it is open it climbs the ladder: `due_at` says when to look at it next, `told_after` how far it has come.
+    While it is open it is escalated: `due_at` is the time of the next rung, `told_after` the last rung notified.
     """
 
     class Status(models.TextChoices):
@@ -36,7 +36,7 @@ class Alert(models.Model):
     muted_until = models.DateTimeField(_("muted until"), null=True)
     correlation_id = models.CharField(_("correlation id"), max_length=64, blank=True)
     told_after = models.PositiveIntegerField(null=True)
-    """The seconds of the last rung that was told; later rungs are still to come."""
+    """The seconds of the last rung that was notified; later rungs are still to come."""
     due_at = models.DateTimeField(_("next rung"), null=True)
     fence = models.BigIntegerField(default=0)
 
@@ -45,7 +45,7 @@ class Alert(models.Model):
         verbose_name_plural = _("alerts")
         ordering = ["-id"]
         constraints = [
-            # Folding: a repeat finds the row that is there, also when two raise at once.
+            # A repeat counts on the row that is there, also when two processes raise it at once.
             models.UniqueConstraint(
                 name="alert_once_until_resolved", fields=["kind", "subject"], condition=~Q(status="resolved")
             ),
@@ -63,9 +63,9 @@ class Alert(models.Model):
             ),
         ]
         indexes = [
-            # The climb finds the alerts whose next rung is due.
+            # Escalation finds the alerts whose next rung is due.
             models.Index(name="alert_due", fields=["due_at"], condition=Q(due_at__isnull=False)),
-            # The inbox shows what nobody has taken on before the rest, newest first; REST lists one status.
+            # The inbox shows open alerts before the rest, newest first; REST lists one status.
             models.Index(name="alert_status", fields=["status", "-id"]),
             # An alert that is raised again inherits the time for which the last one of its subject was muted.
             models.Index(name="alert_muted", fields=["kind", "subject"], condition=Q(muted_until__isnull=False)),
@@ -84,7 +84,7 @@ class Alert(models.Model):
 
 
 class Rung(models.Model):
-    """One rung of the ladder: who is told, by what, and after how long without an acknowledgement."""
+    """One rung of the ladder: who is notified, by which channel, after how long without an acknowledgement."""
 
     class Channel(models.TextChoices):
         EMAIL = "email", _("e-mail")

@@ -8,15 +8,15 @@ from django.utils.translation import gettext_lazy as _
 
 class EndpointQuerySet(models.QuerySet["Endpoint"]):
     def unreachable(self) -> Self:
-        """Return those behind an open breaker; what staff have paused or switched off waits for them, not for it."""
+        """Return endpoints behind an open breaker; those that are paused or disabled wait for staff, not for it."""
         return self.filter(opened_at__isnull=False, active=True, paused=False)
 
 
 class Endpoint(models.Model):
     """Where messages go: a webhook by `http(s):` and what signs it, a mailbox by `mailto:`, a telephone by `sms:`.
 
-    Secrets are kept encrypted; after a rotation the old one signs too. The breaker is closed while `opened_at` is null;
-    open, it lets one message through at `probe_at`, and closes with the first success.
+    Secrets are stored encrypted; after a rotation the old one signs too. The breaker is closed while `opened_at` is
+    null; open, it lets one delivery through at `probe_at`, and closes with the first success.
     """
 
     url = models.CharField(_("URL"), max_length=500)
@@ -31,7 +31,7 @@ class Endpoint(models.Model):
     probe_at = models.DateTimeField(_("next probe"), null=True)
     not_before = models.DateTimeField(_("asked to wait until"), null=True)
     is_back = models.BooleanField(_("has come back"), default=False)
-    """The newest of what it missed is still to be queued again."""
+    """Whether what it missed is still to be queued again."""
 
     objects = EndpointQuerySet.as_manager()
 
@@ -61,7 +61,7 @@ class Endpoint(models.Model):
 
 
 class Delivery(models.Model):
-    """One message owed to one endpoint, written in the transaction of the fact it tells."""
+    """One message to one endpoint, written in the transaction of what it tells."""
 
     class Status(models.TextChoices):
         PENDING = "pending", _("pending")
@@ -71,7 +71,7 @@ class Delivery(models.Model):
         CANCELLED = "cancelled", _("cancelled")
 
     class Family(models.TextChoices):
-        """Within a family a newer message of the same subject supersedes an older pending one; lists stand alone."""
+        """In the families STATE and CONNECTION a newer delivery of the same subject supersedes an older pending one."""
 
         STATE = "state", _("state")
         CONNECTION = "connection", _("connection")
@@ -97,23 +97,23 @@ class Delivery(models.Model):
         db_index=False,
     )
     attempts = models.PositiveSmallIntegerField(_("attempts"), default=0)
-    """How many of its attempts are used up: probes of an open breaker use none, and a resend begins anew."""
+    """How many of its attempts are used up: probes of an open breaker do not count, and a resend begins anew."""
     attempts_made = models.PositiveIntegerField(_("attempts"), db_default=0)
-    """How many were made in all, probes and those before a resend among them: what people read."""
+    """How many attempts were made in all, with probes and those before a resend: what people read."""
     is_retry = models.BooleanField(_("retry"), default=False)
     """Whether it was attempted before: first attempts go before retries."""
     is_forced = models.BooleanField(_("resent"), default=False)
-    """Staff asked for it: an open breaker lets it pass."""
+    """Whether staff asked for it: an open breaker lets it pass."""
     is_final = models.BooleanField(_("not to be queued again"), default=False)
-    """Withheld on purpose (muted): it does not come back when its client does."""
+    """Whether it stays as it is when its client comes back: it was withheld on purpose, or a newer one followed."""
     due_at = models.DateTimeField(_("next attempt"), null=True)
     under_way_until = models.DateTimeField(_("under way until"), null=True)
-    """The lease of the attempt that is being made; a newer message then only names itself as the successor."""
+    """The lease of the attempt under way; a newer delivery then only names itself as the successor."""
     fence = models.BigIntegerField(default=0)
     correlation_id = models.CharField(_("correlation id"), max_length=64, blank=True)
     created_at = models.DateTimeField(_("created"), db_default=Now(), editable=False)
     message_id = models.UUIDField(null=True, unique=True, editable=False)
-    """What receivers know it by; the row's number comes again when a database is restored. Null in rows of old."""
+    """The id that receivers see; the row's number would come again after a restore. Null in rows of old releases."""
 
     class Meta:
         verbose_name = _("delivery")
@@ -177,7 +177,7 @@ class Delivery(models.Model):
 
 
 class ListedSubject(models.Model):
-    """A subject that a list names: later messages about its connection wait until the list is finished."""
+    """A subject that a list names: later deliveries about its connection wait until the list has ended."""
 
     delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="listed")
     endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, db_index=False, related_name="+")

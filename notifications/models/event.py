@@ -5,11 +5,11 @@ from django.utils.translation import gettext_lazy as _
 
 
 class Event(models.Model):
-    """A fact worth telling, written in the transaction that makes it true: history and outbox in one row.
+    """An event, written in the transaction that makes it true: history and outbox in one row.
 
-    `id` is taken before the commit, so it says nothing about what is visible yet; `position` is stamped by the
-    sequencer on committed rows alone, without gaps, and is what followers read by. On PostgreSQL the table is
-    partitioned by the day of `recorded_at`.
+    `id` is taken before the commit, so a smaller one may become visible later; the sequencer stamps `position` on
+    committed rows, without gaps, and followers read by it. On PostgreSQL the table is partitioned by the day of
+    `recorded_at`.
     """
 
     type = models.CharField(_("type"), max_length=80)

@@ -5,9 +5,9 @@ from django.utils.translation import gettext_lazy as _
 
 
 class MessageFailure(models.Model):
-    """How often a message of a queue was taken up and not finished; written before each try, deleted by success.
+    """How many attempts to handle a message of a queue have not ended; counted before each, deleted by success.
 
-    The broker keeps no such count. A row survives whoever dies of its message, and all consumers count together.
+    The broker has no such count. A row survives a process that dies of its message, and all consumers share it.
     """
 
     queue = models.CharField(max_length=160)
@@ -26,7 +26,7 @@ class MessageFailure(models.Model):
 
 
 class ParkedMessage(models.Model):
-    """A message of RabbitMQ that failed again and again for no known reason: out of the way until staff decide."""
+    """A message of RabbitMQ that failed again and again for no known reason, kept until staff decide about it."""
 
     class Status(models.TextChoices):
         PARKED = "parked", _("parked")

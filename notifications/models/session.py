@@ -11,7 +11,7 @@ OWN_THEMES_FROM = 2_000_000_000
 
 
 class Theme(models.Model):
-    """What sessions of one kind are for: who repeats them, how often, how long. Its number is its name."""
+    """A kind of sessions: who repeats them, how often, how long. Its number is its name."""
 
     number = models.PositiveIntegerField(_("theme"), primary_key=True)
     timeout = models.FloatField(
@@ -71,9 +71,9 @@ class Theme(models.Model):
 class RepeatSession(models.Model):
     """An ordered list of records that somebody will try again later, under a theme.
 
-    `change` rises with every write and with every claim for a repeat: it is what callers name to show that they know
-    the newest state, and the fence that a late worker runs into. `due_at` is the repeat time of a saved session, and
-    of an active one the end of the theme's timeout or of the worker's lease.
+    `change` rises with every write and with every claim for a repeat: callers name it to show that they know the
+    newest state, and it is the fence that voids what a late worker writes. `due_at` is the repeat time of a saved
+    session, and of an active one the end of the theme's timeout or of the worker's lease.
     """
 
     class Status(models.TextChoices):
@@ -87,7 +87,7 @@ class RepeatSession(models.Model):
     change = models.BigIntegerField(pgettext_lazy("session", "change"), default=1)
     status = models.CharField(_("status"), max_length=9, choices=Status.choices, default=Status.ACTIVE)
     is_repeating = models.BooleanField(_("being repeated"), default=False)
-    """A worker has it; when its lease ends that worker is dead, and the repeat counts as failed."""
+    """Whether a worker has it: if the lease ends, that worker is dead and the repeat counts as failed."""
     length = models.PositiveIntegerField(_("length, bytes"))
     record_count = models.PositiveIntegerField(_("records"))
     repeats = models.PositiveIntegerField(_("failed repeats"), default=0)

@@ -67,6 +67,7 @@ class Claim:
         return [_decrypt(bytes(each)) for each in (self.secret, self.old_secret) if each]
 
 
+# A busy endpoint has the same secret for thousands of deliveries.
 @lru_cache(maxsize=1000)
 def _decrypt(secret: bytes) -> str:
     return decrypt(secret).decode()
@@ -90,6 +91,7 @@ class Claimer:
     def _claim_kind(self, is_retry: bool, limit: int) -> list[Claim]:
         after = self._after[is_retry]
         found = _claim_after(after, is_retry, limit)
+        # Once around: what lies before the endpoint at which the last claim stopped.
         if after and len(found) < limit:
             found += _claim_after(0, is_retry, limit - len(found))
         self._after[is_retry] = max((each.endpoint_id for each in found), default=0) if len(found) == limit else 0
@@ -119,6 +121,7 @@ def _claim_after(after: int, is_retry: bool, limit: int) -> list[Claim]:
             prepare=True,  # planning it takes longer than running it
         )
         rows = cursor.fetchall()
+    # `UPDATE … RETURNING` has no order: the oldest is sent first.
     return sorted((Claim(*row) for row in rows), key=lambda each: each.id)
 
 

@@ -185,6 +185,7 @@ def _finish(outcomes: Sequence[Outcome], verdicts: dict[int, Verdict]) -> dict[i
         for verdict in [verdicts[each.claim.id]]
     ]
     if connection.vendor == "postgresql":
+        # Sorted, so that rows are locked in order of id.
         return dict(bulk_fetch("notifications", "finish_deliveries", sorted(rows)))
     return {pk: status for row in rows for pk, status in _finish_one(*row)}
 
@@ -195,6 +196,7 @@ def _finish_one(pk: int, fence: int, status: str, reason: str, delay: float) -> 
     if row is None:
         return []
     if status == Delivery.Status.DELIVERED:
+        # It has arrived, whatever newer one was to supersede it.
         row.status, row.reason, row.superseded_by = status, "", None
     elif row.superseded_by_id is not None:
         row.status = Delivery.Status.SUPERSEDED
@@ -217,6 +219,7 @@ def _close_lists(outcomes: Sequence[Outcome], written: dict[int, str]) -> None:
 def _update_endpoint(endpoint: Endpoint, group: Sequence[Outcome]) -> None:
     """Count, open and close the breaker; disable an endpoint that is gone, mark one that answers again."""
     was_failing = endpoint.failures > 0 or endpoint.opened_at is not None
+    is_webhook = endpoint.url.startswith("http")
     now = timezone.now()
     for outcome in group:
         if outcome.ok:
@@ -226,7 +229,8 @@ def _update_endpoint(endpoint: Endpoint, group: Sequence[Outcome]) -> None:
     endpoint.save(update_fields=["failures", "opened_at", "probe_at", "not_before"])
     if any(outcome.answer.status == GONE and outcome.claim.is_webhook for outcome in group):
         disable_endpoint(endpoint, gettext_noop("410: the receiver is gone"))
-    elif _has_given_up(endpoint, now):
+    # Mailboxes and telephones of operators are never given up.
+    elif is_webhook and endpoint.opened_at is not None and now - endpoint.opened_at >= GIVE_UP_AFTER:
         disable_endpoint(endpoint, gettext_noop("no answer for three days"))
     elif endpoint.opened_at is not None:
         raise_unreachable_alert(endpoint)
@@ -244,12 +248,6 @@ def _count_failure(endpoint: Endpoint, outcome: Outcome, now: datetime) -> None:
             endpoint.opened_at, endpoint.probe_at = now, next_probe(now, now)
     elif outcome.claim.is_probe:
         endpoint.probe_at = next_probe(endpoint.opened_at, now)
-
-
-def _has_given_up(endpoint: Endpoint, now: datetime) -> bool:
-    # A webhook after three days without an answer; mailboxes and telephones of operators never.
-    is_webhook = endpoint.url.startswith("http")
-    return is_webhook and endpoint.opened_at is not None and now - endpoint.opened_at >= GIVE_UP_AFTER
 
 
 def _alert_dead(outcomes: Sequence[Outcome], written: dict[int, str]) -> None:

@@ -7,7 +7,6 @@ costs no more than a socket.
 """
 
 import asyncio
-import os
 import resource
 import threading
 import time
@@ -23,6 +22,7 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connections
 from django.utils import timezone
 
+from config.common.background.per_process import PerProcess
 from config.common.background.supervision import SupervisedThread, supervise
 from config.common.database.batches import DatabaseUnavailable
 from config.common.database.leases import lease_clock
@@ -50,12 +50,12 @@ ResultT = TypeVar("ResultT")
 
 def wake_sender() -> None:
     """Wake the sender of this process; a fork has its own."""
-    _senders.setdefault(os.getpid(), Sender()).wake()
+    _sender.get().wake()
 
 
 def stop_sender(grace: float) -> None:
     """Wait up to `grace` seconds for the attempts that this process has under way."""
-    sender = _senders.pop(os.getpid(), None)
+    sender = _sender.take()
     if sender is not None:
         sender.stop(grace)
 
@@ -202,6 +202,7 @@ class Sender:
             database.submit(connections.close_all)
 
     async def _record(self, database: ThreadPoolExecutor) -> None:
+        # Attempts that end meanwhile go to a new list; what cannot be written is put back before them.
         ended, self._ended = self._ended, []
         try:
             if ended:
@@ -248,4 +249,4 @@ def _close_broken_connection(work: Callable[[], ResultT]) -> ResultT:
         raise
 
 
-_senders: dict[int, Sender] = {}
+_sender = PerProcess(Sender)

@@ -94,6 +94,7 @@ def _join_waiting_message(endpoint_id: int, body: dict[str, Any], now: datetime)
 
 
 def _start_message(endpoint_id: int, body: dict[str, Any], correlation_id: str, now: datetime) -> None:
+    # The distance to the last message bounds how often a person is disturbed.
     last = Delivery.objects.filter(endpoint=endpoint_id, family=Delivery.Family.ALERT).order_by("-pk").first()
     due_at = now + GATHER if last is None else max(now + GATHER, last.created_at + APART)
     subject = alert_subject(body["id"])

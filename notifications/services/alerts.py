@@ -53,6 +53,7 @@ def raise_alert(kind: str, subject: str, title: str, detail: dict[str, Any] | No
         with connection.cursor() as cursor:
             cursor.execute(load_engine_sql("notifications", "raise_alert"), values)
             alert_id, count = cursor.fetchone()
+        # The statement inserts the row or counts on the one that is there: nobody is notified of a repeat.
         if count == 1:
             payload = {"kind": kind, "about": subject, "title": values["title"], "detail": detail or {}}
             record_event(NewEvent("alert.raised", alert_subject(alert_id), timezone.now(), payload))

@@ -101,6 +101,7 @@ def _take_ids(count: int) -> list[int]:
                 [count],
             )
             return [pk for (pk,) in cursor.fetchall()]
+        # Nobody else takes these numbers: transactions of SQLite have the write lock from their beginning.
         cursor.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'notifications_delivery'")
         last: int = cursor.fetchone()[0]
     return list(range(last + 1, last + count + 1))

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from config.common.background.ring import ring
@@ -43,6 +44,7 @@ def record_event(event: NewEvent) -> None:
     record_events([event])
 
 
+@cache
 def event_part(cause: str) -> str:
     """Return the part of a PostgreSQL statement that records events in the round trip that makes them true.
 
@@ -52,6 +54,6 @@ def event_part(cause: str) -> str:
     return load_sql("notifications", "record_events_of.postgresql").format(cause=cause)
 
 
-def encode_events(events: Iterable[Mapping[str, Any]]) -> str:
+def encode_events(events: Iterable[Mapping[str, object]]) -> str:
     """Return the parameter `events`: each has a type, a subject and a payload."""
     return encode_clean(list(events))

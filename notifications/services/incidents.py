@@ -22,6 +22,7 @@ def retry_incident(*, incident_id: int, actor: str) -> None:
         if following is None:
             raise IncidentFailedAgain(reason=f"{incident.follower_id} is not registered any more")
         try:
+            # A savepoint: an error of the database inside of it leaves the outer transaction usable.
             with transaction.atomic():
                 following.handle([_restore_event(incident)])
         except Exception as error:

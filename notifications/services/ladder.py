@@ -98,7 +98,7 @@ def find_rung_faults(rung: Rung) -> dict[str, list[str]]:
     if not 0 <= rung.after_seconds <= LONGEST:
         faults["after_seconds"] = [gettext("Must be from 0 to %(most)s seconds.") % {"most": LONGEST}]
     if rung.to_superusers and not is_mail:
-        faults["to_superusers"] = [gettext("Accounts have an e-mail address alone.")]
+        faults["to_superusers"] = [gettext("Accounts have only an e-mail address.")]
     wrong = [
         each for each in split_addresses(rung.addresses) if not (_is_mail(each) if is_mail else PHONE.fullmatch(each))
     ]
@@ -106,7 +106,7 @@ def find_rung_faults(rung: Rung) -> dict[str, list[str]]:
         rule = gettext("Not an e-mail address: %(wrong)s") if is_mail else gettext("Not a telephone number: %(wrong)s")
         faults["addresses"] = [rule % {"wrong": ", ".join(wrong)}]
     elif not (rung.to_superusers or rung.to_administrator or rung.addresses.strip()):
-        faults["addresses"] = [gettext("Name somebody to tell.")]
+        faults["addresses"] = [gettext("Name at least one recipient.")]
     return faults
 
 

@@ -63,6 +63,7 @@ def _get_undecided(message_id: int) -> ParkedMessage:
 def _decide(parked: ParkedMessage, status: ParkedMessage.Status, actor: str, reason: str = "") -> None:
     """Write the decision unless somebody was faster; close the alert with the last parked message of the queue."""
     with transaction.atomic():
+        # The condition on the status decides between two who press at the same time.
         open_rows = ParkedMessage.objects.filter(queue=parked.queue, status=ParkedMessage.Status.PARKED)
         decided = open_rows.filter(pk=parked.pk).update(
             status=status, decided_at=Now(), decided_by=clean_text(actor, 160), reason=clean_text(reason, 200)

@@ -26,6 +26,7 @@ def begin_ping(endpoint_id: int) -> int:
     if not Endpoint.objects.filter(pk=endpoint_id, active=True).exists():
         raise ClientInactive
     body = {"version": 1, "type": TYPE, "at": format_time(timezone.now())}
+    # Claimed from the start: no sender takes it while the caller makes the attempt.
     row = Delivery.objects.create(
         endpoint_id=endpoint_id,
         type=TYPE,

@@ -154,6 +154,7 @@ def _lock_at_change(session_id: int, change: int) -> RepeatSession:
 def _lock_session(session_id: int) -> RepeatSession:
     session = None
     if 0 < session_id < 2**63:
+        # Not the theme: every write to a session of it would wait for every other.
         rows = RepeatSession.objects.select_for_update(of=("self",)).select_related("theme")
         session = rows.filter(pk=session_id).first()
     if session is None:

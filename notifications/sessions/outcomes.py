@@ -122,6 +122,7 @@ def _delete_on_sqlite(fenced: Sequence[tuple[int, int]]) -> set[int]:
     rows = RepeatSession.objects.filter(pk__in=in_number_array([pk for pk, _ in fenced]))
     current = set(rows.values_list("pk", "change"))
     gone = [pk for pk, change in fenced if (pk, change) in current]
+    # Records and steps first: the foreign keys have no cascade in the database.
     with connection.cursor() as cursor:
         for model, column in ((SessionRecord, "session_id"), (SessionStep, "session_id"), (RepeatSession, "id")):
             cursor.executemany(f"DELETE FROM {model._meta.db_table} WHERE {column} = %s", [[pk] for pk in gone])

@@ -43,7 +43,14 @@ def present_with_timelines(sessions: Sequence[RepeatSession]) -> list[dict[str, 
         return []
     records, steps = read_records(ids), _read_steps(ids)
     return [
-        {**describe(session, records[session.pk]), "timeline": [_created_step(session), *steps[session.pk]]}
+        {
+            **describe(session, records[session.pk]),
+            # The first step is stored on the session's own row.
+            "timeline": [
+                {"at": format_time(session.created_at), "what": CREATED, "verdicts": []},
+                *steps[session.pk],
+            ],
+        }
         for session in sessions
     ]
 
@@ -66,11 +73,6 @@ def get_session(session_id: int) -> RepeatSession:
     if session is None:
         raise SessionNotFound
     return session
-
-
-def _created_step(session: RepeatSession) -> dict[str, Any]:
-    """Return the first step of a timeline, which is stored on the session's own row."""
-    return {"at": format_time(session.created_at), "what": CREATED, "verdicts": []}
 
 
 def _read_steps(session_ids: Sequence[int]) -> dict[int, list[dict[str, Any]]]:

@@ -7,7 +7,6 @@ timeout: such a thread is replaced, and the fence voids what it may still write.
 workers are free for others; `ThemeSlots` bounds how many a theme may have.
 """
 
-import os
 import threading
 import time
 from collections import deque
@@ -18,6 +17,7 @@ import structlog
 from django.conf import settings
 from django.db import connections
 
+from config.common.background.per_process import PerProcess
 from config.common.background.supervision import SupervisedThread
 from config.common.correlation import correlated
 from config.common.database.leases import LeaseLost
@@ -58,25 +58,18 @@ log = structlog.get_logger(__name__)
 
 def repeat_once() -> bool:
     """Start the repeats that are due; return whether there were any."""
-    return _own().run_once()
+    return _repeater.get().run_once()
 
 
 def rest() -> float:
-    return _own().rest()
+    return _repeater.get().rest()
 
 
 def stop_repeating(grace: float) -> None:
     """Wait up to `grace` seconds for the repeats under way, then give the rest back."""
-    repeater = _repeaters.pop(os.getpid(), None)
+    repeater = _repeater.take()
     if repeater is not None:
         repeater.stop(grace)
-
-
-def _own() -> "Repeater":
-    """Return the repeater of this process; a fork has its own."""
-    if os.getpid() not in _repeaters:
-        _repeaters[os.getpid()] = Repeater(settings.SESSION_WORKERS)
-    return _repeaters[os.getpid()]
 
 
 class Repeater:
@@ -158,7 +151,7 @@ class Repeater:
         return max(1, min(MOST_AHEAD, int(AHEAD_SECONDS / max(self._pace, 1e-6))))
 
     def _take(self, claims: Iterable[Claim]) -> None:
-        if self._is_stopping:
+        if self._is_stopping:  # the stop came while these were being claimed
             record_outcomes([Outcome(claim, Result.UNTRIED) for claim in claims])
             return
         with self._lock:
@@ -215,7 +208,7 @@ class Repeater:
         """Note the end of a repeat; return whether its thread goes on. One that was abandoned has been replaced."""
         with self._lock:
             if not repeat.is_slow:
-                self._pace += (seconds - self._pace) / 16
+                self._pace += (seconds - self._pace) / 16  # a moving average
             if repeat.is_abandoned:
                 return False
             self._drop(repeat)
@@ -385,4 +378,4 @@ def _cancel(repeats: list[RunningRepeat]) -> None:
         threading.Thread(target=repeat.cancel, name="sessions-cancel", daemon=True).start()
 
 
-_repeaters: dict[int, Repeater] = {}
+_repeater = PerProcess(lambda: Repeater(settings.SESSION_WORKERS))

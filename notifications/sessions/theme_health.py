@@ -84,6 +84,7 @@ def update_breakers(outcomes: "Sequence[Outcome]", themes: Collection[int]) -> N
 
 
 def _update_breaker(theme: Theme, answers: Sequence[bool], *, at: datetime) -> None:
+    # Of outcomes that are recorded together only the failures after the last answer count.
     last_answer = max((place for place, is_answer in enumerate(answers, start=1) if is_answer), default=0)
     failures = len(answers) - last_answer
     if last_answer:

@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 import structlog
 from django.db import DatabaseError
@@ -182,8 +181,5 @@ def _steps(*noted: dict[str, str]) -> list[tuple[str, str]]:
     for steps in noted:
         for number, at in unpack_steps(steps).items():
             first[number] = min(at, first.get(number, at))
-    return sorted(first.items(), key=lambda item: _place(item[0]))
-
-
-def _place(number: str) -> tuple[Any, ...]:
-    return tuple(int(part) if part.isdigit() else 99 for part in number.split("."))
+    # "waits" has no number, and stands last.
+    return sorted(first.items(), key=lambda item: [int(part) if part.isdigit() else 99 for part in item[0].split(".")])

@@ -1,4 +1,4 @@
-"""What this app tells of a chain: the change sets that it made, and what became of them."""
+"""Steps of a trace: the change sets that a call made, and how they ended."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -15,7 +15,7 @@ from processes.coordination.schema.entities import type_names
 
 TYPES = type_names()
 ENDED = {EventStatus.COMMITTED: "34.7", EventStatus.CANCELED: "35.7", EventStatus.COMPENSATION_FAILED: "35.7"}
-"""What ends an event on the Writer, and the step by which it does."""
+"""The statuses in which an event ends on the Writer, and the step by which it does."""
 
 
 def trace_events(correlation_id: str, most: int) -> Iterator[TraceStep]:
@@ -28,7 +28,7 @@ def trace_events(correlation_id: str, most: int) -> Iterator[TraceStep]:
 
 
 def _ended_at(event: AppEvent) -> datetime | None:
-    """Return when it ended; a failed compensation has not, and is told by the time of its failure."""
+    """Return when an event ended; for a failed compensation, which has not, the time of the failure."""
     noted = event.steps.get(ENDED.get(event.status, ""))
     return event.ended_at or (None if noted is None else parse_time(noted))
 

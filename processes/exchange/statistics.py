@@ -1,4 +1,4 @@
-"""What was exchanged in a period, in totals and over time: from ≤ at < to, counted from the rows themselves."""
+"""Statistics of the exchange in a period, in totals and over time: from ≤ at < to, counted from the rows."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ NOTHING: Mapping[str, Any] = {
     "reply_bytes": 0,
 }
 REQUEST, REPLY = Q(direction=Message.Direction.REQUEST), Q(direction=Message.Direction.REPLY)
-# Replies that are prepared or in doubt may yet be taken back.
+# Replies that are prepared or in doubt may yet be deleted.
 KNOWN_REPLY = REPLY & Q(status__in=[Message.Status.WAITING, Message.Status.PROCESSED, Message.Status.INCORRECT])
 
 

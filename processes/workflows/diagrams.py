@@ -1,4 +1,4 @@
-"""Diagrams as answers: an image that may run nothing and load nothing."""
+"""Diagrams as HTTP responses: an SVG image that may run nothing and load nothing."""
 
 import hashlib
 
@@ -9,6 +9,7 @@ from django.utils.translation import gettext, pgettext_lazy
 from processes.workflows.engine.diagram import MarkLabels, Marks, draw_diagram
 from processes.workflows.models import WorkflowRevision
 
+# Whoever opens the image by its address must not run what a file has smuggled into it.
 POLICY = "sandbox; default-src 'none'"
 STATES: dict[str, Promise] = {
     "available": pgettext_lazy("state of a plan item", "available"),
@@ -28,14 +29,14 @@ def state_label(state: str) -> str:
 
 
 def respond_with_diagram(revision: WorkflowRevision, marks: Marks | None = None) -> HttpResponse | None:
-    """Draw a revision, with what is marked on it; None where its file holds no diagram."""
+    """Return the diagram of a revision with these marks on it, or None where its file holds no diagram."""
     states = {state: state_label(state) for state in STATES}
-    words = MarkLabels(tokens=gettext("Tokens"), incident=gettext("Incident"), done=gettext("Done"), states=states)
-    picture = draw_diagram(bytes(revision.source), marks, words)
+    labels = MarkLabels(tokens=gettext("Tokens"), incident=gettext("Incident"), done=gettext("Done"), states=states)
+    picture = draw_diagram(bytes(revision.source), marks, labels)
     if picture is None:
         return None
-    answer = HttpResponse(picture, content_type="image/svg+xml")
-    answer["Content-Security-Policy"] = POLICY
-    answer["X-Content-Type-Options"] = "nosniff"
-    answer["ETag"] = f'"{hashlib.sha256(picture).hexdigest()[:32]}"'
-    return answer
+    response = HttpResponse(picture, content_type="image/svg+xml")
+    response["Content-Security-Policy"] = POLICY
+    response["X-Content-Type-Options"] = "nosniff"
+    response["ETag"] = f'"{hashlib.sha256(picture).hexdigest()[:32]}"'
+    return response

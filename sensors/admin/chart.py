@@ -1,4 +1,4 @@
-"""The chart of a sensor: open and closed over a period, gaps where it was lost. Shapes for a template, no markup."""
+"""The chart of a sensor: open and closed over a period, gaps where it was lost. Values for a template, no markup."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ TICKS = {"24h": 6, "7d": 7, "30d": 6}
 @dataclass(frozen=True)
 class Bar:
     kind: str
-    """open, closed, lost, unknown, or changing: too many changes to be told apart at this scale."""
+    """open, closed, lost, unknown, or changing: too many changes to be drawn one by one."""
     left: float
     width: float
     title: str
@@ -43,7 +43,7 @@ class Chart:
 
 
 def draw_chart(sensor_id: str, period: str, *, now: datetime) -> Chart | None:
-    """Return the chart up to now; nothing while history cannot be reached."""
+    """Return the chart up to now, or None while history cannot be reached."""
     start, end = to_milliseconds(now - PERIODS[period]), to_milliseconds(now)
     try:
         intervals = read_intervals(sensor_id, start, end)
@@ -55,14 +55,22 @@ def draw_chart(sensor_id: str, period: str, *, now: datetime) -> Chart | None:
 def make_chart(period: str, intervals: Sequence[Interval], start: int, end: int) -> Chart:
     scale = WIDTH / (end - start)
     pieces = _merge_narrow([(kind_of(each), each.start, each.end) for each in intervals], NARROWEST / scale)
-    bars = [_bar(kind, (begin - start) * scale, begin, until, scale) for kind, begin, until in pieces]
+    names = kind_names()
+    bars = [
+        Bar(
+            kind,
+            left=round((begin - start) * scale, 2),
+            width=round(max((until - begin) * scale, NARROWEST), 2),
+            title=f"{names[kind]}: {_time(begin)} – {_time(until)}",
+        )
+        for kind, begin, until in pieces
+    ]
     bars.sort(key=lambda bar: -bar.width)  # the narrow ones are drawn over their neighbours
-    return Chart(period, bars, _ticks(period, start, end), list(_totals(intervals, end - start)))
-
-
-def _bar(kind: str, left: float, begin: int, until: int, scale: float) -> Bar:
-    title = f"{kind_names()[kind]}: {_time(begin)} – {_time(until)}"
-    return Bar(kind, round(left, 2), round(max((until - begin) * scale, NARROWEST), 2), title)
+    count = TICKS[period]
+    form = "H:i" if period == "24h" else "MONTH_DAY_FORMAT"
+    times = [from_milliseconds(start + (end - start) * step // count) for step in range(count + 1)]
+    ticks = [date_format(at, form) for at in times]
+    return Chart(period, bars, ticks, list(_totals(intervals, end - start)))
 
 
 def kind_of(interval: Interval) -> str:
@@ -77,7 +85,7 @@ Piece = tuple[str, int, int]
 
 
 def _merge_narrow(pieces: Iterable[Piece], narrowest: float) -> list[Piece]:
-    """Join runs of pieces too narrow to see, so that a flapping sensor is one shape and not fifty thousand."""
+    """Return the pieces with runs of too narrow ones joined: a flapping sensor is one shape, not fifty thousand."""
     merged: list[Piece] = []
     for kind, begin, until in pieces:
         narrow = until - begin < narrowest
@@ -102,14 +110,8 @@ def _time(at: int) -> str:
     return date_format(from_milliseconds(at), "DATETIME_FORMAT")
 
 
-def _ticks(period: str, start: int, end: int) -> list[str]:
-    count = TICKS[period]
-    form = "H:i" if period == "24h" else "MONTH_DAY_FORMAT"
-    return [date_format(from_milliseconds(start + (end - start) * step // count), form) for step in range(count + 1)]
-
-
 def _totals(intervals: Iterable[Interval], length: int) -> Iterator[Total]:
-    """Add up what share of the period each kind takes."""
+    """Yield the share of the period that each kind takes."""
     sums: dict[str, int] = {}
     for each in intervals:
         sums[kind_of(each)] = sums.get(kind_of(each), 0) + each.end - each.start

@@ -1,4 +1,4 @@
-"""What the page of a client tells beside its form: its sensors, how its deliveries fare, who changed it."""
+"""What the page of a client shows beside its form: its sensors, the outcome of its deliveries, its changes."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -24,11 +24,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class DeliveryRecord:
-    """How the newest deliveries of a client ended; the page counts a sample, not the history."""
+    """The outcomes of a client's newest deliveries: a sample, not the whole history."""
 
     counts: dict[str, int]
     waiting: Waiting
-    """Of all messages, not of the sample: what waits is the answer staff come for."""
+    """Of all deliveries, not of the sample: staff come to see what waits."""
 
     @property
     def finished(self) -> int:
@@ -45,15 +45,15 @@ class DeliveryRecord:
 
 @dataclass(frozen=True)
 class ClientPage:
-    """What a person may not see is None."""
+    """None stands for what the person may not see."""
 
     sensors: list[tuple[Sensor, str]]
-    """The first of them, each with the word for its state."""
+    """The first of them, each with its state in words."""
     sensor_count: int
     old_secret_until: datetime | None
     endpoint: Endpoint
     waits_until: datetime | None
-    """Until when the receiver asked to be left alone, if that is still to come."""
+    """Until when the receiver asked not to be called (`Retry-After`), if that is still to come."""
     record: DeliveryRecord | None
     deliveries: list[tuple[Delivery, str]] | None
     changes: list[ChangeRecord] | None
@@ -63,27 +63,20 @@ def build_client_page(request: HttpRequest, client: Client) -> ClientPage:
     def seen(permission: str, read: Callable[[], T]) -> T | None:
         return read() if request.user.has_perm(permission) else None
 
+    endpoint, now = client.endpoint, timezone.now()
+    newest = Delivery.objects.filter(endpoint=endpoint).values_list("pk", flat=True)
     links = SensorClient.objects.filter(client=client)
     sensors = Sensor.objects.filter(links__client=client).select_related("state")[:SENSORS_SHOWN]
     return ClientPage(
         sensors=[(sensor, state_word(sensor.state.value)) for sensor in sensors],
         sensor_count=links.count(),
-        old_secret_until=client.endpoint.old_secret_until,
-        endpoint=client.endpoint,
-        waits_until=_waits_until(client.endpoint),
-        record=seen("notifications.view_delivery", lambda: delivery_record(client.endpoint_id)),
-        deliveries=seen("notifications.view_delivery", lambda: recent_deliveries(_newest_of(client.endpoint_id))),
+        old_secret_until=endpoint.old_secret_until,
+        endpoint=endpoint,
+        waits_until=endpoint.not_before if endpoint.not_before is not None and endpoint.not_before > now else None,
+        record=seen("notifications.view_delivery", lambda: delivery_record(endpoint.pk)),
+        deliveries=seen("notifications.view_delivery", lambda: recent_deliveries(list(newest[:ROWS]))),
         changes=seen("records.view_changerecord", lambda: recent_changes(request, "client", str(client.pk))),
     )
-
-
-def _newest_of(endpoint_id: int) -> list[int]:
-    return list(Delivery.objects.filter(endpoint=endpoint_id).values_list("pk", flat=True)[:ROWS])
-
-
-def _waits_until(endpoint: Endpoint) -> datetime | None:
-    until = endpoint.not_before
-    return until if until is not None and until > timezone.now() else None
 
 
 def delivery_record(endpoint_id: int) -> DeliveryRecord:

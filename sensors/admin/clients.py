@@ -71,7 +71,7 @@ class ClientAdmin(ModelAdmin[Client]):
 
     @display(description=_("URL"))
     def url(self, client: Client) -> str:
-        """Show to those who may only look what the form's field of this name shows to others."""
+        """Return the URL for those who may only view: they see this in place of the form's field."""
         return client.endpoint.url
 
     @display(description=_("sensors"))
@@ -87,7 +87,7 @@ class ClientAdmin(ModelAdmin[Client]):
         return active_badge(client.active and client.endpoint.active)
 
     def _unreachable(self, client: Client) -> SafeString:
-        """Say how many messages wait for one that does not answer, and since when."""
+        """Return a badge with how many deliveries wait for a client that does not answer, and since when."""
         waiting: Waiting | None = getattr(client, "waiting", None)
         assert client.endpoint.opened_at is not None
         since = date_format(timezone.localtime(client.endpoint.opened_at), "DATETIME_FORMAT")
@@ -95,7 +95,7 @@ class ClientAdmin(ModelAdmin[Client]):
         return format_html("{} <small>{}</small>", badge(gettext("does not answer"), "danger"), words)
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
-        """Count for a whole page at once what waits for those who do not answer."""
+        """Count what waits for clients that do not answer, for the whole page at once."""
         changes = super().get_changelist_instance(request)
         counts = count_waiting([row.endpoint_id for row in changes.result_list if row.endpoint.opened_at is not None])
         for row in changes.result_list:
@@ -130,7 +130,7 @@ class ClientAdmin(ModelAdmin[Client]):
         return super().get_queryset(request).select_related("endpoint").annotate(number_of_sensors=Count("links"))
 
     def get_fields(self, request: HttpRequest, obj: Client | None = None) -> Any:
-        """The hidden mark of a form is there for those who can send it."""
+        """Leave out the hidden id of a new form for a client that exists."""
         names = super().get_fields(request, obj)
         return names if obj is None else [name for name in names if name != "form_id"]
 
@@ -142,7 +142,7 @@ class ClientAdmin(ModelAdmin[Client]):
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), "page": page})
 
     def save_model(self, request: HttpRequest, obj: Client, form: Any, change: bool) -> None:
-        """Hand what was filled in to the service; of a known client only what this person changed."""
+        """Pass the values to the service; of a client that exists, only those that this person changed."""
         values = {name: form.cleaned_data[name] for name in (*ClientForm.Meta.fields, "url")}
         if change:
             edits = {name: value for name, value in values.items() if name in form.changed_data}
@@ -155,7 +155,7 @@ class ClientAdmin(ModelAdmin[Client]):
         setattr(obj, "new_secret", made.text)  # noqa: B010 (rides along to `response_add`)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
-        """There is nothing beside the client itself."""
+        """Do nothing: there is nothing beside the client itself."""
 
     def response_add(self, request: HttpRequest, obj: Client, post_url_continue: str | None = None) -> HttpResponse:
         return self._show_secret(request, obj, getattr(obj, "new_secret", ""))
@@ -247,9 +247,9 @@ class ClientAdmin(ModelAdmin[Client]):
 
 
 def _ping(client: Client) -> str:
-    """Send a ping and say what became of it; a failure is told as one."""
-    made = finish_ping(begin_ping(client.endpoint_id), is_new=True)
-    told = {"status": made.status, "duration": made.duration_ms, "error": made.error}
-    if is_success(made.status):
-        return gettext("It answered %(status)s after %(duration)s ms.") % told
-    raise PingFailed(gettext("The ping failed after %(duration)s ms: %(error)s.") % told)
+    """Send a ping; return the outcome, or raise it as an error where the ping failed."""
+    attempt = finish_ping(begin_ping(client.endpoint_id), is_new=True)
+    values = {"status": attempt.status, "duration": attempt.duration_ms, "error": attempt.error}
+    if is_success(attempt.status):
+        return gettext("It answered %(status)s after %(duration)s ms.") % values
+    raise PingFailed(gettext("The ping failed after %(duration)s ms: %(error)s.") % values)

@@ -1,4 +1,4 @@
-"""What the lists of sensors and rejected signals are narrowed by."""
+"""Filters of the lists of sensors, clients and rejected signals."""
 
 from datetime import timedelta
 from typing import Any
@@ -24,10 +24,10 @@ class ConnectionFilter(DropdownFilter):
         return list(Connection.choices)
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Sensor]) -> QuerySet[Sensor]:
-        wanted = self.value()
-        if wanted not in Connection.values:
+        chosen = self.value()
+        if chosen not in Connection.values:
             return queryset
-        return queryset.filter(with_connection(Connection(wanted), outage=is_outage()))
+        return queryset.filter(with_connection(Connection(chosen), outage=is_outage()))
 
 
 class StateFilter(DropdownFilter):
@@ -86,5 +86,5 @@ class SensorIdFilter(TextFilter):
     parameter_name = "sensor_id"
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[RejectedSignal]) -> QuerySet[RejectedSignal]:
-        wanted = (self.value() or "").strip()
-        return queryset.filter(sensor_id=wanted) if wanted else queryset
+        chosen = (self.value() or "").strip()
+        return queryset.filter(sensor_id=chosen) if chosen else queryset

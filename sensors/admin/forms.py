@@ -1,4 +1,4 @@
-"""The forms of the registry; what they hold is written by the services, never by the forms themselves."""
+"""The forms of the registry; their values are saved by services, never by the forms themselves."""
 
 import uuid
 from typing import Any
@@ -22,7 +22,7 @@ class SensorForm(forms.ModelForm):  # type: ignore[type-arg]
         Client.objects.order_by("name"),
         label=_("Clients"),
         required=False,
-        help_text=_("They are told when the door opens or closes, and when the connection is lost."),
+        help_text=_("They are notified when the door opens or closes, and when the connection is lost."),
         widget=AutocompleteSelectMultiple(_CLIENTS, admin.site),
     )
 

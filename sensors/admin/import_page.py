@@ -1,4 +1,4 @@
-"""Import a table in the admin: upload, look at what would happen, confirm; then a report."""
+"""Import a table in the admin: upload, preview, confirm, report."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -34,7 +34,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Preview:
-    """A plan as the page shows it: numbers, and as many lines as a person reads."""
+    """A plan as the page shows it: its numbers, and the first lines."""
 
     token: str
     plan: ImportPlan
@@ -50,7 +50,7 @@ class Preview:
 
 
 def import_page(model_admin: ModelAdmin[Sensor], request: HttpRequest) -> HttpResponse:
-    """Answer each step of the import; they share one address, whose limit on the body is that of the file."""
+    """Return the response of each step; they share one address, whose limit on the body is that of the file."""
     if request.method != "POST":
         return _page(model_admin, request, form=UploadForm())
     try:
@@ -80,7 +80,7 @@ def _preview(model_admin: ModelAdmin[Sensor], request: HttpRequest) -> HttpRespo
 
 
 def compare(before: SensorValues | None, after: SensorValues) -> list[Cell]:
-    """Return what the line would set, in the words of the file."""
+    """Return what the line would change, cell by cell, as the file writes it."""
     cells = [
         Cell(name, "" if before is None else _word(getattr(before, name)), _word(getattr(after, name)))
         for name in (*COLUMNS, "clients")
@@ -100,13 +100,13 @@ def _import(request: HttpRequest) -> HttpResponse:
     token, owner = request.POST["token"], _owner(request)
     report = import_sensors(content=read_upload(token, owner=owner), actor=actor_of(request))
     drop_upload(token, owner=owner)
-    words = gettext("Imported: %(created)d registered, %(changed)d changed, %(unchanged)d were so already.")
+    words = gettext("Imported: %(created)d registered, %(changed)d changed, %(unchanged)d unchanged.")
     messages.success(request, words % vars(report))
     return HttpResponseRedirect(reverse("admin:sensors_sensor_changelist"))
 
 
 def _download(request: HttpRequest) -> HttpResponse:
-    """Answer with every bad line, however many there are."""
+    """Return every bad line as CSV, however many there are."""
     plan = plan_import(read_upload(request.POST["token"], owner=_owner(request)))
     rows = [("line", "field", "rule"), *((fault.line, fault.field, fault.rule) for fault in plan.faults)]
     headers = {

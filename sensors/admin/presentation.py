@@ -1,4 +1,4 @@
-"""How pages word what is known of a sensor: 1 is open, 0 is closed."""
+"""Texts and badges for sensors and deliveries on pages: 1 is open, 0 is closed."""
 
 from datetime import datetime, timedelta
 
@@ -34,23 +34,23 @@ def state_word(value: int | None) -> str:
     return pgettext("door", "open") if value else pgettext("door", "closed")
 
 
-def duration_since(moment: datetime | None) -> str:
-    """Say in one unit how long something has been so."""
-    return _on_one_line(moment, "%(time)s")
+def duration_since(at: datetime | None) -> str:
+    """Return how long something has been so, in one unit."""
+    return _on_one_line(at, "%(time)s")
 
 
-def ago(moment: datetime | None) -> str:
-    """Say in one unit how long ago something was."""
-    return _on_one_line(moment, gettext("%(time)s ago"))
+def ago(at: datetime | None) -> str:
+    """Return how long ago something was, in one unit."""
+    return _on_one_line(at, gettext("%(time)s ago"))
 
 
-def _on_one_line(moment: datetime | None, words: str) -> str:
-    if moment is None:
+def _on_one_line(at: datetime | None, words: str) -> str:
+    if at is None:
         return "–"
     now = timezone.now()
-    is_new = now - moment < timedelta(minutes=1)
-    said = gettext("just now") if is_new else words % {"time": timesince(moment, now, depth=1)}
-    return format_html('<span class="pst-nowrap">{}</span>', said)
+    is_new = now - at < timedelta(minutes=1)
+    text = gettext("just now") if is_new else words % {"time": timesince(at, now, depth=1)}
+    return format_html('<span class="pst-nowrap">{}</span>', text)
 
 
 def connection_badge(connection: Connection) -> SafeString:

@@ -40,7 +40,7 @@ class RejectedSignalAdmin(BigTableAdmin[RejectedSignal]):
 
     @display(description=_("register"))
     def register_link(self, signal: RejectedSignal) -> str:
-        """Offer what the sensor waits for; its id is filled in already."""
+        """Return a link to register the sensor, with its id filled in."""
         if signal.code != Code.UNKNOWN_SENSOR or id_faults(signal.sensor_id):
             return "–"
         if getattr(signal, "is_registered", False):
@@ -53,7 +53,7 @@ class RejectedSignalAdmin(BigTableAdmin[RejectedSignal]):
         return super().get_queryset(request).annotate(is_registered=registered)
 
     def get_list_display(self, request: HttpRequest) -> Any:
-        """Spare those who may not register the offer."""
+        """Leave the last column out for those who may not register sensors."""
         columns = super().get_list_display(request)
         return columns if request.user.has_perm("sensors.add_sensor") else columns[:-1]
 

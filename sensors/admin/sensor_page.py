@@ -1,4 +1,4 @@
-"""What the page of a sensor tells beside its form: state, chart, what happened, what was sent, who changed it."""
+"""What the page of a sensor shows beside its form: state, chart, events, deliveries, changes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class SensorPage:
-    """What a person may not see is None."""
+    """None stands for what the person may not see."""
 
     word: str
     connection: str
@@ -49,6 +49,7 @@ def build_sensor_page(request: HttpRequest, sensor: Sensor) -> SensorPage:
     def seen(permission: str, read: Callable[[], T]) -> T | None:
         return read() if request.user.has_perm(permission) else None
 
+    deliveries = Delivery.objects.all()
     state, outage, subject = sensor.state, is_outage(), subject_of(sensor.pk)
     connection = connection_of(
         active=sensor.active, seen=state.seen_at is not None, lost=state.lost_at is not None, outage=outage
@@ -61,15 +62,18 @@ def build_sensor_page(request: HttpRequest, sensor: Sensor) -> SensorPage:
         periods=list(PERIODS),
         chart=draw_chart(sensor.pk, chosen_period(request), now=timezone.now()),
         events=seen("notifications.view_event", lambda: list(Event.objects.filter(subject=subject)[:ROWS])),
-        deliveries=seen("notifications.view_delivery", lambda: recent_deliveries(_newest_about(subject))),
+        deliveries=seen(
+            "notifications.view_delivery",
+            lambda: recent_deliveries(newest_about(deliveries, subject, limit=ROWS)),
+        ),
         attempts=seen("notifications.view_delivery", lambda: _attempts(sensor.pk, chosen_period(request))),
         changes=seen("records.view_changerecord", lambda: recent_changes(request, "sensor", sensor.pk)),
     )
 
 
 def chosen_period(request: HttpRequest) -> str:
-    wanted = request.GET.get("period", "")
-    return wanted if wanted in PERIODS else "24h"
+    period = request.GET.get("period", "")
+    return period if period in PERIODS else "24h"
 
 
 def recent_deliveries(ids: list[int]) -> list[tuple[Delivery, str]]:
@@ -84,7 +88,3 @@ def _attempts(sensor_id: str, period: str) -> list[tuple[PastAttempt, datetime, 
     except HistoryAway:
         return None
     return [(attempt, from_milliseconds(attempt.at), attempt_badge(attempt.status)) for attempt in found]
-
-
-def _newest_about(subject: str) -> list[int]:
-    return newest_about(Delivery.objects.all(), subject, limit=ROWS)

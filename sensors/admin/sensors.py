@@ -1,19 +1,21 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.db.models import QuerySet, Value
+from django.forms import Form
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
+from django.utils.formats import number_format
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter
 
+from config.admin_base.confirm_many import ManyAction, Report, bounded_paginator, confirm_many
 from config.admin_base.pages import Question, active_badge, actor_of
 from config.admin_base.theme import ModelAdmin, action, display
-from sensors.admin.bulk import InfinitePaginator, ask_about_many
 from sensors.admin.filters import ActiveFilter, ConnectionFilter, StateFilter
 from sensors.admin.forms import LinkForm, SensorForm
 from sensors.admin.import_page import import_page
@@ -28,6 +30,7 @@ from sensors.services.links import link_sensors
 from sensors.services.sensors import create_sensor, set_sensors_active, update_sensor
 
 CLIENTS_SHOWN = 3
+MOST_AT_ONCE = 100_000
 
 
 @admin.register(Sensor)
@@ -36,7 +39,7 @@ class SensorAdmin(ModelAdmin[Sensor]):
     list_filter = (ConnectionFilter, StateFilter, ActiveFilter, ("clients", AutocompleteSelectFilter))
     list_filter_submit = True
     list_per_page = 50
-    paginator = InfinitePaginator
+    paginator = bounded_paginator(MOST_AT_ONCE)
     show_full_result_count = False
     list_max_show_all = 0
     sortable_by = ()
@@ -89,7 +92,7 @@ class SensorAdmin(ModelAdmin[Sensor]):
 
     @display(description=_("clients"))
     def linked(self, sensor: Sensor) -> str:
-        """Show to those who may only look what the form's field of this name shows to others."""
+        """Return the clients for those who may only view: they see this in place of the form's field."""
         return ", ".join(client.name for client in sensor.clients.all()) or "–"
 
     def has_delete_permission(self, request: HttpRequest, obj: Sensor | None = None) -> bool:
@@ -109,8 +112,8 @@ class SensorAdmin(ModelAdmin[Sensor]):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Sensor], search_term: str
     ) -> tuple[QuerySet[Sensor], bool]:
-        wanted = search_term.strip()
-        return (queryset.filter(matching_text(wanted)) if wanted else queryset), False
+        text = search_term.strip()
+        return (queryset.filter(matching_text(text)) if text else queryset), False
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -120,7 +123,7 @@ class SensorAdmin(ModelAdmin[Sensor]):
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), "page": page})
 
     def save_model(self, request: HttpRequest, obj: Sensor, form: Any, change: bool) -> None:
-        """Hand what was filled in to the service; of a known sensor only what this person changed."""
+        """Pass the values to the service; of a sensor that exists, only those that this person changed."""
         values = {name: form.cleaned_data[name] for name in SensorForm.Meta.fields if name in form.cleaned_data}
         values["clients"] = [client.pk for client in form.cleaned_data["linked"]]
         values.pop("id", None)
@@ -132,24 +135,23 @@ class SensorAdmin(ModelAdmin[Sensor]):
         update_sensor(sensor_id=obj.pk, actor=actor_of(request), **edits)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
-        """Leave the links to the service, which has written them."""
+        """Do nothing: the service has written the links."""
 
     @admin.action(description=_("Link to a client"), permissions=["change"])
     def link_to_client(self, request: HttpRequest, queryset: QuerySet[Sensor]) -> HttpResponse | None:
         question = Question(
             title=gettext("Link to a client"),
-            text=gettext("The client is told about these sensors from now on."),
+            text=gettext("The client is notified about these sensors from now on."),
             button=gettext("Link"),
         )
-        form = LinkForm(request.POST if "confirmed" in request.POST else None)
 
-        def act(ids: Sequence[str], answers: dict[str, Any]) -> str:
+        def act(ids: Sequence[str], answers: dict[str, Any]) -> Report:
             client = answers["client"]
             done = link_sensors(sensor_ids=ids, client_id=client.pk, actor=actor_of(request))
             words = ngettext("%(done)d sensor was linked.", "%(done)d sensors were linked.", done) % {"done": done}
-            return _counted(words, len(ids) - done)
+            return _report(words, len(ids) - done)
 
-        return ask_about_many(self, request, queryset, question=question, act=act, form=form)
+        return self._confirm_many(request, queryset, question, act, form=LinkForm)
 
     @admin.action(description=_("Activate"), permissions=["change"])
     def activate(self, request: HttpRequest, queryset: QuerySet[Sensor]) -> HttpResponse | None:
@@ -159,28 +161,40 @@ class SensorAdmin(ModelAdmin[Sensor]):
             button=gettext("Activate"),
         )
 
-        def act(ids: Sequence[str], answers: dict[str, Any]) -> str:
+        def act(ids: Sequence[str], answers: dict[str, Any]) -> Report:
             done = set_sensors_active(sensor_ids=ids, active=True, actor=actor_of(request))
             words = ngettext("%(done)d sensor was activated.", "%(done)d sensors were activated.", done)
-            return _counted(words % {"done": done}, len(ids) - done)
+            return _report(words % {"done": done}, len(ids) - done)
 
-        return ask_about_many(self, request, queryset, question=question, act=act)
+        return self._confirm_many(request, queryset, question, act)
 
     @admin.action(description=_("Deactivate"), permissions=["change"])
     def deactivate(self, request: HttpRequest, queryset: QuerySet[Sensor]) -> HttpResponse | None:
         question = Question(
             title=gettext("Deactivate these sensors?"),
-            text=gettext("Their signals are refused and their clients hear no more of them; their history stays."),
+            text=gettext("Their signals are refused and their clients are no longer notified; their history stays."),
             button=gettext("Deactivate"),
             dangerous=True,
         )
 
-        def act(ids: Sequence[str], answers: dict[str, Any]) -> str:
+        def act(ids: Sequence[str], answers: dict[str, Any]) -> Report:
             done = set_sensors_active(sensor_ids=ids, active=False, actor=actor_of(request))
             words = ngettext("%(done)d sensor was deactivated.", "%(done)d sensors were deactivated.", done)
-            return _counted(words % {"done": done}, len(ids) - done)
+            return _report(words % {"done": done}, len(ids) - done)
 
-        return ask_about_many(self, request, queryset, question=question, act=act)
+        return self._confirm_many(request, queryset, question, act)
+
+    def _confirm_many(
+        self,
+        request: HttpRequest,
+        chosen: QuerySet[Sensor],
+        question: Question,
+        act: Callable[[Sequence[str], dict[str, Any]], Report],
+        form: type[Form] = Form,
+    ) -> HttpResponse | None:
+        too_many = gettext("At most 100,000 sensors at once: narrow the list first.")
+        many = ManyAction(question, act, _count_words, MOST_AT_ONCE, too_many=too_many, form=form)
+        return confirm_many(self, request, chosen, many)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         answer = super().changelist_view(request, extra_context)
@@ -195,7 +209,7 @@ class SensorAdmin(ModelAdmin[Sensor]):
 
     @action(description=_("Export"), permissions=["view"], url_path="export", icon="download")
     def export_file(self, request: HttpRequest) -> Any:
-        """Export what the list shows, on all its pages: the button carries what the list is asked for."""
+        """Export the sensors of the list, on all its pages: the button carries the filters of the list."""
         try:
             shown = self.get_changelist_instance(request).queryset
         except IncorrectLookupParameters:
@@ -203,9 +217,13 @@ class SensorAdmin(ModelAdmin[Sensor]):
         return answer_table(export_rows(Sensor.objects.filter(pk__in=shown.order_by().values("pk"))))
 
 
-def _counted(words: str, unchanged: int) -> str:
-    """Add how many of the chosen needed nothing."""
+def _count_words(count: int) -> str:
+    return ngettext("%(number)s sensor:", "%(number)s sensors:", count) % {"number": number_format(count)}
+
+
+def _report(words: str, unchanged: int) -> Report:
+    """Report what was done, and how many of the chosen needed nothing."""
     if not unchanged:
-        return words
-    others = ngettext("%(count)d was so already.", "%(count)d were so already.", unchanged) % {"count": unchanged}
-    return f"{words} {others}"
+        return Report(words)
+    others = ngettext("%(count)d needed no change.", "%(count)d needed no changes.", unchanged) % {"count": unchanged}
+    return Report(f"{words} {others}")

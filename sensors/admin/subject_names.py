@@ -1,4 +1,4 @@
-"""Name the clients and sensors of deliveries on the pages of notifications."""
+"""Names and links of clients and sensors for the pages of notifications."""
 
 import re
 from collections.abc import Collection
@@ -9,9 +9,8 @@ from config.common.database.sql import in_number_array
 from notifications.names import Named, Names, register_names
 from sensors.models import Client
 from sensors.models.registry import SENSOR_ID
-from sensors.subjects import subject_of
+from sensors.subjects import find_sensor_id, subject_of
 
-PREFIX = subject_of("")
 MOST_FOUND = 50
 
 
@@ -24,9 +23,9 @@ def name_endpoints(endpoint_ids: Collection[int]) -> dict[int, Named]:
 
 
 def name_subject(subject: str) -> Named | None:
-    if not subject.startswith(PREFIX):
+    sensor_id = find_sensor_id(subject)
+    if sensor_id is None:
         return None
-    sensor_id = subject.removeprefix(PREFIX)
     return Named(sensor_id, reverse("admin:sensors_sensor_change", args=[sensor_id]))
 
 

@@ -1,4 +1,4 @@
-"""What clients were told, or are still to be told: by sensor, by client, and one by one."""
+"""Deliveries to clients: by sensor, by client, and one by one; an operator may resend one."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -41,7 +41,7 @@ from sensors.api.shapes import (
     present_attempt,
 )
 from sensors.selectors import check_sensor
-from sensors.subjects import subject_of
+from sensors.subjects import find_sensor_id, subject_of
 
 COLUMNS = (
     "id",
@@ -152,7 +152,7 @@ class _Row(NamedTuple):
 
 
 def _visible(request: Request) -> QuerySet[Delivery]:
-    """A client sees what was meant for itself alone, also about sensors that others have too."""
+    """Return the deliveries that the caller may see: a client only its own, also of sensors that others share."""
     owner = owner_of_sensors(request)
     return Delivery.objects.all() if owner is None else Delivery.objects.filter(endpoint__client=owner)
 
@@ -169,7 +169,7 @@ def _answer(deliveries: QuerySet[Delivery], delivery_id: int, status: int = 200)
 
 
 def _page_about(request: Request, subject: str) -> tuple[list[DeliveryAnswer], str | None]:
-    """Read a page of what names a subject: its own messages and the lists."""
+    """Read a page of the deliveries about a subject: its own, and the lists that name it."""
     limit, seen = read_limit(request), read_cursor(request, ABOUT)
     newest = newest_about(_visible(request), subject, limit=limit + 1, before=None if seen is None else seen[0])
     shown: list[DeliveryAnswer] = []
@@ -191,7 +191,7 @@ def _present(rows: Iterable[Any]) -> list[DeliveryAnswer]:
 
 
 def _attempts_of(deliveries: Sequence[_Row]) -> dict[int, list[AttemptAnswer]]:
-    """Read the attempts of all of them at once."""
+    """Return the attempts of all these deliveries, read at once."""
     found: dict[int, list[AttemptAnswer]] = defaultdict(list)
     since = min((row.created_at for row in deliveries), default=None)
     for attempt in attempts_of([row.id for row in deliveries], since=since) if since is not None else ():
@@ -200,11 +200,10 @@ def _attempts_of(deliveries: Sequence[_Row]) -> dict[int, list[AttemptAnswer]]:
 
 
 def _present_one(row: _Row, attempts: list[AttemptAnswer]) -> DeliveryAnswer:
-    prefix = subject_of("")
     return DeliveryAnswer(
         id=row.id,
         type=row.type,
-        sensor=row.subject.removeprefix(prefix) if row.subject.startswith(prefix) else None,
+        sensor=find_sensor_id(row.subject),
         client=row.client_id,
         status=row.status,
         reason=row.reason,

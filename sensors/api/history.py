@@ -1,4 +1,4 @@
-"""What happened to sensors: signals and events, by sensor and by client, as pages and as a table."""
+"""`/sensors/{id}/history/`, `/events/` and the same of a client: signals and events, as pages and as CSV."""
 
 from datetime import timedelta
 from typing import Any
@@ -75,7 +75,10 @@ class ClientHistoryView(HistoryView):
         """List the signals of a client's sensors, newest first; at most 31 days a call, by default the last 31."""
         check_client(request, client_id)
         asked = _read(HistoryQuery, request)
-        period = _bounded(_period(asked), end=_latest(request, asked, now=to_milliseconds(timezone.now())))
+        now, seen = to_milliseconds(timezone.now()), read_cursor(request, _kind(asked))
+        # The end of an open period is that of its first page, or a `next` that is followed late would name too long a
+        # one: a signal is never further ahead of its receipt than `AHEAD`, so the cursor shows a time before that page.
+        period = _bounded(_period(asked), end=now if seen is None else min(now, int(seen[0]) - AHEAD))
         return _answer_history(request, asked, sensors_of(client_id), period)
 
 
@@ -148,7 +151,7 @@ def _answer_events(request: Request, sensors: list[str]) -> Response:
 
 
 def _next(request: Request, kind: str, rows: list[Any], limit: int, period: Period) -> str | None:
-    """Return the address of the next page; it names the beginning of the period, which may have been ours."""
+    """Return the address of the next page; it names the beginning of the period also where the caller did not."""
     if len(rows) <= limit:
         return None
     address = next_page_url(request, kind, rows[limit - 1].key)
@@ -177,18 +180,8 @@ def _kind(asked: dict[str, Any]) -> str:
     return "history:changes" if asked.get("changes") == "true" else "history"
 
 
-def _latest(request: Request, asked: dict[str, Any], *, now: int) -> int:
-    """Return when a period without an end ends: now; for a later page not after the time of the first one.
-
-    A signal is never further ahead of its receipt than `AHEAD`, so the cursor shows a time before which the first page
-    was read. By the time of the call, a `next` that is followed late would name too long a period.
-    """
-    seen = read_cursor(request, _kind(asked))
-    return now if seen is None else min(now, int(seen[0]) - AHEAD)
-
-
 def _bounded(period: Period, *, end: int) -> Period:
-    """Keep a period of many sensors within its limit; without a beginning it begins as early as it may."""
+    """Return a period within the limit for many sensors; one without a beginning gets the earliest allowed."""
     longest = LONGEST_OF_CLIENT // timedelta(milliseconds=1)
     end = period.end if period.end is not None else end
     if period.start is None:

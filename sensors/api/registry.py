@@ -40,9 +40,9 @@ class SensorsView(ApiView):
         responses=SensorListSerializer,
     )
     def get(self, request: Request) -> Response:
-        wanted = read_filter(request)
-        found = paginate(request, sensor_rows(matching_sensors(wanted)), order=["id"])
-        return Response({"results": present_sensors(found.results, owner=wanted.owner), "next": found.next})
+        chosen = read_filter(request)
+        found = paginate(request, sensor_rows(matching_sensors(chosen)), order=["id"])
+        return Response({"results": present_sensors(found.results, owner=chosen.owner), "next": found.next})
 
     @extend_schema(
         operation_id="sensors_create", tags=["sensors"], request=SensorSerializer, responses={201: SensorSerializer}

@@ -12,9 +12,10 @@ from config.common.times import format_time
 from config.common.web.serializers import BoundedListField, PeriodQuery, StrictSerializer, TimestampField
 from config.common.web.struct_schema import page_serializer, serializer_for
 from notifications.models import Attempt, Delivery
+from sensors.events import EVENT_TYPES
 from sensors.heartbeat.ingest_liveness import is_outage
 from sensors.history.queries import PastSignal
-from sensors.history.values import KINDS, PastEvent, format_many, format_milliseconds
+from sensors.history.values import PastEvent, format_many, format_milliseconds
 from sensors.models import Client
 from sensors.models.registry import LONGEST_TIMEOUT, SENSOR_ID
 from sensors.selectors import Connection, SensorRow, clients_of, connection_of
@@ -149,7 +150,7 @@ class HistoryQuery(PeriodQuery):
 
 
 class EventSerializer(serializers.Serializer[Any]):
-    type = serializers.ChoiceField(KINDS)
+    type = serializers.ChoiceField(EVENT_TYPES)
     at = TimestampField()
     correlation_id = serializers.CharField()
     sensor_id = serializers.CharField()

@@ -24,8 +24,8 @@ REJECTED_COLUMNS = ("id", "code", "message", "sensor_id", "raw", "count", "minut
 
 class SignalsView(ApiView):
     scopes = {"POST": Scope.SIGNALS_WRITE}
-    idempotent = False
-    parser_classes = []
+    idempotent = False  # signals have ids of their own
+    parser_classes = []  # the ingest decodes the body straight into its types
 
     @extend_schema(
         summary="Send one signal or a list of up to 1000",

@@ -32,7 +32,7 @@ _TABLE = {"type": "string", "format": "binary"}
 
 
 class CsvParser(BaseParser):
-    """Leaves the body as it is: the service reads it."""
+    """Passes the body on as it is: the service parses it."""
 
     media_type = "text/csv"
 
@@ -47,7 +47,7 @@ class XlsxParser(CsvParser):
 
 
 class CsvRenderer(BaseRenderer):
-    """Lets a caller ask for a table; the answer itself is streamed."""
+    """Lets a caller ask for CSV; the answer itself is streamed."""
 
     media_type = "text/csv"
     format = "csv"
@@ -62,7 +62,7 @@ class CsvRenderer(BaseRenderer):
 
 
 class TableOrJson(DefaultContentNegotiation):
-    """Take `?format=`; one that is not known is left to the call, which names the field."""
+    """Negotiates by `?format=`; an unknown one is left to the view, which refuses it by field."""
 
     def filter_renderers(self, renderers: Any, format: str) -> list[Any]:
         return [renderer for renderer in renderers if renderer.format == format] or list(renderers)
@@ -124,7 +124,7 @@ class ExportView(ApiView):
 
 
 def answer_table(chunks: Iterator[bytes], *, name: str = "sensors.csv") -> StreamingHttpResponse:
-    """Answer with a CSV file that is read from the database as fast as the caller takes it."""
+    """Return a CSV file as a response; it is read from the database as fast as the caller takes it."""
     headers = {
         "Content-Disposition": f'attachment; filename="{name}"',
         "Content-Security-Policy": "sandbox; default-src 'none'",

@@ -27,7 +27,7 @@ OUTAGE_AFTER = 2 * timedelta(seconds=INTERVAL_SECONDS)
 SETTLING = 2 * timedelta(seconds=INTERVAL_SECONDS)
 UNKNOWN_AFTER = timedelta(seconds=15)
 ASK_ABOUT_CONSUMER_AFTER = timedelta(seconds=5)
-# Between the end of a connection, as the broker tells it, and its messages being back in the queue.
+# From the end of a connection, as the broker reports it, until its messages are back in the queue.
 REQUEUED_AFTER = timedelta(seconds=2)
 OUTAGE_RETENTION = timedelta(days=61)
 PROBE_RETENTION = timedelta(minutes=1)
@@ -99,6 +99,7 @@ def record_liveness(
         if started or now - hearing.heard_at > OUTAGE_AFTER:
             DeafSpan.objects.create(from_at=hearing.heard_at, to_at=max(now, hearing.heard_at))
             DeafSpan.objects.filter(to_at__lt=now - OUTAGE_RETENTION).delete()
+        # An answer that comes late must not move the time back.
         hearing.heard_at = max(heard_at, hearing.heard_at)
         hearing.save(update_fields=["heard_at"])
 

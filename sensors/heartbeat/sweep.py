@@ -27,6 +27,7 @@ def sweep_once() -> bool:
     if mark is None:
         return False
     with transaction.atomic():
+        # A row that the ingest has locked is about to be heard: the sweep passes over it.
         due = (
             SensorState.objects.select_for_update(of=("self",), skip_locked=True)
             .filter(check_at__lte=mark)

@@ -5,12 +5,12 @@ merges its parts; in every list they stand together and the first is taken, so n
 `FINAL`.
 """
 
-import os
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import msgspec
@@ -18,16 +18,19 @@ import structlog
 from clickhouse_driver import Client, errors
 from django.utils import timezone
 
+from config.common.background.per_process import PerProcess
 from config.common.database import sql
 from config.common.times import from_milliseconds, to_milliseconds
 from config.engines.circuit_breaker import CircuitBreaker, EngineUnavailable
 from config.engines.clickhouse import connect
+from sensors.events import EVENT_TYPES, STATE_CHANGED
 from sensors.history.errors import HistoryAway, HistoryRefused, HistorySilent
-from sensors.history.values import KINDS, STATE_CHANGED, EventKey, PastEvent, Period, SignalKey, signal_key
+from sensors.history.values import EventKey, PastEvent, Period, SignalKey, signal_key
 from sensors.history.windows import read_newest
 from sensors.ingest.signals import Signal
 
 LAST_SECOND = 2**32 - 1
+"""Of a `DateTime` of the engine."""
 LAST_VERSION = 2**63
 PLACE_BITS = 20
 LATEST = 2**63
@@ -37,7 +40,7 @@ FOUR_WEEKS = 28 * 24 * 3_600_000
 SPANS_PER_INSERT = 40
 """The engine refuses an insert into more than a hundred months; four weeks lie in two at most."""
 
-_WHAT_IT_CANNOT_HOLD = frozenset(
+_UNSTORABLE = frozenset(
     {
         errors.ErrorCodes.CANNOT_PARSE_TEXT,
         errors.ErrorCodes.TYPE_MISMATCH,
@@ -65,7 +68,7 @@ class ClickHouseStore:
         guard: CircuitBreaker | None = None,
     ) -> None:
         self._writers = _Clients(connect)
-        # Whoever reads is a call that holds a slot: it waits on connections of little patience, under a guard.
+        # A reader is a call that occupies a slot: its connections have short timeouts, under a circuit breaker.
         self._readers = _Clients(connect_reader or connect)
         self._guard = guard
         self._is_prepared = False
@@ -93,7 +96,9 @@ class ClickHouseStore:
 
         def read(window: Period, behind: SignalKey | None, count: int) -> list[Signal]:
             bounds, name = _bounds(window), "read_signals"
-            if behind is not None or not _is_whole(bounds):
+            is_whole = bounds["start"] % 1000 == 0 and bounds["end"] % 1000 == 0 and bounds["start"] < bounds["end"]
+            # Whole seconds need no comparison of milliseconds: the cheaper statement serves most first pages.
+            if behind is not None or not is_whole:
                 at, sensor_id, signal_id = behind or (LATEST, "", "")
                 bounds |= {"before_at": at, "before_sensor": sensor_id, "before_id": signal_id}
                 name = "read_signals_behind"
@@ -104,7 +109,7 @@ class ClickHouseStore:
     def find_signals(self, keys: Collection[SignalKey]) -> list[Signal]:
         if not keys:
             return []
-        return [Signal(*row) for row in self._ask("find_signals", wanted=_identities(keys))]
+        return [Signal(*row) for row in self._ask("find_signals", table=_identities(keys))]
 
     def find_changing(self, sensors: Sequence[str], period: Period) -> set[SignalKey]:
         found = self._ask_about(sensors, "find_changing", {**_bounds(period), "type": STATE_CHANGED})
@@ -115,7 +120,7 @@ class ClickHouseStore:
         sensors: Sequence[str],
         period: Period,
         *,
-        types: Sequence[str] = KINDS,
+        types: Sequence[str] = EVENT_TYPES,
         before: EventKey | None = None,
         limit: int,
     ) -> list[PastEvent]:
@@ -126,9 +131,12 @@ class ClickHouseStore:
             at, event_id = behind or (LATEST, 0)
             values = {"before_at": at, "before_id": event_id, "types": tuple(types)}
             rows = self._ask_about(sensors, "read_events", {**_bounds(window), **values, **_count(count)})
-            return [_event(row) for row in rows]
+            return [
+                PastEvent(pk, kind, sensor_id, sent_at, recorded_at, chain, msgspec.json.decode(payload))
+                for pk, kind, sensor_id, sent_at, recorded_at, chain, payload in rows
+            ]
 
-        return self._read_newest(partial(_read_all, read, _event_key, before), period, len(sensors), limit)
+        return self._read_newest(partial(_read_all, read, attrgetter("key"), before), period, len(sensors), limit)
 
     def drop_months_before(self, at: int) -> None:
         self._prepare_once()
@@ -147,7 +155,7 @@ class ClickHouseStore:
     def _insert(self, table: str, rows: Sequence[RowT], columns: Callable[[Sequence[RowT]], list[list[Any]]]) -> None:
         self._prepare_once()
         for some in _within_partitions(rows):
-            # The driver rewrites the lists it is given: they are made anew for every attempt.
+            # The driver changes the lists it gets: they are made anew for every attempt.
             self._write(sql.load_sql("sensors", f"clickhouse/insert_{table}"), columns(some), columnar=True)
 
     def _prepare_once(self) -> None:
@@ -155,21 +163,23 @@ class ClickHouseStore:
             self.prepare()
 
     def _prepare_for_reading(self) -> None:
-        """Make the tables that are not there, as patiently as one reads."""
+        """Create missing tables over a reading connection, which waits no longer than for an answer."""
         if not self._is_prepared:
             for table in ("signals", "events"):
                 self._read(sql.load_sql("sensors", f"clickhouse/create_{table}"))
             self._is_prepared = True
 
     def _ask_about(self, sensors: Sequence[str], name: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-        """Name a few sensors in the statement, many in a table: a client's hundred thousand would not fit."""
+        """Run a query about sensors; a few are named in the statement, many go with it as a table."""
         if len(sensors) <= FEW_SENSORS:
             return self._ask(name, {**values, "sensors": tuple(sensors)})
-        return self._ask(name, {**values, "sensors": _Wanted()}, wanted=_sensors(sensors))
+        # The hundred thousand of a client would not fit into the statement.
+        table = {"structure": [("sensor_id", "String")], "data": [{"sensor_id": sensor_id} for sensor_id in sensors]}
+        return self._ask(name, {**values, "sensors": _TableName()}, table=table)
 
-    def _ask(self, name: str, values: Mapping[str, Any] | None = None, *, wanted: Any = None) -> list[tuple[Any, ...]]:
+    def _ask(self, name: str, values: Mapping[str, Any] | None = None, *, table: Any = None) -> list[tuple[Any, ...]]:
         statement = sql.load_sql("sensors", f"clickhouse/{name}")
-        tables = None if wanted is None else [{"name": "wanted", **wanted}]
+        tables = None if table is None else [{"name": _TableName.name, **table}]
         self._prepare_for_reading()
         answer: list[tuple[Any, ...]] = self._read(statement, values, external_tables=tables)
         return answer
@@ -193,7 +203,7 @@ class ClickHouseStore:
             with (clients or self._writers).one() as client:
                 return client.execute(statement, values, **options)
         except (errors.Error, OSError, EOFError) as error:
-            if isinstance(error, errors.TypeMismatchError) or getattr(error, "code", 0) in _WHAT_IT_CANNOT_HOLD:
+            if isinstance(error, errors.TypeMismatchError) or getattr(error, "code", 0) in _UNSTORABLE:
                 raise HistoryRefused(str(error)) from error
             # Whatever else the server says may pass: the tables may have gone with a server that was replaced.
             self._is_prepared = False
@@ -202,12 +212,12 @@ class ClickHouseStore:
 
 
 class _Clients:
-    """Connections to be used by one thread at a time; those that met an error are not used again."""
+    """A pool of connections, each for one thread at a time; one that met an error is not used again."""
 
     def __init__(self, connect: Callable[[], Client]) -> None:
         self._connect = connect
-        self._idle: deque[Client] = deque()
-        self._process = os.getpid()
+        # A fork must not talk on its parent's connections.
+        self._idle: PerProcess[deque[Client]] = PerProcess(deque)
 
     @contextmanager
     def one(self) -> Iterator[Client]:
@@ -217,17 +227,16 @@ class _Clients:
         except BaseException:
             client.disconnect()
             raise
-        self._idle.append(client)
+        self._idle.get().append(client)
 
     def close(self) -> None:
-        while self._idle:
-            self._idle.pop().disconnect()
+        idle = self._idle.get()
+        while idle:
+            idle.pop().disconnect()
 
     def _take(self) -> Client:
-        if self._process != os.getpid():  # a fork must not talk on its parent's connections
-            self._idle, self._process = deque(), os.getpid()
         try:
-            return self._idle.pop()
+            return self._idle.get().pop()
         except IndexError:
             return self._connect()
 
@@ -239,31 +248,27 @@ def _read_all(
     window: Period,
     count: int,
 ) -> list[RowT]:
-    """Ask until there are enough rows or no more: copies may fill a whole answer."""
+    """Read until there are enough rows or no more: copies may fill a whole answer."""
     rows: list[RowT] = []
     while True:
-        wanted = count - len(rows)
-        found = read(window, before, wanted)
-        rows += _once(found, key_of)[:wanted]
-        if len(rows) == count or len(found) < wanted + SPARE_COPIES:
+        missing = count - len(rows)
+        found = read(window, before, missing)
+        rows += _once(found, key_of)[:missing]
+        if len(rows) == count or len(found) < missing + SPARE_COPIES:
             return rows
         before = key_of(rows[-1])
 
 
 def _once(rows: list[RowT], key_of: Callable[[RowT], Any]) -> list[RowT]:
-    """Leave the first of each row's copies, which stand together."""
+    """Return the rows without copies: of those that stand together, the first."""
     if all(one.at != two.at for one, two in pairwise(rows)):
         return rows
     once = {key_of(row): row for row in reversed(rows)}
     return list(once.values())[::-1]
 
 
-def _event_key(event: PastEvent) -> EventKey:
-    return event.key
-
-
 def _bounds(window: Period) -> dict[str, Any]:
-    """Bound the whole seconds, for the engine's indexes, and then the milliseconds."""
+    """Return the bounds of a period: in whole seconds, for the indexes of the engine, and in milliseconds."""
     start = max(0, window.start or 0)
     end = min(window.end if window.end is not None else LATEST, (LAST_SECOND + 1) * 1000)
     return {
@@ -274,23 +279,17 @@ def _bounds(window: Period) -> dict[str, Any]:
     }
 
 
-def _is_whole(bounds: Mapping[str, int]) -> bool:
-    return bounds["start"] % 1000 == 0 and bounds["end"] % 1000 == 0 and bounds["start"] < bounds["end"]
-
-
 def _count(limit: int) -> dict[str, int]:
     return {"copies": limit + SPARE_COPIES}
 
 
-class _Wanted:
-    """The name of the table that goes with a statement, where the driver would quote a text."""
+class _TableName:
+    """The name of the table that goes with a statement: of a text the driver would make a quoted literal."""
+
+    name = "wanted"
 
     def __str__(self) -> str:
-        return "wanted"
-
-
-def _sensors(sensors: Iterable[str]) -> dict[str, Any]:
-    return {"structure": [("sensor_id", "String")], "data": [{"sensor_id": sensor_id} for sensor_id in sensors]}
+        return self.name
 
 
 def _identities(keys: Iterable[SignalKey]) -> dict[str, Any]:
@@ -303,7 +302,7 @@ def _identities(keys: Iterable[SignalKey]) -> dict[str, Any]:
 
 
 def _within_partitions(rows: Sequence[RowT]) -> Iterator[Sequence[RowT]]:
-    """Cut a batch that lies in too many months; nearly every one lies in one or two."""
+    """Yield the rows in parts of few months each; nearly every batch is one part."""
     spans = sorted({row.at // FOUR_WEEKS for row in rows})
     if len(spans) <= SPANS_PER_INSERT:
         yield from [rows] if rows else []
@@ -322,13 +321,12 @@ def _signal_columns(signals: Sequence[Signal]) -> list[list[Any]]:
         [signal.data for signal in signals],
         [signal.received_at // 1000 for signal in signals],
         [signal.received_at % 1000 for signal in signals],
-        [_version(signal, place) for place, signal in enumerate(signals)],
+        # Of copies the engine keeps the greatest version: the one received first, of those the one that stands first.
+        [
+            LAST_VERSION - (signal.received_at << PLACE_BITS | place % (1 << PLACE_BITS))
+            for place, signal in enumerate(signals)
+        ],
     ]
-
-
-def _version(signal: Signal, place: int) -> int:
-    """Of copies the greatest version stays: the one received first, of those the one that stands first."""
-    return LAST_VERSION - (signal.received_at << PLACE_BITS | place % (1 << PLACE_BITS))
 
 
 def _event_columns(events: Sequence[PastEvent]) -> list[list[Any]]:
@@ -343,8 +341,3 @@ def _event_columns(events: Sequence[PastEvent]) -> list[list[Any]]:
         [event.correlation_id for event in events],
         [msgspec.json.encode(event.payload).decode() for event in events],
     ]
-
-
-def _event(row: tuple[Any, ...]) -> PastEvent:
-    event_id, kind, sensor_id, at, recorded_at, correlation_id, payload = row
-    return PastEvent(event_id, kind, sensor_id, at, recorded_at, correlation_id, msgspec.json.decode(payload))

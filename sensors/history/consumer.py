@@ -38,12 +38,12 @@ log = structlog.get_logger(__name__)
 
 @dataclass
 class Batch:
-    """What has been fetched and not yet acknowledged."""
+    """Messages that have been fetched and not yet acknowledged."""
 
     signals: list[Signal] = field(default_factory=list)
     unreadable: list[Rejection] = field(default_factory=list)
     redelivered: list[AmqpMessage] = field(default_factory=list)
-    """Not read yet: somebody had them before and failed, or died."""
+    """Not parsed yet: another consumer had them before and failed, or died."""
     redelivered_bytes: int = 0
     last_tag: int = 0
     begun: float = 0.0
@@ -76,7 +76,7 @@ class Batch:
 
 
 class HistoryConsumer:
-    """One writer on one connection; all turns come from one thread. Several writers at once are normal."""
+    """One writer of history on one connection, for one thread. Several writers at once are normal."""
 
     def __init__(self, queue: str = QUEUE) -> None:
         self._queue = queue
@@ -86,7 +86,7 @@ class HistoryConsumer:
         self._resting_until = 0.0
 
     def run_once(self) -> bool:
-        """Fetch for a moment and write when there is enough; return whether another turn should follow at once."""
+        """Fetch for a second, and write what is ready; return whether to be called again at once."""
         try:
             channel = self._open()
             if self._is_away and not self._is_back(channel):
@@ -100,13 +100,13 @@ class HistoryConsumer:
             self.close()
             return False
         except BaseException:
-            # What was fetched must not stay on the channel: a later acknowledgement would cover it.
+            # What was fetched must not stay on the channel: a later acknowledgement would cover it, unwritten.
             self.close()
             raise
         return True
 
     def close(self) -> None:
-        """Let go of the connection; the broker offers again what was not acknowledged."""
+        """Close the connection; the broker delivers again what was not acknowledged."""
         connection, self._connection = self._connection, None
         self._batch = Batch()
         if connection is None:
@@ -124,7 +124,7 @@ class HistoryConsumer:
         return self._channel
 
     def _is_back(self, channel: BlockingChannel) -> bool:
-        """Ask the store now and then, with nothing in hand; the connection is kept alive meanwhile."""
+        """Return whether the store answers again; it is asked every few seconds. Keeps the connection alive."""
         if time.monotonic() < self._resting_until:
             channel.connection.process_data_events(0)
             return False
@@ -152,6 +152,7 @@ class HistoryConsumer:
             _wait_for(_start(lambda: _write_batch(batch)), channel.connection)
         except HistoryAway:
             log.warning("history.waits", signals=len(batch.signals))
+            # The whole batch back into the queue: another writer, or the overflow, may take it meanwhile.
             channel.basic_nack(batch.last_tag, multiple=True, requeue=True)
             self._is_away, self._resting_until = True, time.monotonic() + REST_SECONDS
         else:
@@ -178,7 +179,7 @@ def _write_messages(messages: list[AmqpMessage]) -> None:
 
 
 def _start(work: Callable[[], None]) -> "Future[None]":
-    """Talk to the store in a thread of its own, which a process that is told to end does not wait for."""
+    """Run work with the store in a daemon thread: a process that is asked to end does not wait for it."""
     outcome: Future[None] = Future()
 
     def run() -> None:
@@ -196,22 +197,18 @@ def _start(work: Callable[[], None]) -> "Future[None]":
 
 
 def _wait_for(outcome: "Future[None]", connection: BlockingConnection) -> None:
-    """Keep the connection alive while the store works; one that is lost leaves no work running behind."""
-    outcome.add_done_callback(lambda _: _wake(connection))
+    """Wait for the outcome while keeping the connection alive; where that is lost, wait for the work to end first."""
+
+    def wake() -> None:
+        try:
+            connection.add_callback_threadsafe(lambda: None)
+        except AMQPError as error:
+            log.info("history.connection_gone", error=repr(error))
+
+    outcome.add_done_callback(lambda _: wake())
     try:
         while not outcome.done():
             connection.process_data_events(time_limit=1.0)
     finally:
         wait([outcome])
     outcome.result()
-
-
-def _wake(connection: BlockingConnection) -> None:
-    try:
-        connection.add_callback_threadsafe(_nothing)
-    except AMQPError as error:
-        log.info("history.connection_gone", error=repr(error))
-
-
-def _nothing() -> None:
-    """Do nothing, on purpose."""

@@ -1,4 +1,4 @@
-"""History as a CSV table, piece by piece: as long as it may be, only a step of it is in memory."""
+"""Export history as CSV, in pieces: however long it is, only one piece is in memory."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
@@ -13,7 +13,7 @@ ROWS_AT_ONCE = 2000
 
 
 def export_history(sensors: Sequence[str], period: Period, *, only_changes: bool) -> Iterator[bytes]:
-    """Yield the table, newest first; what a spreadsheet would take for a formula has an apostrophe before it."""
+    """Yield the table, newest first; cells that a spreadsheet would run as a formula are escaped."""
     read: Any = read_changes if only_changes else read_signals
     rows: list[PastSignal] = read(sensors, period, limit=ROWS_AT_ONCE)
     yield write_csv(chain([COLUMNS], map(_cells, rows)))
@@ -23,7 +23,7 @@ def export_history(sensors: Sequence[str], period: Period, *, only_changes: bool
 
 
 def read_first_piece(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Read the first piece now, so that what is wrong is answered as an error and not by a broken table."""
+    """Return the same pieces with the first read now: what fails is then an error, not a table that breaks off."""
     return chain([next(pieces)], pieces)
 
 

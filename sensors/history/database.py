@@ -1,10 +1,11 @@
-"""History in the database itself, where no ClickHouse is configured."""
+"""History in the database itself: its tables where no ClickHouse is configured, the way into the spool where one is."""
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import psycopg
+from django.conf import settings
 from django.db import DataError, IntegrityError, InterfaceError, OperationalError, connection, transaction
 from django.db.models import BigIntegerField, Func, Model, Q, QuerySet
 from django.db.models.functions import Collate
@@ -13,11 +14,13 @@ from django.utils import timezone
 from config.common.database import sql
 from config.common.database.sql import in_array
 from config.common.times import from_milliseconds, to_milliseconds
+from sensors.events import EVENT_TYPES, STATE_CHANGED
 from sensors.history.errors import HistoryAway, HistoryRefused
-from sensors.history.values import KINDS, STATE_CHANGED, EventKey, PastEvent, Period, SignalKey
+from sensors.history.queue import encode_batch
+from sensors.history.values import EventKey, PastEvent, Period, SignalKey
 from sensors.history.windows import read_newest
 from sensors.ingest.signals import Signal
-from sensors.models import StoredEvent, StoredSignal
+from sensors.models import HistorySpool, StoredEvent, StoredSignal
 
 STEP = 5000
 
@@ -28,18 +31,19 @@ class DatabaseStore:
     seconds_between_inserts = 0.0
 
     def prepare(self) -> None:
-        """The tables came with the migrations."""
+        """Do nothing: the tables come with the migrations."""
 
     def close(self) -> None:
-        """The connections are Django's."""
+        """Do nothing: the connections are Django's."""
 
     def add_signals(self, signals: Sequence[Signal]) -> None:
-        with _translated(), transaction.atomic():
+        with _translate_errors(), transaction.atomic():
             insert_signals(signals)
 
     def add_events(self, events: Sequence[PastEvent]) -> None:
+        # In order of id, so that two writers of the same events never wait for each other in a circle.
         rows = [_event_row(event) for event in sorted(events, key=lambda event: event.id)]
-        with _translated():
+        with _translate_errors():
             StoredEvent.objects.bulk_create(rows, ignore_conflicts=True, batch_size=STEP)
 
     def read_signals(
@@ -52,25 +56,25 @@ class DatabaseStore:
             rows = _of(StoredSignal.objects.all(), sensors).filter(within(window))
             return _page_of_signals(rows, before, count)
 
-        with _translated():
+        with _translate_errors():
             if len(sensors) == 1:  # the unique index is in this very order
                 return read(period, limit)
             now = to_milliseconds(timezone.now())
             return read_newest(read, period, limit=limit, sensors=len(sensors), now=now)
 
     def find_signals(self, keys: Collection[SignalKey]) -> list[Signal]:
-        wanted = set(keys)
-        if not wanted:
+        keys = set(keys)
+        if not keys:
             return []
-        rows = _of(StoredSignal.objects.all(), [sensor_id for _, sensor_id, _ in wanted])
-        rows = rows.filter(at__in=[from_milliseconds(at) for at in {at for at, _, _ in wanted}])
-        with _translated():
+        rows = _of(StoredSignal.objects.all(), [sensor_id for _, sensor_id, _ in keys])
+        rows = rows.filter(at__in=[from_milliseconds(at) for at in {at for at, _, _ in keys}])
+        with _translate_errors():
             found = _read_rows(rows)
-        return [signal for signal in found if (signal.at, signal.sensor_id, signal.id) in wanted]
+        return [signal for signal in found if (signal.at, signal.sensor_id, signal.id) in keys]
 
     def find_changing(self, sensors: Sequence[str], period: Period) -> set[SignalKey]:
         rows = _of(StoredEvent.objects.filter(within(period), type=STATE_CHANGED), sensors)
-        with _translated():
+        with _translate_errors():
             found = list(rows.values_list("at", "sensor_id", "payload"))
         return {(to_milliseconds(at), sensor_id, payload["signal_id"]) for at, sensor_id, payload in found}
 
@@ -79,7 +83,7 @@ class DatabaseStore:
         sensors: Sequence[str],
         period: Period,
         *,
-        types: Sequence[str] = KINDS,
+        types: Sequence[str] = EVENT_TYPES,
         before: EventKey | None = None,
         limit: int,
     ) -> list[PastEvent]:
@@ -88,16 +92,16 @@ class DatabaseStore:
 
         def read(window: Period, count: int) -> list[PastEvent]:
             rows = _of(StoredEvent.objects.all(), sensors).filter(within(window), type__in=types)
-            return [_past(row) for row in behind(rows, before).order_by("-at", "-id")[:count]]
+            return [_to_past_event(row) for row in behind(rows, before).order_by("-at", "-id")[:count]]
 
-        with _translated():
+        with _translate_errors():
             if len(sensors) == 1:
                 return read(period, limit)
             now = to_milliseconds(timezone.now())
             return read_newest(read, period, limit=limit, sensors=len(sensors), now=now)
 
     def drop_months_before(self, at: int) -> None:
-        with _translated():
+        with _translate_errors():
             for rows in (
                 StoredSignal.objects.filter(at__lt=from_milliseconds(at)),
                 StoredEvent.objects.filter(at__lt=from_milliseconds(at)),
@@ -105,21 +109,34 @@ class DatabaseStore:
                 _delete_in_steps(rows)
 
 
+def store_in_transaction(signals: Sequence[Signal]) -> None:
+    """Store the signals in the caller's transaction: as rows of history, or as a batch for ClickHouse.
+
+    The scheduler or `run_history` moves the batch over.
+    """
+    if not signals:
+        return
+    if settings.CLICKHOUSE_URL:
+        HistorySpool.objects.create(batch=encode_batch(signals))
+    else:
+        insert_signals(signals)
+
+
 def insert_signals(signals: Sequence[Signal]) -> None:
-    """Insert what is not there yet, in the caller's transaction; of two with one identity the first stays."""
+    """Insert signals in the caller's transaction; of several with one identity the first stays."""
     if not signals:
         return
     if connection.vendor == "postgresql":
         names = ("sensor_id", "at", "id", "data", "received_at")
         columns = [[getattr(signal, name) for signal in signals] for name in names]
         with psycopg.Cursor(connection.connection) as cursor:
-            cursor.execute(sql.load_sql("sensors", "keep_signals.postgresql"), columns)
+            cursor.execute(sql.load_sql("sensors", "insert_signals.postgresql"), columns)
         return
     StoredSignal.objects.bulk_create([_signal_row(signal) for signal in signals], ignore_conflicts=True, batch_size=500)
 
 
 def behind(rows: QuerySet[ModelT], before: EventKey | None) -> QuerySet[ModelT]:
-    """Narrow rows that are listed by time and id to those behind a key."""
+    """Return the rows behind a key, in a list from the newest to the oldest."""
     if before is None:
         return rows
     at, last = from_milliseconds(before[0]), before[1]
@@ -139,11 +156,13 @@ _SIGNAL_COLUMNS = ("sensor_id", "at", "signal_id", "data", "received_at")
 
 
 def _of(rows: QuerySet[ModelT], sensors: Sequence[str]) -> QuerySet[ModelT]:
+    # One sensor by equality: of a set of one PostgreSQL would not know that the index has the order asked for.
     return rows.filter(sensor_id=sensors[0]) if len(sensors) == 1 else rows.filter(sensor_id__in=in_array(sensors))
 
 
 def _page_of_signals(rows: QuerySet[StoredSignal], before: SignalKey | None, count: int) -> list[Signal]:
-    """Order ids by their bytes, as the fold does: the database's own language would order them otherwise."""
+    """Return one page of signals, newest first; ids are compared by their bytes, as the fold compares them."""
+    # The collation of the database would order them by its language.
     by_bytes = {"postgresql": "C", "sqlite": "BINARY"}[connection.vendor]
     rows = rows.annotate(by_sensor=Collate("sensor_id", by_bytes), by_id=Collate("signal_id", by_bytes))
     if before is not None:
@@ -154,7 +173,8 @@ def _page_of_signals(rows: QuerySet[StoredSignal], before: SignalKey | None, cou
 
 
 def _read_rows(rows: QuerySet[StoredSignal]) -> list[Signal]:
-    """Let PostgreSQL count the milliseconds: to build a time of each row costs more than all the rest."""
+    """Read signals with their times in milliseconds."""
+    # Counted by PostgreSQL: to build a time of each row costs more than all the rest.
     if connection.vendor == "postgresql":
         counted = rows.annotate(at_ms=_Milliseconds("at"), received_ms=_Milliseconds("received_at"))
         columns = counted.values_list("sensor_id", "at_ms", "signal_id", "data", "received_ms")
@@ -192,7 +212,7 @@ def _event_row(event: PastEvent) -> StoredEvent:
     )
 
 
-def _past(row: StoredEvent) -> PastEvent:
+def _to_past_event(row: StoredEvent) -> PastEvent:
     return PastEvent(
         id=row.pk,
         type=row.type,
@@ -214,7 +234,8 @@ def _delete_in_steps(rows: "QuerySet[Any]") -> None:
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
+    """Raise what the database says as an error of history: final for a value, to be repeated for all else."""
     try:
         yield
     except (DataError, IntegrityError, OverflowError, psycopg.DataError, psycopg.IntegrityError) as error:

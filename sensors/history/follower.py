@@ -1,4 +1,4 @@
-"""Carry the events of sensors, and the attempts to tell of them, into history: they stay when the outbox forgets."""
+"""Copy the events of sensors, and the attempts to deliver them, into history: there they outlive the outbox."""
 
 import time
 from collections.abc import Sequence
@@ -13,25 +13,26 @@ from sensors.history.values import belongs_to_history, to_past_event
 NAME = "history"
 BATCH = 5000
 SMALL = 1000
+"""Batches below it wait for more events."""
 
 _last_insert = float("-inf")
 
 
 def copy_events(events: Sequence[Event]) -> None:
-    """Add the events to history; a second time changes nothing, because each is known by its id."""
+    """Add events to history; a second time changes nothing, because each is known by its id."""
     past = [to_past_event(event) for event in events if belongs_to_history(event)]
     if not past:
         return
     if len(past) < SMALL:
-        _breathe(get_store().seconds_between_inserts)
+        _wait_after_last_insert(get_store().seconds_between_inserts)
     try:
         get_store().add_events(past)
     except HistoryAway as error:
         raise FollowerWaits(str(error)) from error
 
 
-def _breathe(seconds: float) -> None:
-    """Let more events gather: the next batch has all that came meanwhile."""
+def _wait_after_last_insert(seconds: float) -> None:
+    """Wait until so long after the last insert: more events gather meanwhile, for an engine that wants few inserts."""
     global _last_insert
     time.sleep(max(0.0, _last_insert + seconds - time.monotonic()))
     _last_insert = time.monotonic()

@@ -1,19 +1,13 @@
-"""The chart of one sensor: intervals of one value, and gaps where the connection was lost. From events alone."""
+"""The past of one sensor as intervals of one value, with gaps where the connection was lost. From events alone."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
 from config.common.times import parse_time, to_milliseconds
+from sensors.events import CONNECTION_LOST, CONNECTION_RESTORED, LOSS_WITHDRAWN, STATE_CHANGED
 from sensors.history.queries import iterate_events, read_events
-from sensors.history.values import (
-    CONNECTION_LOST,
-    CONNECTION_RESTORED,
-    LOSS_WITHDRAWN,
-    STATE_CHANGED,
-    PastEvent,
-    Period,
-)
+from sensors.history.values import PastEvent, Period
 
 MOST_EVENTS = 50_000
 """Of a sensor that changes more often the chart begins later; what is before is unknown."""
@@ -22,7 +16,7 @@ ENDINGS = (CONNECTION_RESTORED, LOSS_WITHDRAWN)
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """From `start` to `end`, in ms: the value, None where it is not known; lost, where nobody could know it."""
+    """The value from `start` to `end`, in milliseconds; None where it is unknown, as while the connection is lost."""
 
     start: int
     end: int
@@ -31,26 +25,27 @@ class Interval:
 
 
 def read_intervals(sensor_id: str, start: int, end: int) -> list[Interval]:
-    """Return the intervals that fill the time from `start` to `end`, in its order."""
+    """Return the intervals that fill the time from `start` to `end`, in order."""
     events = list(islice(iterate_events([sensor_id], Period(start, end)), MOST_EVENTS))
-    earlier = [] if len(events) == MOST_EVENTS else _read_what_reached_into_it(sensor_id, start)
+    earlier = [] if len(events) == MOST_EVENTS else _read_earlier(sensor_id, start)
     endings = list(iterate_events([sensor_id], Period(end), types=ENDINGS))
     return make_intervals([*earlier, *events, *endings], start, end)
 
 
 def make_intervals(events: Iterable[PastEvent], start: int, end: int) -> list[Interval]:
-    """Make the intervals of a time from its events, those that reached into it, and those that ended its losses."""
+    """Return the intervals of a time, from its events, the last ones before it, and those that ended its losses."""
     ordered = sorted(events, key=lambda event: event.key)
     changes = [(event.at, int(event.payload["data"])) for event in ordered if event.type == STATE_CHANGED]
-    gaps = _gaps(ordered, end)
-    edges = sorted({start, end, *(_inside(changes, gaps, start, end))})
+    gaps = _find_gaps(ordered, end)
+    times = [at for at, _ in changes] + [edge for gap in gaps for edge in gap]
+    edges = sorted({start, end, *(at for at in times if start < at < end)})
     values, losses = _Value(changes), _Losses(gaps)
     pieces = [Interval(one, two, values.at(one), losses.cover(one)) for one, two in pairwise(edges)]
-    return list(_joined(Interval(p.start, p.end, None, True) if p.is_lost else p for p in pieces))
+    return list(_join_equal(Interval(p.start, p.end, None, True) if p.is_lost else p for p in pieces))
 
 
-def _read_what_reached_into_it(sensor_id: str, start: int) -> list[PastEvent]:
-    """Return the last change before the time, and the last loss before it with the last ending."""
+def _read_earlier(sensor_id: str, start: int) -> list[PastEvent]:
+    """Return the events whose effect lasts into the time: the last change, loss and ending before it."""
     before = Period(None, start)
     return [
         event
@@ -59,8 +54,8 @@ def _read_what_reached_into_it(sensor_id: str, start: int) -> list[PastEvent]:
     ]
 
 
-def _gaps(events: Sequence[PastEvent], end: int) -> list[tuple[int, int]]:
-    """Return the times of the losses; a restore names its loss, and a loss that was withdrawn never was."""
+def _find_gaps(events: Sequence[PastEvent], end: int) -> list[tuple[int, int]]:
+    """Return the beginning and end of each loss; a restore names its loss, and a withdrawn one does not count."""
     losses = {event.at: end for event in events if event.type == CONNECTION_LOST}
     for event in events:
         if event.type not in ENDINGS:
@@ -73,13 +68,8 @@ def _gaps(events: Sequence[PastEvent], end: int) -> list[tuple[int, int]]:
     return sorted(losses.items())
 
 
-def _inside(changes: Sequence[tuple[int, int]], gaps: Sequence[tuple[int, int]], start: int, end: int) -> Iterator[int]:
-    yield from (at for at, _ in changes if start < at < end)
-    yield from (edge for gap in gaps for edge in gap if start < edge < end)
-
-
 class _Value:
-    """The value at times that are asked for in order."""
+    """The value at times that must be asked for in order."""
 
     def __init__(self, changes: Sequence[tuple[int, int]]) -> None:
         self._changes = iter(changes)
@@ -94,7 +84,7 @@ class _Value:
 
 
 class _Losses:
-    """Whether a gap covers times that are asked for in order."""
+    """Whether a gap covers times that must be asked for in order."""
 
     def __init__(self, gaps: Sequence[tuple[int, int]]) -> None:
         self._gaps = iter(gaps)
@@ -108,8 +98,8 @@ class _Losses:
         return time < self._until
 
 
-def _joined(intervals: Iterable[Interval]) -> Iterator[Interval]:
-    """Join neighbours that say the same."""
+def _join_equal(intervals: Iterable[Interval]) -> Iterator[Interval]:
+    """Yield the intervals with equal neighbours joined."""
     last: Interval | None = None
     for interval in intervals:
         if last is not None and (last.value, last.is_lost) == (interval.value, interval.is_lost):

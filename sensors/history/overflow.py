@@ -1,4 +1,4 @@
-"""Keep the queue of history short while the store is away: what is too much for the broker waits in the database.
+"""Bound the queue of history while the store is away: what is too much for the broker waits in the database.
 
 The broker refuses every publisher when its disk is full, and then states and notifications would stand still. So it
 holds `MOST_QUEUED` batches at most; older ones are packed into the spool, from where they are carried into history as
@@ -48,6 +48,7 @@ def move_overflow(channel: BlockingChannel, queue: str) -> bool:
 
     Acknowledged after the commit: dying in between repeats them, and history shows each signal once.
     """
+    # Passive: it creates nothing, and its answer has the length of the queue.
     excess = int(channel.queue_declare(queue, passive=True).method.message_count) - MOST_QUEUED
     if excess <= 0:
         return False
@@ -64,7 +65,7 @@ def move_overflow(channel: BlockingChannel, queue: str) -> bool:
 
 
 def close_backlog_alerts() -> None:
-    """Say that nothing waits any more, once the spool is empty."""
+    """Close the alerts of the backlog once the spool is empty."""
     if not HistorySpool.objects.exists():
         close_alert(BACKLOG, SUBJECT)
         close_alert(LARGE, SUBJECT)
@@ -83,7 +84,7 @@ def _fetch(channel: BlockingChannel, queue: str, most: int) -> tuple[list[bytes]
 
 
 def _bundles(bodies: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """Put small batches together: a row of one signal would cost more than the signal."""
+    """Yield bodies in bundles of about a megabyte: a row for one signal would cost more than the signal."""
     bundle, size = list[bytes](), 0
     for body in bodies:
         bundle.append(body)

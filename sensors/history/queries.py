@@ -1,4 +1,4 @@
-"""Read the past of sensors: the store, and what the event relay has not carried there yet.
+"""Queries about the past of sensors: the store, and the events that the relay has not copied there yet.
 
 An event is in the outbox from the commit of its fact and in the store a little later. The relay's position is read
 first and the store last, so an event that moves meanwhile is found at least once; its id makes it one.
@@ -13,12 +13,11 @@ from config.common.database.sql import in_array
 from notifications.models import Event
 from notifications.selectors import read_progress
 from notifications.sending.outcomes import ATTEMPTED
+from sensors.events import EVENT_TYPES, STATE_CHANGED
 from sensors.history.database import behind, within
 from sensors.history.follower import NAME
 from sensors.history.store import get_store
 from sensors.history.values import (
-    KINDS,
-    STATE_CHANGED,
     EventKey,
     PastAttempt,
     PastEvent,
@@ -35,16 +34,16 @@ STEP = 5000
 
 
 class PastSignal(msgspec.Struct, frozen=True, gc=False):
-    """A signal, and whether it changed the state of its sensor: that is, whether an event was written for it."""
+    """A signal, and whether it changed the state of its sensor: whether an event was recorded for it."""
 
     signal: Signal
     changed: bool
     event_id: int | None = None
-    """In a list of changes, that of its event."""
+    """The id of its event, in a list of changes."""
 
     @property
     def key(self) -> SignalKey | EventKey:
-        """Its place in the list it was read from."""
+        """The cursor behind which its list goes on."""
         return signal_key(self.signal) if self.event_id is None else (self.signal.at, self.event_id)
 
 
@@ -53,7 +52,7 @@ def read_signals(
 ) -> list[PastSignal]:
     """Return every signal of the period, newest first."""
     signals = get_store().read_signals(sensors, period, before=before, limit=limit) if sensors else []
-    changing = _changing(signals)
+    changing = _find_changing(signals)
     return [PastSignal(signal, (signal.at, signal.sensor_id, signal.id) in changing) for signal in signals]
 
 
@@ -64,38 +63,47 @@ def read_changes(
     events = read_events(sensors, period, types=[STATE_CHANGED], before=before, limit=limit)
     found = get_store().find_signals([_key_of_signal(event) for event in events])
     known = {signal_key(signal): signal for signal in found}
-    return [PastSignal(known.get(_key_of_signal(event)) or _signal_of(event), True, event.id) for event in events]
+    changes = []
+    for event in events:
+        signal = known.get(_key_of_signal(event))
+        if signal is None:  # still on its way into history: the event knows enough of it
+            at, sensor_id, signal_id = _key_of_signal(event)
+            signal = Signal(sensor_id, at, signal_id, event.payload["data"], event.recorded_at)
+        changes.append(PastSignal(signal, True, event.id))
+    return changes
 
 
 def read_events(
     sensors: Sequence[str],
     period: Period,
     *,
-    types: Sequence[str] = KINDS,
+    types: Sequence[str] = EVENT_TYPES,
     before: EventKey | None = None,
     limit: int,
 ) -> list[PastEvent]:
     """Return the events of the period, newest first."""
     if not sensors:
         return []
-    waiting = _read_waiting(sensors, period, types, before, limit)
+    uncopied = _read_uncopied(sensors, period, types, before, limit)
     stored = get_store().read_events(sensors, period, types=types, before=before, limit=limit)
-    once = {event.id: event for event in [*stored, *waiting]}
+    once = {event.id: event for event in [*stored, *uncopied]}
     return sorted(once.values(), key=lambda event: event.key, reverse=True)[:limit]
 
 
 def read_attempts(
     sensors: Sequence[str], period: Period, *, before: EventKey | None = None, limit: int
 ) -> list[PastAttempt]:
-    """Return the attempts to tell clients about these sensors, newest first; those of the last moments may follow."""
+    """Return the attempts of deliveries about these sensors, newest first; those of the last seconds may be missing."""
     if not sensors:
         return []
     found = get_store().read_events(sensors, period, types=[ATTEMPTED], before=before, limit=limit)
     return [to_past_attempt(event) for event in found]
 
 
-def iterate_events(sensors: Sequence[str], period: Period, *, types: Sequence[str] = KINDS) -> Iterator[PastEvent]:
-    """Return all events of the period, newest first, reading them in steps."""
+def iterate_events(
+    sensors: Sequence[str], period: Period, *, types: Sequence[str] = EVENT_TYPES
+) -> Iterator[PastEvent]:
+    """Yield all events of the period, newest first, reading them in steps."""
     before: EventKey | None = None
     while True:
         events = read_events(sensors, period, types=types, before=before, limit=STEP)
@@ -105,10 +113,10 @@ def iterate_events(sensors: Sequence[str], period: Period, *, types: Sequence[st
         before = events[-1].key
 
 
-def _read_waiting(
+def _read_uncopied(
     sensors: Sequence[str], period: Period, types: Sequence[str], before: EventKey | None, limit: int | None
 ) -> list[PastEvent]:
-    """Return what the relay has still to carry."""
+    """Return the events of the outbox that the relay has not copied yet."""
     progress = read_progress(NAME)
     if progress.is_level:
         return []
@@ -119,25 +127,16 @@ def _read_waiting(
     return [to_past_event(row) for row in behind(rows, before).order_by("-at", "-id")[:limit]]
 
 
-def _changing(signals: Sequence[Signal]) -> set[SignalKey]:
-    """Return the keys of those signals that changed a state.
-
-    All signals of these sensors between the oldest and the newest are on the page, so the events are no more than
-    they are.
-    """
+def _find_changing(signals: Sequence[Signal]) -> set[SignalKey]:
+    """Return the keys of those signals of a page that changed a state."""
     if not signals:
         return set()
+    # All signals of these sensors in this period are on the page: the events are no more than they are.
     period = Period(signals[-1].at, signals[0].at + 1)
     sensors = sorted({signal.sensor_id for signal in signals})
-    waiting = {_key_of_signal(event) for event in _read_waiting(sensors, period, [STATE_CHANGED], None, None)}
-    return waiting | get_store().find_changing(sensors, period)
+    uncopied = {_key_of_signal(event) for event in _read_uncopied(sensors, period, [STATE_CHANGED], None, None)}
+    return uncopied | get_store().find_changing(sensors, period)
 
 
 def _key_of_signal(event: PastEvent) -> SignalKey:
     return (event.at, event.sensor_id, event.payload["signal_id"])
-
-
-def _signal_of(event: PastEvent) -> Signal:
-    """Tell the signal from its event while it is still on its way into history."""
-    at, sensor_id, signal_id = _key_of_signal(event)
-    return Signal(sensor_id, at, signal_id, event.payload["data"], event.recorded_at)

@@ -26,7 +26,7 @@ def encode_batch(signals: Sequence[Signal]) -> bytes:
 
 
 def decode_batch(body: bytes) -> list[Signal]:
-    """Read what `encode_batch` wrote; anything else is a `BadBatch`."""
+    """Return the signals that `encode_batch` encoded; raise `BadBatch` for anything else."""
     try:
         return _decoder.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -34,15 +34,13 @@ def decode_batch(body: bytes) -> list[Signal]:
 
 
 def pack_bodies(bodies: Sequence[bytes]) -> bytes:
-    """Pack messages of the queue, whatever is in them, into one row of the spool."""
+    """Return messages of the queue, whatever is in them, as one value for the spool."""
     return zlib.compress(_encoder.encode(list(bodies)))
 
 
 def unpack_bodies(packed: bytes) -> list[bytes]:
-    """Return the messages of a row of the spool: several that were packed, or one as it is.
-
-    A compressed text begins with a byte that no list of msgpack begins with.
-    """
+    """Return the messages of a row of the spool: several that were packed, or one as it is."""
+    # A compressed value begins with a byte that no list of msgpack begins with.
     if packed[:1] != COMPRESSED:
         return [packed]
     try:
@@ -52,11 +50,12 @@ def unpack_bodies(packed: bytes) -> list[bytes]:
 
 
 def unreadable_batch(body: bytes, error: BadBatch) -> Rejection:
-    """Say what was found instead of a batch, so that it can be kept as rejected and stops nobody."""
+    """Return a message that is no batch as a rejection, to be recorded as such: it must not stop the queue."""
     message = clean_text(f"no batch of signals: {error}", 300)
     return Rejection(0, Code.BAD_SHAPE, message, "", clean_text(body, 1024))
 
 
 def declare_history_queue(channel: Any, name: str = QUEUE) -> None:
-    """Declare the queue; lazy, because it grows while ClickHouse is away (`overflow`) and must not fill the memory."""
+    """Declare the queue of history."""
+    # Lazy, because it grows while ClickHouse is away (`overflow.py`), and must not fill the memory of the broker.
     channel.queue_declare(name, durable=True, arguments={"x-queue-mode": "lazy"})

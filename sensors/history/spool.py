@@ -1,4 +1,4 @@
-"""Signals that no queue carries: stored in the transaction that accepts them, or spooled there for ClickHouse."""
+"""The spool of history: batches that wait in the database for ClickHouse, moved there when it answers."""
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
@@ -7,10 +7,9 @@ from django.conf import settings
 from django.db.models.functions import Now
 
 from config.common.database.leases import claim
-from sensors.history.database import insert_signals
 from sensors.history.errors import HistoryAway
 from sensors.history.overflow import close_backlog_alerts
-from sensors.history.queue import BadBatch, decode_batch, encode_batch, unpack_bodies, unreadable_batch
+from sensors.history.queue import BadBatch, decode_batch, unpack_bodies, unreadable_batch
 from sensors.history.store import get_store
 from sensors.history.write import write_signals
 from sensors.ingest.signals import Rejection, Signal
@@ -23,25 +22,12 @@ LEASE = timedelta(minutes=5)
 PAUSE = timedelta(seconds=5)
 
 
-def store_in_transaction(signals: Sequence[Signal]) -> None:
-    """Make the signals history with the caller's commit: as rows, or as a batch on its way to ClickHouse.
-
-    Without ClickHouse this is the last word; with it, the scheduler or `run_history` carries the batch over.
-    """
-    if not signals:
-        return
-    if settings.CLICKHOUSE_URL:
-        HistorySpool.objects.create(batch=encode_batch(signals))
-    else:
-        insert_signals(signals)
-
-
 def drain_spool_once() -> bool:
-    """Write some batches into history and delete them; return whether there may be more.
+    """Move some batches of the spool into history; return whether there may be more.
 
-    Dying between the two repeats the batch, which history shows once.
+    A crash between the insert and the delete repeats the batch, which history shows once.
     """
-    if not HistorySpool.objects.exists() or not _is_there():
+    if not HistorySpool.objects.exists() or not _is_store_available():
         return False
     rows = claim(HistorySpool.objects.all(), limit=ROWS, lease=LEASE)
     written = 0
@@ -49,7 +35,9 @@ def drain_spool_once() -> bool:
         try:
             write_signals(get_store(), signals, unreadable)
         except HistoryAway:
-            _give_back(rows[written:])
+            for row in rows[written:]:
+                # Due again soon, unless another process has claimed it by now.
+                HistorySpool.objects.filter(pk=row.pk, fence=row.fence).update(due_at=Now() + PAUSE)
             return False
         _delete(group)
         written += len(group)
@@ -57,8 +45,8 @@ def drain_spool_once() -> bool:
     return len(rows) == ROWS
 
 
-def _is_there() -> bool:
-    """Ask before claiming: for as long as the engine is away the rows stay as they are."""
+def _is_store_available() -> bool:
+    """Ask before claiming: while the engine is away the rows stay as they are."""
     try:
         get_store().prepare()
     except HistoryAway:
@@ -67,7 +55,7 @@ def _is_there() -> bool:
 
 
 def _groups(rows: Sequence[HistorySpool]) -> Iterator[tuple[list[HistorySpool], list[Signal], list[Rejection]]]:
-    """Decode the rows as they are needed, and gather them into batches worth an insert."""
+    """Decode the rows as they are needed; yield them in groups that are worth an insert."""
     group, signals, unreadable = list[HistorySpool](), list[Signal](), list[Rejection]()
     for row in rows:
         for body in unpack_bodies(bytes(row.batch)):
@@ -84,11 +72,5 @@ def _groups(rows: Sequence[HistorySpool]) -> Iterator[tuple[list[HistorySpool], 
 
 
 def _delete(rows: Sequence[HistorySpool]) -> None:
-    """Delete what is written; whoever has claimed it since finds nothing, and loses nothing."""
+    """Delete what is written; another process that has claimed it since finds nothing, and loses nothing."""
     HistorySpool.objects.filter(pk__in=[row.pk for row in rows]).delete()
-
-
-def _give_back(rows: Sequence[HistorySpool]) -> None:
-    """Let the rows be due again soon, unless someone else holds them by now."""
-    for row in rows:
-        HistorySpool.objects.filter(pk=row.pk, fence=row.fence).update(due_at=Now() + PAUSE)

@@ -1,4 +1,4 @@
-"""Where the past is kept: one small protocol, chosen here and nowhere else."""
+"""The store of history: one small protocol. Which engine serves it is decided here and nowhere else."""
 
 from collections.abc import Collection, Sequence
 from typing import Protocol
@@ -6,7 +6,8 @@ from typing import Protocol
 from django.conf import settings
 
 from config.engines.circuit_breaker import CircuitBreaker
-from sensors.history.values import KINDS, EventKey, PastEvent, Period, SignalKey
+from sensors.events import EVENT_TYPES
+from sensors.history.values import EventKey, PastEvent, Period, SignalKey
 from sensors.ingest.signals import Signal
 
 ONE_IN = 2
@@ -14,7 +15,7 @@ ONE_IN = 2
 
 
 class HistoryStore(Protocol):
-    """Every signal and every event of a sensor, once in each answer however often it was added.
+    """Stores every signal and every event of a sensor; each is once in an answer, however often it was added.
 
     Lists run from the newest to the oldest and go on behind a key. Every method raises `HistoryAway` when the engine
     cannot do it now; adding raises `HistoryRefused` when it never will, and then nothing of the batch is promised.
@@ -24,7 +25,7 @@ class HistoryStore(Protocol):
     """How long to wait after an insert before a small one; an engine that makes a file of each wants few of them."""
 
     def prepare(self) -> None:
-        """Make what is missing of the tables."""
+        """Create missing tables."""
 
     def add_signals(self, signals: Sequence[Signal]) -> None: ...
 
@@ -35,26 +36,26 @@ class HistoryStore(Protocol):
     ) -> list[Signal]: ...
 
     def find_signals(self, keys: Collection[SignalKey]) -> list[Signal]:
-        """Return those of the named signals that are kept, in no order."""
+        """Return those of the signals that are stored, in no order."""
 
     def find_changing(self, sensors: Sequence[str], period: Period) -> set[SignalKey]:
-        """Return which signals of the period changed a state, by their events; perhaps also some around it."""
+        """Return which signals of the period changed a state; perhaps also some around it."""
 
     def read_events(
         self,
         sensors: Sequence[str],
         period: Period,
         *,
-        types: Sequence[str] = KINDS,
+        types: Sequence[str] = EVENT_TYPES,
         before: EventKey | None = None,
         limit: int,
     ) -> list[PastEvent]: ...
 
     def drop_months_before(self, at: int) -> None:
-        """Forget the months that were over by that time."""
+        """Drop the months that were over by that time."""
 
     def close(self) -> None:
-        """Let go of connections; the next call opens new ones."""
+        """Close connections; the next call opens new ones."""
 
 
 _stores: dict[str | None, HistoryStore] = {}

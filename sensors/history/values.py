@@ -1,4 +1,4 @@
-"""What history is made of: the past of signals is `Signal` itself, the past of events stands here. Times in ms."""
+"""The values that history stores: signals are `Signal` itself, events and attempts stand here. Times in ms."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -10,23 +10,17 @@ import msgspec
 from config.common.times import format_time, from_milliseconds, to_milliseconds
 from notifications.models import Event
 from notifications.sending.outcomes import ATTEMPTED
+from sensors.events import EVENT_TYPES
 from sensors.ingest.signals import Signal
-from sensors.subjects import subject_of
-
-STATE_CHANGED = "sensor.state_changed"
-CONNECTION_LOST = "sensor.connection_lost"
-CONNECTION_RESTORED = "sensor.connection_restored"
-LOSS_WITHDRAWN = "sensor.loss_withdrawn"
-KINDS = (STATE_CHANGED, CONNECTION_LOST, CONNECTION_RESTORED, LOSS_WITHDRAWN)
-"""What happened to a sensor. Attempts to tell of it (`ATTEMPTED`) are kept among the events, and read by their name."""
+from sensors.subjects import find_sensor_id
 
 _SECONDS = tuple(f"{second:02d}" for second in range(60))
 _MILLISECONDS = tuple(f".{millisecond:03d}Z" for millisecond in range(1000))
 
 SignalKey: TypeAlias = tuple[int, str, str]
-"""Time, sensor, id: the place of a signal in every list, which runs from the greatest to the least."""
+"""Time, sensor, id of a signal: lists run from the greatest key to the least."""
 EventKey: TypeAlias = tuple[int, int]
-"""Time, id: the place of an event."""
+"""Time, id of an event."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +35,7 @@ class Period:
 
 
 class PastEvent(msgspec.Struct, frozen=True):
-    """An event of a sensor. The id is that of the outbox row: one number for ever, so a copy is known by it."""
+    """An event of a sensor. Its id is that of the outbox row, which is never used again: a copy is known by it."""
 
     id: int
     type: str
@@ -57,7 +51,7 @@ class PastEvent(msgspec.Struct, frozen=True):
 
 
 class PastAttempt(msgspec.Struct, frozen=True):
-    """One attempt to tell a client about a sensor, and what became of the message by it."""
+    """One attempt of a delivery about a sensor, and the outcome."""
 
     id: int
     """That of its event."""
@@ -80,28 +74,28 @@ class PastAttempt(msgspec.Struct, frozen=True):
 
 
 def format_milliseconds(at: int) -> str:
-    """Write a time as `2026-01-31T23:59:59.000Z`; of many at once most fall into the same few minutes."""
+    """Return a time as `2026-01-31T23:59:59.000Z`; of many at once most fall into the same few minutes."""
     second, rest = divmod(at, 1000)
     return _format_second(second) + _MILLISECONDS[rest]
 
 
 def format_many(times: Iterable[int]) -> list[str]:
-    """Write many times at once: a call for each of them would cost more than the writing."""
+    """Return many times as text: a call for each of them would cost more than the formatting."""
     minutes: dict[int, str] = {}
-    written = []
+    texts = []
     for at in times:
         minute, rest = divmod(at, 60_000)
         begin = minutes.get(minute)
         if begin is None:
             begin = minutes[minute] = _format_minute(minute)
         second, millisecond = divmod(rest, 1000)
-        written.append(begin + _SECONDS[second] + _MILLISECONDS[millisecond])
-    return written
+        texts.append(begin + _SECONDS[second] + _MILLISECONDS[millisecond])
+    return texts
 
 
 @lru_cache(maxsize=8192)
 def _format_second(second: int) -> str:
-    """A signal is received in the second in which it was sent, as a rule."""
+    # As a rule a signal is received in the second in which it was sent.
     minute, rest = divmod(second, 60)
     return _format_minute(minute) + _SECONDS[rest]
 
@@ -116,15 +110,15 @@ def signal_key(signal: Signal) -> SignalKey:
 
 
 def belongs_to_history(event: Event) -> bool:
-    """Whether an event belongs to the past of a sensor; a message that lists many is no one's."""
-    return event.type in KINDS or (event.type == ATTEMPTED and _about(event).startswith(subject_of("")))
+    """Return whether history stores an event; the attempt of a list is not about one sensor, and is left out."""
+    return event.type in EVENT_TYPES or (event.type == ATTEMPTED and find_sensor_id(_about(event)) is not None)
 
 
 def to_past_event(event: Event) -> PastEvent:
     return PastEvent(
         id=event.pk,
         type=event.type,
-        sensor_id=_about(event).removeprefix(subject_of("")),
+        sensor_id=find_sensor_id(_about(event)) or "",
         at=to_milliseconds(event.at),
         recorded_at=to_milliseconds(event.recorded_at),
         correlation_id=event.correlation_id,
@@ -141,7 +135,7 @@ _OF_ATTEMPT = ("delivery", "endpoint", "type", "attempt", "url", "status", "dura
 
 
 def _about(event: Event) -> str:
-    """Return the subject: an attempt's own is its delivery."""
+    """Return what an event is about; the subject of an attempt is its delivery."""
     return str(event.payload.get("about", "")) if event.type == ATTEMPTED else event.subject
 
 
@@ -149,5 +143,5 @@ def _payload(event: Event) -> dict[str, Any]:
     payload: dict[str, Any] = event.payload
     if event.type != ATTEMPTED:
         return payload
-    told = {name: value for name, value in payload.items() if name != "about"}
-    return {**told, "delivery": int(event.subject.rpartition("/")[2])}
+    fields = {name: value for name, value in payload.items() if name != "about"}
+    return {**fields, "delivery": int(event.subject.rpartition("/")[2])}

@@ -1,4 +1,4 @@
-"""Read a long period from its newest end in growing steps, so that a page costs what it holds and not what exists."""
+"""Read a long period in growing windows from its newest end, so that a page costs what it holds, not what exists."""
 
 from collections.abc import Callable, Iterator
 from typing import TypeVar
@@ -17,7 +17,7 @@ RowT = TypeVar("RowT")
 def read_newest(
     read: Callable[[Period, int], list[RowT]], period: Period, *, limit: int, sensors: int, now: int
 ) -> list[RowT]:
-    """Call `read(window, how many)` for ever older windows of the period until there are enough rows or no more."""
+    """Return the newest rows of a period; `read(window, count)` is called for older and older windows."""
     rows: list[RowT] = []
     first = max(HOUR, USUAL_SILENCE * limit // max(1, sensors))
     for window in windows(period, first=first, now=now):
@@ -28,7 +28,7 @@ def read_newest(
 
 
 def windows(period: Period, *, first: int, now: int) -> Iterator[Period]:
-    """Cut the period into windows, the newest first, each longer than the one before; together they are the period."""
+    """Yield windows that make up the period, the newest first, each longer than the one before."""
     end, edge, width = period.end, min(now, period.end or now), first
     while True:
         edge -= width

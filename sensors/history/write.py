@@ -1,4 +1,4 @@
-"""Write a batch into history whatever it holds: what can be kept is kept, what cannot is named and set aside."""
+"""Write a batch into history: what cannot be stored is recorded as rejected, and stops nothing else."""
 
 from collections.abc import Sequence
 
@@ -24,36 +24,32 @@ log = structlog.get_logger(__name__)
 
 
 def write_signals(store: HistoryStore, signals: Sequence[Signal], unreadable: Sequence[Rejection] = ()) -> None:
-    """Add the signals; a batch that is refused is halved until the culprits are alone, which are kept as rejected.
+    """Add signals; a batch that is refused is bisected until the culprits are alone, which are recorded as rejected.
 
-    Raise `HistoryAway` when it must be tried again later; then part of it may be there already, which does no harm.
+    Raise `HistoryAway` when to try again later; part of it may be stored by then, which does no harm.
     """
     refused = [*unreadable]
     if signals:
         run_or_bisect(
             signals,
             store.add_signals,
-            lambda signal, error: _set_aside(signal, error, refused),
+            lambda signal, error: _reject(signal, error, refused),
             is_of_item=lambda error: isinstance(error, HistoryRefused),
         )
     if refused:
-        _record(refused)
+        log.warning("history.refused", signals=len(refused), first=refused[0].message)
+        try:
+            record_rejections(refused, now=timezone.now())
+        except DatabaseError as error:
+            raise HistoryAway from error
     WRITTEN.labels("written").inc(len(signals) - len(refused) + len(unreadable))
     WRITTEN.labels("refused").inc(len(refused))
 
 
-def _set_aside(signal: Signal, error: Exception, refused: list[Rejection]) -> None:
+def _reject(signal: Signal, error: Exception, refused: list[Rejection]) -> None:
     if len(refused) >= MOST_CULPRITS:
         log.error("history.refuses_everything", error=str(error))
         raise HistoryAway from error
     message = clean_text(f"cannot be kept in history: {error}", 300)
     raw = clean_text(msgspec.json.encode(signal), 1024)
     refused.append(Rejection(0, Code.BAD_SHAPE, message, clean_text(signal.sensor_id, 64), raw))
-
-
-def _record(refused: Sequence[Rejection]) -> None:
-    log.warning("history.refused", signals=len(refused), first=refused[0].message)
-    try:
-        record_rejections(refused, now=timezone.now())
-    except DatabaseError as error:
-        raise HistoryAway from error

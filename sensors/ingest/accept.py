@@ -8,7 +8,7 @@ from django.utils import timezone
 from config.common.errors import Invalid
 from config.common.web.json_codec import BadJson
 from config.engines.publisher import NotPublished
-from sensors.history.spool import store_in_transaction
+from sensors.history.database import store_in_transaction
 from sensors.ingest.apply import Applied, apply_signals, refuse_unregistered
 from sensors.ingest.rejections import record_rejections
 from sensors.ingest.signal_queue import publish_signals

@@ -121,6 +121,7 @@ class Consumer:
 
     def run(self) -> None:
         self._connection = connect()
+        # One thread: batches are committed in the order in which they came.
         with ThreadPoolExecutor(1, "commit") as self._committer:
             try:
                 self._open()
@@ -129,8 +130,10 @@ class Consumer:
                 self._finish_commit()
                 self._finish_passing()
                 self._give_back()
+                # Last: from here on this consumer has nothing that could hold the watermark back.
                 self._committer.submit(drop_consumers, [self.name]).result()
             finally:
+                # In the thread that opened them.
                 self._committer.submit(connections.close_all)
                 self._close()
 
@@ -142,6 +145,7 @@ class Consumer:
         declare_history_queue(self._channel)
         self._prefetch = Prefetch(self._channel)
         self._await_database()
+        # Before the first delivery: from then on there may be signals that only this consumer has.
         self._committer.submit(register_consumer, self.name).result()
         self._subscribe()
 
@@ -243,7 +247,7 @@ class Consumer:
             self._acknowledge(batch, applied)
 
     def _acknowledge(self, batch: Batch, applied: Applied) -> None:
-        if batch.last_tag:
+        if batch.last_tag:  # an empty batch has only moved the watermark
             self._channel.basic_ack(batch.last_tag, multiple=True)
         SIGNALS.labels("accepted").inc(len(applied.accepted))
         SIGNALS.labels("rejected").inc(len(applied.refused))
@@ -264,6 +268,7 @@ class Consumer:
 
     def _give_back(self) -> None:
         self._channel.basic_cancel(self._tag)
+        # Tag 0 means all that is not acknowledged.
         self._channel.basic_nack(0, multiple=True, requeue=True)
         self._batch = Batch()
 

@@ -11,7 +11,7 @@ LONGEST_TIMEOUT = 30 * 24 * 3600
 
 
 class Client(models.Model):
-    """Someone who is told about sensors, at one URL (the endpoint's)."""
+    """An organisation that is notified about sensors, at one URL (the endpoint's)."""
 
     name = models.CharField(_("name"), max_length=200)
     endpoint = models.OneToOneField(
@@ -73,14 +73,14 @@ class Sensor(models.Model):
 
 
 class SensorClient(models.Model):
-    """This client is told about this sensor."""
+    """The link by which a client is notified about a sensor."""
 
     sensor = models.ForeignKey(Sensor, verbose_name=_("sensor"), on_delete=models.CASCADE, related_name="links")
     client = models.ForeignKey(Client, verbose_name=_("client"), on_delete=models.CASCADE, related_name="links")
     is_loss_untold = models.BooleanField(db_default=False)
-    """The sensor is lost and this client does not know: muted, or linked since. It is not told of the end either."""
+    """The client was not notified of the present loss: muted, or linked since. It is not notified of its end either."""
     tell_at = models.DateTimeField(null=True)
-    """When the mute ends that keeps the loss from this client: what is still lost then is told."""
+    """When the mute ends that withholds the loss from the client: if it still lasts, the client is notified then."""
 
     class Meta:
         verbose_name = _("link")
@@ -92,7 +92,7 @@ class SensorClient(models.Model):
             ),
         ]
         indexes = [
-            # What was lost under a mute is told when the mute ends.
+            # `publish_unmuted_losses_once` finds the losses whose mutes have ended.
             models.Index(name="link_tell", fields=["tell_at"], condition=Q(tell_at__isnull=False)),
         ]
 

@@ -1,6 +1,6 @@
 """Write changes of sensors, one or a hundred thousand, in a few statements: rows, links, deadlines, log, events.
 
-Runs inside a service's transaction, while the state rows are held.
+Runs inside a service's transaction, while the state rows are locked.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,12 +29,12 @@ BATCH = 5000
 class SensorChange:
     id: str
     after: SensorValues
-    held: LockedSensor | None = None
-    """What it was; nothing for a new sensor."""
+    locked: LockedSensor | None = None
+    """The sensor before the change; None for a new one."""
 
     @property
     def before(self) -> SensorValues | None:
-        return None if self.held is None else self.held.values
+        return None if self.locked is None else self.locked.values
 
     @property
     def is_deactivation(self) -> bool:
@@ -42,48 +42,52 @@ class SensorChange:
 
 
 def write_changes(
-    wanted: Sequence[SensorChange], *, actor: str, progress: Callable[[int, int], None] = lambda done, total: None
+    changes: Sequence[SensorChange], *, actor: str, progress: Callable[[int, int], None] = lambda done, total: None
 ) -> int:
-    """Write what differs, tell it, and return how many sensors that were; equal values leave no trace."""
+    """Write and record the changes that change anything; return how many those are."""
     # In order of id, so that two who register the same sensors never wait for each other in a circle.
-    changes = sorted((change for change in wanted if change.before != change.after), key=lambda change: change.id)
+    real = sorted((change for change in changes if change.before != change.after), key=lambda change: change.id)
     now = timezone.now()
-    for start in range(0, len(changes), BATCH):
-        _write(changes[start : start + BATCH], actor=actor, now=now)
-        progress(min(start + BATCH, len(changes)), len(changes))
-    return len(changes)
+    for start in range(0, len(real), BATCH):
+        _write(real[start : start + BATCH], actor=actor, now=now)
+        progress(min(start + BATCH, len(real)), len(real))
+    return len(real)
 
 
 def _write(changes: Sequence[SensorChange], *, actor: str, now: datetime) -> None:
-    _insert([change for change in changes if change.before is None])
-    _update([change for change in changes if change.before is not None and _row(change.before) != _row(change.after)])
-    _link(changes)
+    new = [change for change in changes if change.before is None]
+    bulk_execute("sensors", "insert_sensors", [(change.id, *_row(change.after)) for change in new])
+    bulk_execute("sensors", "insert_states", [(change.id,) for change in new])
+    # A change of the links alone leaves the row of the sensor as it is.
+    known = [change for change in changes if change.before is not None and _row(change.before) != _row(change.after)]
+    bulk_execute("sensors", "update_sensors", [(*_row(change.after), change.id) for change in known])
+    _write_links(changes)
     _set_deadlines(changes)
-    _end_mutes(changes)
+    _recheck_mutes(changes)
     cancel_sensor_deliveries([change.id for change in changes if change.is_deactivation])
-    record_registry_changes([_told(change) for change in changes], actor=actor, now=now)
+    records = [
+        RegistryChange(
+            KIND,
+            change.id,
+            before=None if change.before is None else snapshot(KIND, change.before),
+            after=snapshot(KIND, change.after),
+        )
+        for change in changes
+    ]
+    record_registry_changes(records, actor=actor, now=now)
 
 
 def _row(values: SensorValues) -> list[Any]:
     return [getattr(values, name) for name in COLUMNS]
 
 
-def _insert(changes: Sequence[SensorChange]) -> None:
-    bulk_execute("sensors", "insert_sensors", [(change.id, *_row(change.after)) for change in changes])
-    bulk_execute("sensors", "insert_states", [(change.id,) for change in changes])
-
-
-def _update(changes: Sequence[SensorChange]) -> None:
-    bulk_execute("sensors", "update_sensors", [(*_row(change.after), change.id) for change in changes])
-
-
-def _link(changes: Sequence[SensorChange]) -> None:
+def _write_links(changes: Sequence[SensorChange]) -> None:
     new, gone = list[tuple[str, int, bool]](), list[tuple[str, int]]()
     for change in changes:
         before = set(change.before.clients) if change.before else set()
         after = set(change.after.clients)
-        # Who is linked while the sensor is lost has not been told so, and need not hear that it is back.
-        is_lost = change.held is not None and change.held.lost_at is not None
+        # A client linked while the sensor is lost was not notified of the loss: it needs no news of its end.
+        is_lost = change.locked is not None and change.locked.lost_at is not None
         new += ((change.id, client_id, is_lost) for client_id in sorted(after - before))
         gone += ((change.id, client_id) for client_id in before - after)
     bulk_execute("sensors", "insert_links", new)
@@ -93,50 +97,45 @@ def _link(changes: Sequence[SensorChange]) -> None:
 
 def _unlink(links: Sequence[tuple[str, int]]) -> None:
     bulk_execute("sensors", "delete_links", links)
-    endpoints = dict(
-        Client.objects.filter(pk__in=in_number_array({pk for _, pk in links})).values_list("pk", "endpoint_id")
-    )
+    clients = Client.objects.filter(pk__in=in_number_array({pk for _, pk in links}))
+    endpoints = dict(clients.values_list("pk", "endpoint_id"))
     cancel_link_deliveries([(sensor_id, endpoints[client_id]) for sensor_id, client_id in links])
 
 
 def _set_deadlines(changes: Sequence[SensorChange]) -> None:
-    """Say when the sweep must look, where activity or timeout changed: it alone moves the deadlines otherwise."""
+    """Set the deadlines of sensors whose activity or timeout has changed; otherwise only the sweep moves them."""
     now = clock.now()
     rows = [
-        (_deadline(change.held, change.after, now), change.id)
+        (_find_deadline(change.locked, change.after, now), change.id)
         for change in changes
-        if change.held is not None and _beat(change.held.values) != _beat(change.after)
+        if change.locked is not None and _heartbeat(change.locked.values) != _heartbeat(change.after)
     ]
     bulk_execute("sensors", "set_deadlines", rows)
 
 
-def _end_mutes(changes: Sequence[SensorChange]) -> None:
-    """Let a loss be told that a mute withheld, where the mute was lifted or moved."""
-    moved = [
-        change.id
-        for change in changes
-        if change.held is not None
-        and change.held.lost_at is not None
-        and change.held.values.muted_until != change.after.muted_until
-    ]
-    if moved:
-        recheck_withheld_losses(SensorClient.objects.filter(sensor__in=in_array(moved)))
-
-
-def _beat(values: SensorValues) -> tuple[bool, int]:
+def _heartbeat(values: SensorValues) -> tuple[bool, int]:
     return values.active, values.heartbeat_timeout
 
 
-def _deadline(held: LockedSensor, after: SensorValues, now: datetime) -> datetime | None:
-    """Return, in steady time, until when silence is fine.
+def _find_deadline(locked: LockedSensor, after: SensorValues, now: datetime) -> datetime | None:
+    """Return, in steady time, when a sensor will be lost unless it sends; None where the sweep need not look.
 
-    A sensor that wakes up counts from now, one that sleeps is not looked at.
+    The timeout of a sensor that is activated again counts from now.
     """
-    if not after.active or held.heard_at is None or held.lost_at is not None:
+    if not after.active or locked.heard_at is None or locked.lost_at is not None:
         return None
-    return (held.heard_at if held.values.active else now) + timedelta(seconds=after.heartbeat_timeout)
+    since = locked.heard_at if locked.values.active else now
+    return since + timedelta(seconds=after.heartbeat_timeout)
 
 
-def _told(change: SensorChange) -> RegistryChange:
-    before = None if change.before is None else snapshot(KIND, change.before)
-    return RegistryChange(KIND, change.id, before, snapshot(KIND, change.after))
+def _recheck_mutes(changes: Sequence[SensorChange]) -> None:
+    """Have the withheld losses looked at where the mute of a lost sensor has changed."""
+    remuted = [
+        change.id
+        for change in changes
+        if change.locked is not None
+        and change.locked.lost_at is not None
+        and change.locked.values.muted_until != change.after.muted_until
+    ]
+    if remuted:
+        recheck_withheld_losses(SensorClient.objects.filter(sensor__in=in_array(remuted)))

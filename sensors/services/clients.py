@@ -1,7 +1,6 @@
-"""Register, change, pause and deactivate clients, and replace the secrets that sign what they are sent."""
+"""Register, change, pause and deactivate clients, and rotate the secrets that sign their deliveries."""
 
 from dataclasses import dataclass, fields, replace
-from datetime import datetime
 from typing import Unpack
 
 from django.db import transaction
@@ -30,7 +29,7 @@ FIELDS = tuple(field.name for field in fields(ClientValues))
 
 @dataclass(frozen=True)
 class NewSecret:
-    """A secret on its way out: it leaves through this value and is kept encrypted alone."""
+    """A new secret, to be shown once; the database has it encrypted."""
 
     client_id: int
     text: str
@@ -38,34 +37,32 @@ class NewSecret:
 
 def create_client(*, actor: str, **values: Unpack[ClientEdits]) -> NewSecret:
     """Register a client with its endpoint; return the secret, which is shown this once."""
-    wanted = _tidy(ClientValues(**values))
-    _check(wanted)
+    new = _normalize(ClientValues(**values))
+    _check(new)
     text = make_secret()
     with transaction.atomic():
         endpoint = Endpoint.objects.create(
-            url=wanted.url, secret=encrypt(text.encode()), active=wanted.active, paused=wanted.paused
+            url=new.url, secret=encrypt(text.encode()), active=new.active, paused=new.paused
         )
-        client = Client.objects.create(
-            name=wanted.name, endpoint=endpoint, active=wanted.active, muted_until=wanted.muted_until
-        )
-        _tell(client.pk, None, wanted, actor=actor)
+        client = Client.objects.create(name=new.name, endpoint=endpoint, active=new.active, muted_until=new.muted_until)
+        _record(client.pk, None, new, actor=actor)
     return NewSecret(client.pk, text)
 
 
 def update_client(*, client_id: int, actor: str, **edits: Unpack[ClientEdits]) -> None:
-    """Change what is named; what is as it was leaves no trace."""
+    """Change the given values of a client; where all of them are equal, nothing is recorded."""
     with transaction.atomic():
-        client = _hold(client_id)
-        _write(client, _tidy(replace(values_of(client), **edits)), actor=actor)
+        client = _lock(client_id)
+        _write(client, _normalize(replace(values_of(client), **edits)), actor=actor)
 
 
 def deactivate_client(*, client_id: int, actor: str) -> None:
-    """Tell a client nothing any more; what is still pending is cancelled, its history stays."""
+    """Stop notifying a client: its pending deliveries are cancelled, its history stays."""
     update_client(client_id=client_id, actor=actor, active=False)
 
 
 def pause_client(*, client_id: int, actor: str) -> None:
-    """Hold back what is owed to a client until it is resumed."""
+    """Send a client nothing until it is resumed; its deliveries wait."""
     update_client(client_id=client_id, actor=actor, paused=True)
 
 
@@ -74,17 +71,17 @@ def resume_client(*, client_id: int, actor: str) -> None:
 
 
 def rotate_secret(*, client_id: int, actor: str) -> NewSecret:
-    """Replace the secret; the old one signs beside the new one for another day."""
+    """Replace the secret of a client; the old one signs beside the new one for another day."""
     with transaction.atomic():
-        client = _hold(client_id)
+        client = _lock(client_id)
         before = values_of(client)
         text = rotate_secret_of(client.endpoint, at=timezone.now())
-        _tell(client.pk, before, values_of(client), actor=actor)
+        _record(client.pk, before, values_of(client), actor=actor)
     return NewSecret(client.pk, text)
 
 
 def values_of(client: Client) -> ClientValues:
-    """Return what the registry says of a client; one whose endpoint was switched off is not active either."""
+    """Return the values of a client as the registry shows them; without an active endpoint it is not active."""
     endpoint = client.endpoint
     return ClientValues(
         name=client.name,
@@ -92,29 +89,26 @@ def values_of(client: Client) -> ClientValues:
         active=client.active and endpoint.active,
         paused=endpoint.paused,
         muted_until=client.muted_until,
-        rotated_at=_rotated_at(endpoint),
+        rotated_at=None if endpoint.old_secret_until is None else endpoint.old_secret_until - OVERLAP,
     )
 
 
-def _rotated_at(endpoint: Endpoint) -> datetime | None:
-    return None if endpoint.old_secret_until is None else endpoint.old_secret_until - OVERLAP
-
-
-def _hold(client_id: int) -> Client:
-    client = _find_client(client_id)
+def _lock(client_id: int) -> Client:
+    client = _find_locked(client_id)
     if client is None:
         raise ClientNotFound
     return client
 
 
-def _find_client(client_id: int) -> Client | None:
+def _find_locked(client_id: int) -> Client | None:
     if not 0 < client_id < 2**63:
         return None
+    # Both rows, as the endpoint is written with its client.
     clients = Client.objects.select_for_update(no_key=True, of=("self", "endpoint")).select_related("endpoint")
     return clients.filter(pk=client_id).first()
 
 
-def _tidy(values: ClientValues) -> ClientValues:
+def _normalize(values: ClientValues) -> ClientValues:
     muted_until = values.muted_until and truncate_to_milliseconds(values.muted_until)
     return replace(values, name=values.name.strip(), url=values.url.strip(), muted_until=muted_until)
 
@@ -125,53 +119,52 @@ def _check(values: ClientValues) -> None:
         raise Invalid(faults)
 
 
-def _write(client: Client, wanted: ClientValues, *, actor: str) -> None:
+def _write(client: Client, new: ClientValues, *, actor: str) -> None:
     before = values_of(client)
-    if wanted == before:
+    if new == before:
         return
-    _check(wanted)
-    client.name, client.active, client.muted_until = wanted.name, wanted.active, wanted.muted_until
+    _check(new)
+    client.name, client.active, client.muted_until = new.name, new.active, new.muted_until
     client.save(update_fields=["name", "active", "muted_until"])
     endpoint = client.endpoint
-    endpoint.url, endpoint.active, endpoint.paused = wanted.url, wanted.active, wanted.paused
+    endpoint.url, endpoint.active, endpoint.paused = new.url, new.active, new.paused
     endpoint.save(update_fields=["url", "active", "paused"])
-    if before.active and not wanted.active:
+    if before.active and not new.active:
         cancel_client_deliveries(endpoint.pk)
         close_unreachable_alert(endpoint.pk, gettext_noop("switched off: nothing waits any more"))
-    if (wanted.active and not before.active) or (before.paused and not wanted.paused):
+    if (new.active and not before.active) or (before.paused and not new.paused):
         reset_breaker(endpoint)
-    if before.muted_until != wanted.muted_until:
+    if before.muted_until != new.muted_until:
         recheck_withheld_losses(SensorClient.objects.filter(client=client))
-    _tell(client.pk, before, wanted, actor=actor)
+    _record(client.pk, before, new, actor=actor)
 
 
-def _tell(client_id: int, before: ClientValues | None, after: ClientValues, *, actor: str) -> None:
+def _record(client_id: int, before: ClientValues | None, after: ClientValues, *, actor: str) -> None:
     old = None if before is None else snapshot(KIND, before)
     change = RegistryChange(KIND, client_id, old, snapshot(KIND, after))
     record_registry_changes([change], actor=actor, now=timezone.now())
 
 
 def _find(client_id: str) -> ClientValues | None:
-    client = _find_client(int(client_id))
+    client = _find_locked(int(client_id))
     return None if client is None else values_of(client)
 
 
 def _restore(client_id: str, values: Values | None, actor: str) -> None:
-    """Put values back; a registration is taken back as DELETE would, a replaced secret stays replaced."""
-    client = _find_client(int(client_id))
+    """Restore the values of the change log; a registration is reverted by deactivation, as DELETE would do it."""
+    client = _find_locked(int(client_id))
     if client is None:
         raise NotRevertible
     current = values_of(client)
-    wanted = replace(current, active=False) if values is None else _read(values)
-    if wanted == current or wanted.rotated_at != current.rotated_at:
+    if values is None:
+        new = replace(current, active=False)
+    else:
+        times = {name: values[name] and parse_time(values[name]) for name in ("muted_until", "rotated_at")}
+        new = ClientValues(**{name: values[name] for name in FIELDS} | times)
+    # A secret that was replaced stays replaced: nobody has the old one any more.
+    if new == current or new.rotated_at != current.rotated_at:
         raise NotRevertible
-    _write(client, wanted, actor=actor)
-
-
-def _read(values: Values) -> ClientValues:
-    """Make values of what the log keeps."""
-    times = {name: values[name] and parse_time(values[name]) for name in ("muted_until", "rotated_at")}
-    return ClientValues(**{name: values[name] for name in FIELDS} | times)
+    _write(client, new, actor=actor)
 
 
 track(Tracked(kind=KIND, fields=FIELDS, find=_find, restore=_restore))

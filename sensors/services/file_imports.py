@@ -6,7 +6,7 @@ every other writer waits.
 """
 
 import io
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from itertools import groupby, islice
 
 from django.db import IntegrityError, connection, transaction
@@ -15,8 +15,8 @@ from config.common.database.sql import bulk_execute, load_sql
 from sensors.errors import BadLines, LineFault, RegistryMoved
 from sensors.services.changes import write_changes
 from sensors.services.imports import ImportReport, lock_changes, plan_lines
-from sensors.services.sheets import Line, stream_sheet
-from sensors.services.staging import Staging, open_staging
+from sensors.services.sheets import stream_sheet
+from sensors.services.staging_area import Staging, open_staging
 
 PART = 5000
 BAD_LINES_NAMED = 100
@@ -24,7 +24,7 @@ BAD_LINES_NAMED = 100
 
 
 def check_file(stream: io.BufferedReader, *, checked: Callable[[int], None] = lambda rows: None) -> ImportReport:
-    """Say what an import of this file would do; changes nothing."""
+    """Return what an import of this file would do; changes nothing. `checked` is called with the rows so far."""
     with open_staging() as staging:
         return _check(stream, staging, checked)
 
@@ -36,19 +36,23 @@ def import_file(
     checked: Callable[[int], None] = lambda rows: None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> ImportReport:
-    """Do it, in one transaction; a single bad line, or somebody else who registers the same, leaves all as it was."""
+    """Import the file in one transaction.
+
+    Raise `BadLines` for a single bad line, `RegistryMoved` where somebody else registers the same sensors meanwhile.
+    """
     with open_staging() as staging:
         planned = _check(stream, staging, checked)
         try:
             with transaction.atomic():
                 return _write(staging, planned, actor=actor, progress=progress)
-        except IntegrityError as error:
+        except IntegrityError as error:  # an id was registered by somebody else after the check
             raise RegistryMoved from error
 
 
 def _check(stream: io.BufferedReader, staging: Staging, checked: Callable[[int], None]) -> ImportReport:
     report, faults, rows, bad = ImportReport(0, 0, 0), list[LineFault](), 0, 0
-    for part in _parts(stream_sheet(stream)):
+    lines = stream_sheet(stream)
+    while part := list(islice(lines, PART)):
         plan = plan_lines(part, staging.add(part))
         for _, of_line in groupby(plan.faults, key=lambda fault: fault.line):
             if bad < BAD_LINES_NAMED:
@@ -72,14 +76,14 @@ def _write(
     for part in staging.parts(PART):
         changes = lock_changes(part)
         written += write_changes(changes, actor=actor)
-        created += sum(change.held is None for change in changes)
+        created += sum(change.locked is None for change in changes)
         done += len(part)
         progress(done, total)
     return ImportReport(created, written - created, total + planned.unchanged - written)
 
 
 def _lock_states(staging: Staging) -> None:
-    """Lock what will change in one statement, in the order in which the ingest locks.
+    """Lock all sensors that will change in one statement, in the order in which the ingest locks them.
 
     Part by part it would be the order of the parts, which need not be that of the database's collation: then an import
     and the ingest, or two imports, could wait for each other in a circle.
@@ -92,9 +96,3 @@ def _lock_states(staging: Staging) -> None:
             bulk_execute("sensors", "insert_import_ids", [(sensor_id,) for sensor_id, _ in part])
         cursor.execute(load_sql("sensors", "lock_import_states.postgresql"))
         cursor.execute(load_sql("sensors", "drop_import_ids.postgresql"))
-
-
-def _parts(lines: Iterable[Line]) -> Iterator[list[Line]]:
-    rest = iter(lines)
-    while part := list(islice(rest, PART)):
-        yield part

@@ -1,4 +1,4 @@
-"""Import sensors from a file, all or nothing: new ones are registered, known ones changed, every bad line is named."""
+"""Import sensors from a file, all or nothing: new ones are registered, known ones changed, all bad lines reported."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ _NUMBER = re.compile(r"[0-9]{1,18}")
 
 @dataclass(frozen=True)
 class PlannedLine:
-    """What a line would do to its sensor."""
+    """The change that a line would make."""
 
     line: int
     id: str
@@ -59,8 +59,8 @@ class ImportReport:
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """What a line says, and what is wrong with its cells."""
+class _ParsedLine:
+    """A line: its edits, and the rules that its cells break."""
 
     line: int
     id: str
@@ -69,7 +69,7 @@ class _Asked:
 
 
 def plan_import(content: bytes) -> ImportPlan:
-    """Say what an import of this file would do, and what is wrong with it; changes nothing."""
+    """Return what an import of this file would do, and its faults; changes nothing."""
     lines = read_sheet(content)
     first_lines: dict[str, int] = {}
     for line in lines:
@@ -78,16 +78,19 @@ def plan_import(content: bytes) -> ImportPlan:
 
 
 def plan_lines(lines: Iterable[Line], first_lines: Mapping[str, int]) -> ImportPlan:
-    """Say what these lines would do; `first_lines` has the line in which each id stands first."""
-    asked = [_read_line(line, first_lines.get(line.id, line.number)) for line in lines]
-    missing = find_missing_clients({client_id for each in asked for client_id in each.edits.get("clients", [])})
-    return _plan(asked, read_sensor_values([each.id for each in asked]), missing)
+    """Return what these lines would do; `first_lines` has the line in which each id stands first."""
+    parsed = [_parse_line(line, first_lines.get(line.id, line.number)) for line in lines]
+    missing = find_missing_clients({client_id for each in parsed for client_id in each.edits.get("clients", [])})
+    return _plan(parsed, read_sensor_values([each.id for each in parsed]), missing)
 
 
 def import_sensors(
     *, content: bytes, actor: str, progress: Callable[[int, int], None] = lambda done, total: None
 ) -> ImportReport:
-    """Do it, in one transaction; a single bad line, or somebody else who registers the same, leaves all as it was."""
+    """Import the file in one transaction.
+
+    Raise `BadLines` for a single bad line, `RegistryMoved` where somebody else registers the same sensors meanwhile.
+    """
     plan = plan_import(content)
     if plan.faults:
         raise BadLines(plan.faults)
@@ -95,33 +98,33 @@ def import_sensors(
         with transaction.atomic():
             changes = lock_changes([(line.id, line.edits) for line in plan.lines if line.is_change])
             done = write_changes(changes, actor=actor, progress=progress)
-    except IntegrityError as error:
+    except IntegrityError as error:  # an id was registered by somebody else after the plan
         raise RegistryMoved from error
-    created = sum(change.held is None for change in changes)
+    created = sum(change.locked is None for change in changes)
     return ImportReport(created, done - created, len(plan.lines) - done)
 
 
-def lock_changes(wanted: Sequence[tuple[str, SensorEdits]]) -> list[SensorChange]:
-    """Lock what will change, and nothing else; what somebody changed since the plan was made is kept."""
-    held = lock_sensors([sensor_id for sensor_id, _ in wanted])
+def lock_changes(edits_by_id: Sequence[tuple[str, SensorEdits]]) -> list[SensorChange]:
+    """Lock the sensors that will change and return the changes; what others changed since the plan was made stays."""
+    locked = lock_sensors([sensor_id for sensor_id, _ in edits_by_id])
     changes = []
-    for sensor_id, edits in wanted:
-        now = held.get(sensor_id)
-        after = _apply(None if now is None else now.values, edits)
-        changes.append(SensorChange(sensor_id, after, now))
+    for sensor_id, edits in edits_by_id:
+        sensor = locked.get(sensor_id)
+        after = _apply(None if sensor is None else sensor.values, edits)
+        changes.append(SensorChange(sensor_id, after, sensor))
     return changes
 
 
-def _read_line(line: Line, first: int) -> _Asked:
-    edits, faults = _read_cells(line)
+def _parse_line(line: Line, first: int) -> _ParsedLine:
+    edits, faults = _parse_cells(line)
     faults |= id_faults(line.id)
     if first != line.number:
         faults["id"] = [gettext("Stands in line %(line)d already.") % {"line": first}]
-    return _Asked(line.number, line.id, edits, faults)
+    return _ParsedLine(line.number, line.id, edits, faults)
 
 
-def _read_cells(line: Line) -> tuple[SensorEdits, Faults]:
-    """Read what the line says; a column that is not there, or an empty cell of a number or flag, says nothing."""
+def _parse_cells(line: Line) -> tuple[SensorEdits, Faults]:
+    """Return the edits of a line, and its faults; a missing column, or an empty number or flag, changes nothing."""
     cells, edits, faults = line.cells, SensorEdits(), Faults()
     if line.has_more:
         faults["line"] = [gettext("Has more cells than the first line.")]
@@ -143,9 +146,9 @@ def _read_cells(line: Line) -> tuple[SensorEdits, Faults]:
     return edits, faults
 
 
-def _plan(asked: Iterable[_Asked], current: dict[str, SensorValues], missing: set[int]) -> ImportPlan:
+def _plan(parsed: Iterable[_ParsedLine], current: dict[str, SensorValues], missing: set[int]) -> ImportPlan:
     lines, faults = list[PlannedLine](), list[LineFault]()
-    for each in asked:
+    for each in parsed:
         before = current.get(each.id)
         after = _apply(before, each.edits)
         broken = sensor_faults(after)
@@ -153,7 +156,7 @@ def _plan(asked: Iterable[_Asked], current: dict[str, SensorValues], missing: se
             broken |= missing_clients_fault(missing.intersection(after.clients))
         broken |= each.faults
         if broken:
-            faults += _line_faults(each.line, broken)
+            faults += [LineFault(each.line, field, rule) for field, rules in broken.items() for rule in rules]
         else:
             lines.append(PlannedLine(each.line, each.id, before, after, each.edits))
     return ImportPlan(lines, faults)
@@ -161,7 +164,3 @@ def _plan(asked: Iterable[_Asked], current: dict[str, SensorValues], missing: se
 
 def _apply(before: SensorValues | None, edits: SensorEdits) -> SensorValues:
     return SensorValues(**edits) if before is None else replace(before, **edits)
-
-
-def _line_faults(number: int, faults: Faults) -> list[LineFault]:
-    return [LineFault(number, field, rule) for field, rules in faults.items() for rule in rules]

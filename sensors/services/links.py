@@ -1,4 +1,4 @@
-"""Link sensors with the clients that are told about them."""
+"""Link sensors with the clients that are notified about them."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -13,27 +13,27 @@ from sensors.services.sensors import lock_sensor
 
 
 def link(*, sensor_id: str, client_id: int, actor: str) -> None:
-    """Tell this client about this sensor from now on; linking again changes nothing."""
+    """Notify a client about a sensor from now on; linking again changes nothing."""
     with transaction.atomic():
         _check_client(client_id)
-        write_changes([_linked(lock_sensor(sensor_id), client_id)], actor=actor)
+        write_changes([_add_client(lock_sensor(sensor_id), client_id)], actor=actor)
 
 
 def unlink(*, sensor_id: str, client_id: int, actor: str) -> None:
-    """Tell this client about this sensor no longer; what is still pending is cancelled."""
+    """Notify a client about a sensor no longer; its pending deliveries are cancelled."""
     with transaction.atomic():
         _check_client(client_id)
-        held = lock_sensor(sensor_id)
-        clients = [pk for pk in held.values.clients if pk != client_id]
-        write_changes([SensorChange(sensor_id, replace(held.values, clients=clients), held)], actor=actor)
+        locked = lock_sensor(sensor_id)
+        clients = [pk for pk in locked.values.clients if pk != client_id]
+        write_changes([SensorChange(sensor_id, replace(locked.values, clients=clients), locked)], actor=actor)
 
 
 def link_sensors(*, sensor_ids: Collection[str], client_id: int, actor: str) -> int:
     """Link many sensors with one client; return how many were not linked with it before."""
     with transaction.atomic():
         _check_client(client_id)
-        held = lock_sensors(sensor_ids).values()
-        return write_changes([_linked(each, client_id) for each in held], actor=actor)
+        locked = lock_sensors(sensor_ids).values()
+        return write_changes([_add_client(each, client_id) for each in locked], actor=actor)
 
 
 def _check_client(client_id: int) -> None:
@@ -41,6 +41,6 @@ def _check_client(client_id: int) -> None:
         raise ClientNotFound
 
 
-def _linked(held: LockedSensor, client_id: int) -> SensorChange:
-    clients = sorted({*held.values.clients, client_id})
-    return SensorChange(held.id, replace(held.values, clients=clients), held)
+def _add_client(locked: LockedSensor, client_id: int) -> SensorChange:
+    clients = sorted({*locked.values.clients, client_id})
+    return SensorChange(locked.id, replace(locked.values, clients=clients), locked)

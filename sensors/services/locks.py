@@ -1,11 +1,9 @@
-"""Hold sensors still: lock their state rows in order of id, as the ingest does, then read what the registry says."""
+"""Lock sensors against the ingest and each other: the lock is that of the state row, taken in order of id."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeAlias
 
-from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
 
 from config.common.database.sql import in_array, in_number_array
@@ -13,34 +11,31 @@ from sensors.models import Client, Sensor, SensorState
 from sensors.selectors import clients_of
 from sensors.services.values import SensorValues
 
-Time: TypeAlias = datetime | None
-
 
 @dataclass(frozen=True)
 class LockedSensor:
-    """A sensor as it is while the transaction that reads it holds its state row."""
+    """A sensor as it is for as long as the transaction has the lock of its state row."""
 
     id: str
     values: SensorValues
     seen_at: datetime | None
     heard_at: datetime | None
-    """The same in steady time."""
+    """When it was seen last, in steady time."""
     lost_at: datetime | None
 
 
 def lock_sensors(sensor_ids: Collection[str]) -> dict[str, LockedSensor]:
-    """Lock and read those of the sensors that are there.
-
-    The registry is read after the lock and not joined to it: a statement that waited for a lock would see the joined
-    rows as they were before.
-    """
-    times = {pk: (seen_at, heard_at, lost_at) for pk, seen_at, heard_at, lost_at in _lock(sensor_ids)}
+    """Lock and read those of the sensors that exist, by id."""
+    states = SensorState.objects.select_for_update(no_key=True).filter(pk__in=in_array(sensor_ids)).order_by("pk")
+    columns = states.values_list("sensor_id", "seen_at", Coalesce("heard_at", "seen_at"), "lost_at")
+    times = {pk: (seen_at, heard_at, lost_at) for pk, seen_at, heard_at, lost_at in columns}
+    # After the lock, not joined to it: a statement that waited for the lock would see these rows as they were before.
     values = read_sensor_values(list(times))
     return {pk: LockedSensor(pk, values[pk], *times[pk]) for pk in times}
 
 
 def read_sensor_values(sensor_ids: Collection[str]) -> dict[str, SensorValues]:
-    """Read what the registry says of sensors, without a lock."""
+    """Return the values of sensors as the registry has them, without a lock."""
     links = clients_of(sensor_ids)
     columns = ("id", "address", "notes", "active", "heartbeat_timeout", "muted_until")
     rows = Sensor.objects.filter(pk__in=in_array(sensor_ids)).values_list(*columns)
@@ -52,10 +47,5 @@ def read_sensor_values(sensor_ids: Collection[str]) -> dict[str, SensorValues]:
 
 def find_missing_clients(client_ids: Collection[int]) -> set[int]:
     """Return those of the ids that no client has."""
-    wanted = {pk for pk in client_ids if 0 < pk < 2**63}
-    return set(client_ids) - set(Client.objects.filter(pk__in=in_number_array(wanted)).values_list("pk", flat=True))
-
-
-def _lock(sensor_ids: Collection[str]) -> "QuerySet[SensorState, tuple[str, Time, Time, Time]]":
-    locked = SensorState.objects.select_for_update(no_key=True).filter(pk__in=in_array(sensor_ids)).order_by("pk")
-    return locked.values_list("sensor_id", "seen_at", Coalesce("heard_at", "seen_at"), "lost_at")
+    possible = {pk for pk in client_ids if 0 < pk < 2**63}
+    return set(client_ids) - set(Client.objects.filter(pk__in=in_number_array(possible)).values_list("pk", flat=True))

@@ -13,7 +13,7 @@ from sensors.models import RejectedSignal
 
 
 def expire_rejected_signals() -> None:
-    """Make the coming days' partitions and forget what was rejected more than `REJECTED_DAYS` ago."""
+    """Create the partitions of the coming days and delete what was rejected more than `REJECTED_DAYS` ago."""
     now = timezone.now()
     ensure_partitions(RejectedSignal, today=now.date())
     oldest = now - timedelta(days=settings.REJECTED_DAYS)
@@ -24,13 +24,13 @@ def expire_rejected_signals() -> None:
 
 
 def expire_history() -> None:
-    """Drop the months that lie further back than the setting; 0 keeps everything."""
+    """Drop the months of history that are older than the setting; with 0 nothing expires."""
     if settings.HISTORY_RETENTION_MONTHS:
         first_kept = months_back(timezone.now(), settings.HISTORY_RETENTION_MONTHS)
         get_store().drop_months_before(to_milliseconds(first_kept))
 
 
 def months_back(at: datetime, months: int) -> datetime:
-    """Return the beginning of the month that lies so many months before the one of `at`."""
+    """Return the beginning of the month that is so many months before the month of `at`."""
     years, month = divmod(at.year * 12 + at.month - 1 - months, 12)
     return datetime(max(1, years), month + 1, 1, tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""The rules of the registry, written once: REST, the admin, the import and the revert all pass through them."""
+"""The rules of the registry, written once for REST, the admin, the import and the revert."""
 
 import re
 from heapq import nsmallest
@@ -34,7 +34,7 @@ def id_faults(sensor_id: str) -> Faults:
 
 
 def sensor_faults(values: SensorValues) -> Faults:
-    """Return the rules that the values break, by field; nothing when they are good."""
+    """Return the rules that the values break, by field."""
     faults: Faults = {}
     if not 1 <= len(values.address) <= LONGEST_ADDRESS or not is_storable(values.address):
         faults["address"] = [gettext("Must have 1 to 500 characters.")]

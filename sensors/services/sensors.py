@@ -19,27 +19,27 @@ FIELDS = tuple(field.name for field in fields(SensorValues))
 
 
 def create_sensor(*, sensor_id: str, actor: str, **values: Unpack[SensorEdits]) -> None:
-    """Register a sensor that nobody has heard of yet."""
-    wanted = _tidy(SensorValues(**values))
-    _check(wanted, id_faults(sensor_id))
+    """Register a sensor under an id that is free."""
+    new = _normalize(SensorValues(**values))
+    _check(new, id_faults(sensor_id))
     try:
         with transaction.atomic():
-            write_changes([SensorChange(sensor_id, wanted)], actor=actor)
+            write_changes([SensorChange(sensor_id, new)], actor=actor)
     except IntegrityError as error:
         raise SensorExists(id=sensor_id) from error
 
 
 def update_sensor(*, sensor_id: str, actor: str, **edits: Unpack[SensorEdits]) -> None:
-    """Change what is named; what is as it was leaves no trace."""
+    """Change the given values of a sensor; where all of them are equal, nothing is recorded."""
     with transaction.atomic():
-        held = lock_sensor(sensor_id)
-        wanted = _tidy(replace(held.values, **edits))
-        _check(wanted, {}, linked=held.values.clients)
-        write_changes([SensorChange(sensor_id, wanted, held)], actor=actor)
+        locked = lock_sensor(sensor_id)
+        new = _normalize(replace(locked.values, **edits))
+        _check(new, {}, linked=locked.values.clients)
+        write_changes([SensorChange(sensor_id, new, locked)], actor=actor)
 
 
 def deactivate_sensor(*, sensor_id: str, actor: str) -> None:
-    """Take a sensor out of service: its signals are refused, its clients hear no more of it, its history stays."""
+    """Take a sensor out of service: its signals are refused, its clients no longer notified; its history stays."""
     update_sensor(sensor_id=sensor_id, actor=actor, active=False)
 
 
@@ -48,21 +48,21 @@ def reactivate_sensor(*, sensor_id: str, actor: str) -> None:
 
 
 def set_sensors_active(*, sensor_ids: Collection[str], active: bool, actor: str) -> int:
-    """Activate or deactivate many; return how many were not so already."""
+    """Activate or deactivate many sensors; return how many have changed."""
     with transaction.atomic():
-        held = lock_sensors(sensor_ids).values()
-        changes = [SensorChange(each.id, replace(each.values, active=active), each) for each in held]
+        locked = lock_sensors(sensor_ids).values()
+        changes = [SensorChange(each.id, replace(each.values, active=active), each) for each in locked]
         return write_changes(changes, actor=actor)
 
 
 def lock_sensor(sensor_id: str) -> LockedSensor:
-    held = lock_sensors([sensor_id]).get(sensor_id)
-    if held is None:
+    locked = lock_sensors([sensor_id]).get(sensor_id)
+    if locked is None:
         raise SensorNotFound
-    return held
+    return locked
 
 
-def _tidy(values: SensorValues) -> SensorValues:
+def _normalize(values: SensorValues) -> SensorValues:
     return replace(
         values,
         address=values.address.strip(),
@@ -73,33 +73,31 @@ def _tidy(values: SensorValues) -> SensorValues:
 
 
 def _check(values: SensorValues, faults: dict[str, list[str]], *, linked: Collection[int] = ()) -> None:
-    new = set(values.clients) - set(linked)
-    faults = faults | sensor_faults(values) | missing_clients_fault(find_missing_clients(new) if new else set())
+    # Those that are linked already exist: clients are never deleted.
+    added = set(values.clients) - set(linked)
+    faults = faults | sensor_faults(values) | missing_clients_fault(find_missing_clients(added) if added else set())
     if faults:
         raise Invalid(faults)
 
 
 def _find(sensor_id: str) -> SensorValues | None:
-    held = lock_sensors([sensor_id]).get(sensor_id)
-    return None if held is None else held.values
+    locked = lock_sensors([sensor_id]).get(sensor_id)
+    return None if locked is None else locked.values
 
 
 def _restore(sensor_id: str, values: Values | None, actor: str) -> None:
-    """Put values back; a registration is taken back as DELETE would: by deactivation."""
-    held = lock_sensors([sensor_id]).get(sensor_id)
-    if held is None:
+    """Restore the values of the change log; a registration is reverted by deactivation, as DELETE would do it."""
+    locked = lock_sensors([sensor_id]).get(sensor_id)
+    if locked is None:
         raise NotRevertible
-    wanted = replace(held.values, active=False) if values is None else _read(values)
-    _check(wanted, {}, linked=held.values.clients)
-    if not write_changes([SensorChange(sensor_id, wanted, held)], actor=actor):
+    if values is None:
+        new = replace(locked.values, active=False)
+    else:
+        muted_until = values["muted_until"] and parse_time(values["muted_until"])
+        new = SensorValues(**{name: values[name] for name in FIELDS} | {"muted_until": muted_until})
+    _check(new, {}, linked=locked.values.clients)
+    if not write_changes([SensorChange(sensor_id, new, locked)], actor=actor):
         raise NotRevertible
-
-
-def _read(values: Values) -> SensorValues:
-    """Make values of what the log keeps."""
-    muted_until = values["muted_until"]
-    known = {name: values[name] for name in FIELDS}
-    return SensorValues(**known | {"muted_until": muted_until and parse_time(muted_until)})
 
 
 track(Tracked(kind=KIND, fields=FIELDS, find=_find, restore=_restore))

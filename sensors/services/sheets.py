@@ -1,6 +1,6 @@
 """Tables of sensors as files: CSV and XLSX are read into lines of text, and cells made safe for spreadsheets.
 
-Read by `csv` and by a reader of our own: an import library would build a model object and a report row for every line,
+Read by `csv` and by `workbook.py`: an import library would build a model object and a report row for every line,
 and the rules here (all or nothing, every bad line named, bounded in rows, bytes and unpacked size) would still be ours.
 """
 
@@ -49,7 +49,7 @@ class Line:
 
 
 def read_sheet(content: bytes) -> list[Line]:
-    """Read the lines of a CSV or XLSX file; what cannot be read at all is an error that says why."""
+    """Return the lines of a CSV or XLSX file; raise `BadFile` with the reason where it cannot be read at all."""
     if len(content) > LARGEST_FILE:
         raise TooLarge(LARGEST_FILE)
     rows = read_workbook(content) if content.startswith(_ARCHIVE) else _read_csv(io.BytesIO(content))
@@ -62,7 +62,7 @@ def read_sheet(content: bytes) -> list[Line]:
 
 
 def stream_sheet(stream: io.BufferedReader) -> Iterator[Line]:
-    """Read the lines of a CSV file of any size, one at a time, or of a workbook that `read_sheet` takes.
+    """Yield the lines of a CSV file of any size, or of a workbook within the limits of `read_sheet`.
 
     The file is read once, from where it stands: a pipe will do.
     """
@@ -73,14 +73,14 @@ def stream_sheet(stream: io.BufferedReader) -> Iterator[Line]:
 
 
 def write_csv(rows: Iterable[Iterable[object]]) -> bytes:
-    """Write rows of any table that the product hands out; no cell of theirs is run by a spreadsheet."""
+    """Return rows as CSV; no cell of theirs is run by a spreadsheet. For every table that the product hands out."""
     text = io.StringIO(newline="")
     csv.writer(text).writerows([protect(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
     return text.getvalue().encode()
 
 
 def protect(cell: str) -> str:
-    """Keep spreadsheets from taking text for a formula: an apostrophe before it, which `reveal` takes away again."""
+    """Escape text that a spreadsheet would run as a formula: with an apostrophe, which `reveal` takes away again."""
     return _RUNNABLE.sub("'", cell)
 
 
@@ -89,7 +89,7 @@ def reveal(cell: str) -> str:
 
 
 def _read_lines(rows: Iterable[Row]) -> Iterator[Line]:
-    """Name the cells of each row after the header, and pass over empty rows."""
+    """Yield the rows behind the header, their cells by column; empty rows are left out."""
     filled = ((number, cells) for number, cells in rows if any(cells))
     header = next(filled, None)
     if header is None:
@@ -101,7 +101,7 @@ def _read_lines(rows: Iterable[Row]) -> Iterator[Line]:
 
 
 def _limited(rows: Iterable[Row]) -> Iterator[Row]:
-    """Count empty rows too: a workbook may claim a million of them before its one cell."""
+    """Yield rows up to a limit; empty ones count, since a workbook may claim a million of them before its one cell."""
     for place, row in enumerate(rows):
         if place > 2 * MOST_ROWS:
             raise _too_many_rows()
@@ -125,7 +125,7 @@ def _read_header(cells: list[str]) -> list[str]:
 
 
 def _read_csv(stream: io.BufferedReader | io.BytesIO) -> Iterator[Row]:
-    """Read the rows as they come; no more than one of them is in memory."""
+    """Yield the rows of a CSV file; no more than one of them is in memory."""
     text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
     try:
         yield from _parse_csv(_text_lines(text))
@@ -133,7 +133,7 @@ def _read_csv(stream: io.BufferedReader | io.BytesIO) -> Iterator[Row]:
         raise BadFile(gettext("Must be CSV in UTF-8, or XLSX.")) from error
     finally:
         if not stream.closed:
-            text.detach()  # who opened the stream closes it
+            text.detach()  # whoever opened the stream closes it
 
 
 def _text_lines(text: TextIO) -> Iterator[str]:
@@ -153,8 +153,10 @@ def _parse_csv(lines: Iterator[str]) -> Iterator[Row]:
         if header.strip():
             break
         blank += 1
+    # Spreadsheets of half the world write CSV with semicolons: the header shows it.
+    delimiter = ";" if ";" in header and "," not in header else ","
     reader = csv.reader(
-        itertools.chain(itertools.repeat("\n", blank), [header], lines), delimiter=_delimiter(header), strict=True
+        itertools.chain(itertools.repeat("\n", blank), [header], lines), delimiter=delimiter, strict=True
     )
     while True:
         number = reader.line_num + 1
@@ -166,11 +168,6 @@ def _parse_csv(lines: Iterator[str]) -> Iterator[Row]:
             words = gettext("Line %(line)d is not CSV: %(error)s.") % {"line": number, "error": error}
             raise BadFile(words) from error
         yield number, [cell.strip() for cell in cells]
-
-
-def _delimiter(header: str) -> str:
-    """Spreadsheets of half the world write CSV with semicolons: the header tells."""
-    return ";" if ";" in header and "," not in header else ","
 
 
 def _too_many_rows() -> BadFile:

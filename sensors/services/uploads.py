@@ -1,4 +1,4 @@
-"""Keep an uploaded table between its preview and its import: a file of its owner's, for at most an hour."""
+"""Store an uploaded table between its preview and its import: a file for its owner alone, for at most an hour."""
 
 import secrets
 import time
@@ -20,11 +20,12 @@ class UploadGone(NotFound):
 
 
 def save_upload(content: bytes, *, owner: str) -> str:
-    """Keep the file and return the token that finds it again, for this owner alone."""
+    """Store the file; return the token by which this owner alone finds it again."""
     make_folder(_folder())
-    _sweep()
+    _delete_expired()
     name = secrets.token_hex(16)
     write_durably(_path(name), [content])
+    # Signed: nobody can make up a token for the file of another, and it expires by itself.
     return _signer.sign_object([owner, name])
 
 
@@ -42,16 +43,15 @@ def drop_upload(token: str, *, owner: str) -> None:
 
 def _find(token: str, owner: str) -> Path:
     try:
-        kept_for, name = _signer.unsign_object(token, max_age=LIFETIME_SECONDS)
+        stored_for, name = _signer.unsign_object(token, max_age=LIFETIME_SECONDS)
     except BadSignature as error:
         raise UploadGone from error
-    if kept_for != owner:
+    if stored_for != owner:
         raise UploadGone
     return _path(name)
 
 
-def _sweep() -> None:
-    """Delete what nobody came back for."""
+def _delete_expired() -> None:
     limit = time.time() - LIFETIME_SECONDS
     for path in _folder().iterdir():
         if path.lstat().st_mtime < limit:

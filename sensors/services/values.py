@@ -1,4 +1,4 @@
-"""What the registry says of a sensor and of a client: the values that services change and the change log keeps."""
+"""The values of a sensor and of a client: what services change and what the change log records."""
 
 from dataclasses import dataclass, field
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Rows of a workbook (XLSX), read as a stream within bounds.
+"""Read the rows of a workbook (XLSX) as a stream, within bounds.
 
 A workbook is a ZIP archive of XML. Of its parts only those that a table needs are unpacked, a piece at a time into one
 parser, and whatever a small file could blow up is counted before it is kept. A library that builds the workbook first
@@ -46,7 +46,7 @@ ReaderT = TypeVar("ReaderT", bound=Reader)
 
 
 def read_workbook(content: bytes) -> Iterator[Row]:
-    """Read the rows of the first sheet: the number of each, and its cells as text."""
+    """Yield the rows of the first sheet: the number of each, and its cells as text."""
     try:
         # Counted before the archive is opened, which makes an object of every entry.
         if content.count(_ENTRY) > MOST_PARTS:
@@ -72,14 +72,14 @@ def _read_rows(archive: "_Archive") -> Iterator[Row]:
 
 
 def _relations(archive: "_Archive", path: str) -> dict[str, tuple[str, str]]:
-    """Return what a part refers to: kind and path by name."""
+    """Return the parts that a part refers to: kind and path by name."""
     folder, name = posixpath.split(path)
     found = archive.read(posixpath.join(folder, "_rels", f"{name}.rels"), Relations()).found
     return {name: (kind, posixpath.join("/", folder, path).lstrip("/")) for name, kind, path in found}
 
 
 class _Archive:
-    """The parts of a workbook; what is unpacked of all of them is counted."""
+    """The parts of a workbook; the bytes unpacked of all of them are counted."""
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self._archive = archive
@@ -93,7 +93,7 @@ class _Archive:
         return into
 
     def parse(self, path: str, into: Reader) -> Iterator[None]:
-        """Parse a part, a piece at a time; between two of them the caller may take what has been read."""
+        """Parse a part piece by piece; after each the caller may take what has been read."""
         part = self._archive.getinfo(path)
         if part.compress_type not in _METHODS:
             raise NotImplementedError(f"compressed by method {part.compress_type}")
@@ -120,7 +120,7 @@ class _Archive:
 
 
 def _make_parser(into: Reader) -> "expat.XMLParserType":
-    """Return a parser that tells the reader every element by its name without a namespace."""
+    """Return a parser that passes every element to the reader, by its name without a namespace."""
     parser = expat.ParserCreate(namespace_separator="}")
     parser.buffer_text = True
     depth = 0
@@ -137,14 +137,13 @@ def _make_parser(into: Reader) -> "expat.XMLParserType":
         depth -= 1
         into.end(name[name.rfind("}") + 1 :])
 
+    def refuse_doctype(*declared: object) -> None:
+        # Entities are declared nowhere else: without them a small file cannot grow to gigabytes.
+        raise BadFile(gettext("Must not declare a document type."))
+
     parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, into.text
-    parser.StartDoctypeDeclHandler = _refuse_doctype
+    parser.StartDoctypeDeclHandler = refuse_doctype
     return parser
-
-
-def _refuse_doctype(*declared: object) -> None:
-    """Refuse it wherever it begins: entities are declared nowhere else."""
-    raise BadFile(gettext("Must not declare a document type."))
 
 
 def _unpacks_to_more(limit: int) -> TooLarge:

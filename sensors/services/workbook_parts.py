@@ -1,4 +1,4 @@
-"""The parts of a workbook that make a table: each reader is told the elements of one, and keeps what is needed."""
+"""Readers of the parts of a workbook that make a table: each gets the elements of one part and keeps what is needed."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ _EPOCH, _EPOCH_1904 = datetime(1899, 12, 30), datetime(1904, 1, 1)  # noqa: DTZ0
 
 
 class Reader:
-    """Is told the elements of a part and the text between them."""
+    """Gets the elements of a part and the text between them, in order."""
 
     def start(self, name: str, attributes: Attributes) -> None:
         """Begin an element."""
@@ -45,7 +45,7 @@ class Reader:
 
 
 class Relations(Reader):
-    """Which parts a part refers to: name, kind and path."""
+    """Collects the parts that a part refers to: name, kind and path."""
 
     def __init__(self) -> None:
         self.found: list[tuple[str, str, str]] = []
@@ -57,7 +57,7 @@ class Relations(Reader):
 
 
 class Catalogue(Reader):
-    """The names of the sheets' parts, in order, and how dates are counted."""
+    """Collects the names of the sheets' parts, in order, and how dates are counted."""
 
     def __init__(self) -> None:
         self.sheets: list[str] = []
@@ -71,7 +71,7 @@ class Catalogue(Reader):
 
 
 class Formats(Reader):
-    """Which formats of cells show a number as a date."""
+    """Collects the formats of cells that show a number as a date."""
 
     def __init__(self) -> None:
         self._codes: dict[str, str] = {}
@@ -91,16 +91,16 @@ class Formats(Reader):
             self._is_inside = False
 
     def of_dates(self) -> set[str]:
-        dates = _DATE_FORMATS.union(key for key, code in self._codes.items() if _shows_date(code))
+        dates = _DATE_FORMATS.union(key for key, code in self._codes.items() if self._shows_date(code))
         return {str(place) for place, key in enumerate(self._used) if key in dates}
 
-
-def _shows_date(code: str) -> bool:
-    return _DATE_LETTERS.search(_LITERALS.sub("", code)) is not None
+    @staticmethod
+    def _shows_date(code: str) -> bool:
+        return _DATE_LETTERS.search(_LITERALS.sub("", code)) is not None
 
 
 class _Text(Reader):
-    """Gathers the text of the elements that hold some; how it is to be read aloud is not part of it."""
+    """Collects the text of elements; phonetic hints (`rPh`) are not part of it."""
 
     holders: AbstractSet[str] = frozenset({"t"})
 
@@ -137,7 +137,7 @@ class _Text(Reader):
 
 
 class Strings(_Text):
-    """The texts that cells refer to by their place."""
+    """Collects the shared texts that cells refer to by their place."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -157,7 +157,7 @@ class Strings(_Text):
 
 
 class Sheet(_Text):
-    """The rows, taken as they are complete."""
+    """Collects the rows, to be taken as they are complete."""
 
     holders = frozenset({"t", "v"})
 
@@ -171,7 +171,7 @@ class Sheet(_Text):
         self._kind = self._format = ""
 
     def take(self) -> Iterator[Row]:
-        """Give the rows that have been read since the last time."""
+        """Return the rows that have been read since the last time."""
         done, self._done = self._done, []
         return iter(done)
 
@@ -188,7 +188,7 @@ class Sheet(_Text):
         if name == "c":
             self._end_cell()
         elif name == "row":
-            # A cell that is not written down is empty: it says so, where a line of CSV that ends early says nothing.
+            # A cell left out of a workbook is empty, and clears the value; a CSV line that ends early changes nothing.
             self._width = self._width or len(self._row)
             self._row += [""] * (self._width - len(self._row))
             self._done.append((self._number, self._row))
@@ -216,7 +216,7 @@ class Sheet(_Text):
         self._row[self._column - 1] = text
 
     def _read_cell(self, text: str) -> str:
-        """Write a cell as CSV would have it."""
+        """Return a cell as CSV would have it."""
         if self._kind == "s" and text:
             return self._strings[_whole(text)].strip()
         if self._kind == "b":

@@ -18,6 +18,8 @@ import pytest
 from config.runtime.web import answers
 from tests.config.api.sample.server import HERE, Server, serve
 
+pytestmark = pytest.mark.slow
+
 SLOTS = 8
 OF_STRANGERS = 4
 

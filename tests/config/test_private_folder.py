@@ -66,6 +66,7 @@ class TestMakePrivate:
                 os.seteuid(0)
 
 
+@pytest.mark.slow
 def test_the_first_start_leaves_nothing_that_another_user_can_read(tmp_path: Path) -> None:
     command = "import os; os.umask(0o022); import django; django.setup(); from django.db import connection; "
     command += "connection.cursor().execute('CREATE TABLE t (x)')"

@@ -19,6 +19,8 @@ from tests.faults.product import Product, migrated_database
 from tests.faults.wait import wait_until
 from tests.servers.nginx import NAME, NginxServer
 
+pytestmark = pytest.mark.slow
+
 PASSWORD = "correct-horse-battery"
 FORGED = "203.0.113.5"
 HEADER_SECONDS = 1

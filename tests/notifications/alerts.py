@@ -40,10 +40,10 @@ def escalate() -> None:
 
 
 def list_messages() -> list[tuple[str, str]]:
-    """Return what was owed to whom, in order."""
+    """Return type and address of every message, in order."""
     return list(Delivery.objects.order_by("id").values_list("type", "endpoint__url"))
 
 
 def reach_everybody() -> None:
-    """Let what is owed reach those whom it is for."""
+    """Mark every pending message as delivered."""
     Delivery.objects.filter(status="pending").update(status="delivered", due_at=None)

@@ -9,6 +9,8 @@ from functools import cache
 from itertools import product
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 APPS = ("config", "messaging", "notifications", "processes", "sensors")
 SAID_ELSEWHERE = {
@@ -112,6 +114,7 @@ def raised() -> Iterator[tuple[Call, list[tuple[str, str]]]]:
         yield call, list(pairs(call, call.argument("kind", 0), call.argument("title", 2)))
 
 
+@pytest.mark.slow
 def test_every_alert_has_words_that_can_be_found() -> None:
     lost = {(call.module, call.function.name) for call, found in raised() if call.function and not found}
     assert lost == SAID_ELSEWHERE

@@ -48,7 +48,7 @@ class Daemon:
         self._every = min(every, LONGEST_SLEEP)
         self._rest = rest
         self._gather = gather
-        self._setbacks = FailureBackoff(name, first=FIRST_PAUSE, longest=LONGEST_PAUSE, patience=REPORTED_FAILURES)
+        self._backoff = FailureBackoff(name, first=FIRST_PAUSE, longest=LONGEST_PAUSE, patience=REPORTED_FAILURES)
         self._awake = threading.Event()
         self._stopping = threading.Event()
         self._thread = SupervisedThread(f"daemon-{name}", self.run)
@@ -95,13 +95,13 @@ class Daemon:
                 found = self._work()
             except Exception as error:  # noqa: BLE001  (whatever it is, the next turn may be better)
                 FAILURES.labels(self.name).inc()
-                self._rest_after(error)
+                self._pause_after(error)
                 return True
-        self._setbacks.reset()
+        self._backoff.reset()
         return found
 
     def _work(self) -> bool:
-        if self._setbacks.count:
+        if self._backoff.count:
             # The last turn failed, perhaps for a broken connection: this one gets new ones.
             release_connections(broken=True)
         found = self._run_once()
@@ -109,12 +109,12 @@ class Daemon:
             release_connections(broken=False)
         return found
 
-    def _rest_after(self, error: Exception) -> None:
+    def _pause_after(self, error: Exception) -> None:
         """Pause whether or not someone rings: a ring must not turn a failure into a busy loop."""
-        pause = self._setbacks.note(error)
+        pause = self._backoff.note(error)
         # An engine that is away has an alert of its own.
         if not (is_database_away(error) or isinstance(error, OSError | AMQPError)):
-            self._setbacks.report(error)
+            self._backoff.report(error)
         self._stopping.wait(pause)
 
 
@@ -155,7 +155,7 @@ def stop_all(daemons: tuple[Daemon, ...], *, grace: float) -> None:
 
 
 def release_connections(*, broken: bool) -> None:
-    """Give idle connections back; close those that an error may have left unusable, so that the next turn has new ones.
+    """Return idle connections to the pool; with `broken`, close them, so that the next turn opens new ones.
 
     A connection inside an atomic block belongs to a caller further up (a test), who still needs it.
     """

@@ -1,4 +1,4 @@
-"""What Linux is asked for the processes that another one has started: to end with it, and to be known by a name."""
+"""What Linux does for the child processes of another one: end them with it, and show them under a name."""
 
 import ctypes
 import os
@@ -9,7 +9,7 @@ PR_SET_NAME = 15
 
 
 def die_with_parent(parent: int, number: signal.Signals = signal.SIGKILL) -> None:
-    """Have the kernel send `number` to this process when its parent ends.
+    """Ask the kernel to send `number` to this process when its parent ends.
 
     Without it a killed supervisor would leave processes behind that hold the port and do its work beside the next
     one's. Linux alone can do it; elsewhere nothing happens.
@@ -21,7 +21,7 @@ def die_with_parent(parent: int, number: signal.Signals = signal.SIGKILL) -> Non
 
 
 def name_process(name: str) -> None:
-    """Have `top` and `ps -e` show the name; the kernel keeps its first 15 bytes."""
+    """Set the name that `top` and `ps -e` show; the kernel keeps its first 15 bytes."""
     _prctl(PR_SET_NAME, name.encode())
 
 

@@ -37,15 +37,15 @@ def ring(name: str) -> None:
     work = get_work(name)
 
     # Not a partial: Django names the function when it logs a failure, and a partial has no name.
-    def leave() -> None:
+    def wake() -> None:
         if _is_for_workers(work) or not _wake_scheduler_here(work.name):
-            _bell.get().leave(work)
+            _bell.get().add(work)
 
-    transaction.on_commit(leave, robust=True)
+    transaction.on_commit(wake, robust=True)
 
 
 def set_local_wake(wake: Callable[[str], None] | None) -> None:
-    """Let the scheduler of this process be woken directly; None ends it."""
+    """Register how to wake the scheduler of this process directly; None unregisters it."""
     global _wake_here
     _wake_here = wake
 
@@ -70,14 +70,14 @@ class _Bell:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._left: dict[str, BackgroundWork] = {}
+        self._pending: dict[str, BackgroundWork] = {}
         self._has_some = threading.Event()
         self._thread = SupervisedThread("ring", self._run)
         self._workers = _Workers()
 
-    def leave(self, work: BackgroundWork) -> None:
+    def add(self, work: BackgroundWork) -> None:
         with self._lock:
-            self._left[work.name] = work
+            self._pending[work.name] = work
             self._thread.start()
         self._has_some.set()
 
@@ -88,16 +88,16 @@ class _Bell:
             self._has_some.wait()
             self._has_some.clear()
             for work in self._take():
-                self._pass_on(work)
+                self._forward(work)
             # Names that are left meanwhile share one ring: a thousand commits a second are twenty messages.
             time.sleep(COALESCE_SECONDS)
 
     def _take(self) -> list[BackgroundWork]:
         with self._lock:
-            taken, self._left = list(self._left.values()), {}
+            taken, self._pending = list(self._pending.values()), {}
         return taken
 
-    def _pass_on(self, work: BackgroundWork) -> None:
+    def _forward(self, work: BackgroundWork) -> None:
         if _is_for_workers(work) and self._workers.ring(work.name):
             return
         if not _wake_scheduler_here(work.name):

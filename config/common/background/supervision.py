@@ -33,7 +33,7 @@ log = structlog.get_logger(__name__)
 
 
 def set_failure_reporter(reporter: Reporter | None) -> None:
-    """Register who is told of what keeps failing, once for the process; None ends it."""
+    """Register the reporter of what keeps failing, one for the process; None unregisters it."""
     global _reporter
     _reporter = reporter
 
@@ -58,7 +58,7 @@ class FailureBackoff:
         self.pause = first
 
     def note(self, error: BaseException, *, lived: float = 0.0) -> float:
-        """Log a failure of something that has run for `lived` seconds; return how long to pause."""
+        """Log and count a failure of what has run for `lived` seconds; return how long to pause."""
         if lived >= STEADY_SECONDS:
             self.reset()
         self.count += 1
@@ -68,7 +68,7 @@ class FailureBackoff:
         return pause
 
     def report(self, error: BaseException) -> None:
-        """Tell whoever has registered of failures that go on; it may take a while, and fail itself."""
+        """Call the reporter about failures that go on; it may take a while, and fail itself."""
         if self.count < self._patience or _reporter is None:
             return
         try:
@@ -117,14 +117,14 @@ class SupervisedThread:
         return self._thread is not None and self._process == os.getpid() and self._thread.is_alive()
 
     def _run(self) -> None:
-        setbacks = FailureBackoff(self.name)
+        backoff = FailureBackoff(self.name)
         while not self._stopping.is_set():
             began = time.monotonic()
             try:
                 self._target()
             except BaseException as error:  # noqa: BLE001  (SystemExit too would end the thread and nothing else)
-                pause = setbacks.note(error, lived=time.monotonic() - began)
-                setbacks.report(error)
+                pause = backoff.note(error, lived=time.monotonic() - began)
+                backoff.report(error)
                 self._stopping.wait(pause)
             else:
                 return
@@ -132,15 +132,15 @@ class SupervisedThread:
 
 async def supervise(name: str, run: Callable[[], Awaitable[None]]) -> None:
     """Await `run` until it returns; when it fails, again after a pause. Cancelling ends it."""
-    setbacks = FailureBackoff(name)
+    backoff = FailureBackoff(name)
     while True:
         began = time.monotonic()
         try:
             await run()
         except Exception as error:  # noqa: BLE001  (nobody awaits a task in the background)
-            pause = setbacks.note(error, lived=time.monotonic() - began)
+            pause = backoff.note(error, lived=time.monotonic() - began)
             # A reporter talks to the database, which the loop must not wait for.
-            await asyncio.to_thread(setbacks.report, error)
+            await asyncio.to_thread(backoff.report, error)
             await asyncio.sleep(pause)
         else:
             return

@@ -16,7 +16,7 @@ class BackgroundWork:
     every: float = 5.0
     """The longest sleep, in seconds, between two looks of the scheduler."""
     rest: Callable[[], float] | None = None
-    """Say how many seconds to sleep after a turn that found nothing, instead of `every`: for work that knows when it
+    """Return how many seconds to sleep after a turn that found nothing, instead of `every`: for work that knows when it
     is due next and is rung for what comes earlier. It asks nobody, it remembers what the turn has seen."""
     gather: float = 0.0
     """Begin a turn at the earliest so many seconds after the last one began: whatever is rung for in between is one
@@ -24,7 +24,7 @@ class BackgroundWork:
     on_workers: bool = False
     """Ring the Celery workers; otherwise only the scheduler does it."""
     stop: Callable[[float], None] | None = None
-    """Let what goes on beside `run_once` end, within so many seconds, before the process does."""
+    """Stop what goes on beside `run_once`, within so many seconds, before the process ends."""
 
 
 _registered: dict[str, BackgroundWork] = {}
@@ -43,7 +43,7 @@ def registered_work() -> list[BackgroundWork]:
 
 
 def stop_background_work(grace: float) -> None:
-    """Let the work of this process that goes on in the background end."""
+    """Stop the work that goes on in the background of this process."""
     for work in _registered.values():
         if work.stop is not None:
             work.stop(grace)

@@ -1,4 +1,4 @@
-"""Numbers that a restored database would give a second time: its sequences are moved past what was given since."""
+"""Numbers that a restored database would issue a second time: its sequences are advanced past those issued since."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -23,7 +23,7 @@ PER_SECOND = 1000
 
 
 def last_issued_numbers() -> dict[str, int]:
-    """Return the highest number that each of the tables has given."""
+    """Return the highest number that each of the tables has issued."""
     tables = _tables()
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
@@ -40,23 +40,23 @@ def last_issued_numbers() -> dict[str, int]:
 
 @transaction.atomic
 def advance_sequences(*, at: datetime, known: Mapping[str, int] | None = None) -> None:
-    """Give numbers from now on that nobody has seen, however old the copy was and however often it is restored.
+    """Advance the sequences past every number that anybody may have seen, however old the restored copy is.
 
     `known` are numbers that are known to have been given, by table: a clock that was set back may be behind them.
     """
     least = int((at - SINCE).total_seconds() * PER_SECOND)
-    wanted = {table: max(least, (known or {}).get(table, 0)) for table in _tables()}
+    least_numbers = {table: max(least, (known or {}).get(table, 0)) for table in _tables()}
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute(
                 "SELECT setval(format('%%I.%%I', schemaname, sequencename)::regclass,"
                 " greatest(coalesce(last_value, 0), least))"
-                " FROM pg_sequences JOIN unnest(%s::text[], %s::bigint[]) AS wanted (name, least)"
+                " FROM pg_sequences JOIN unnest(%s::text[], %s::bigint[]) AS least_numbers (name, least)"
                 " ON sequencename = name WHERE schemaname = current_schema()",
-                [[f"{table}_id_seq" for table in wanted], list(wanted.values())],
+                [[f"{table}_id_seq" for table in least_numbers], list(least_numbers.values())],
             )
             return
-        for table, number in wanted.items():
+        for table, number in least_numbers.items():
             cursor.execute("UPDATE sqlite_sequence SET seq = max(seq, %s) WHERE name = %s", [number, table])
             if not cursor.rowcount:
                 cursor.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (%s, %s)", [table, number])

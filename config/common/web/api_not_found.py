@@ -8,5 +8,5 @@ from config.common.errors import NotFound
 
 @csrf_exempt
 def api_not_found(request: HttpRequest) -> HttpResponse:
-    """Refuse. Without a view for it Django would redirect to the path with a slash, and the body would be lost."""
+    """Answer 404. Without a view Django would redirect to the path with a slash, and the body would be lost."""
     raise NotFound

@@ -17,6 +17,7 @@ from rest_framework.renderers import BaseRenderer
 from rest_framework.response import Response
 
 from config.common.errors import ApplicationError
+from config.common.text import has_escaped_nul
 from config.common.times import format_time
 from config.common.web.failures import Failure, find_failure, internal_failure
 
@@ -111,8 +112,8 @@ def _depth(steps: "array[int]") -> int:
 
 
 def check_nul(text: bytes) -> None:
-    """Refuse the escape of NUL, which no database keeps; what is left without escaped backslashes is no other text."""
-    if b"\\u0000" in text and b"\\u0000" in text.replace(b"\\\\", b""):
+    """Refuse JSON whose strings hold NUL, which no database stores, and say where it is."""
+    if has_escaped_nul(text):
         nul = _NUL.search(text)
         raise _bad_json(text, gettext("A string holds the NUL character."), nul.start(1) if nul else None)
 

@@ -47,7 +47,7 @@ class FailureMiddleware(MiddlewareMixin):
 
 
 class ContentSecurityPolicyMiddleware(MiddlewareMixin):
-    """Say what a page may load, unless its view has said so itself."""
+    """Set the content security policy by path, unless the view has set one."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         policy = next(policy for start, policy in POLICIES if request.path.startswith(start))
@@ -56,7 +56,7 @@ class ContentSecurityPolicyMiddleware(MiddlewareMixin):
 
 
 class NoStoreMiddleware(MiddlewareMixin):
-    """Keep out of every cache what is answered to a key or a session; the description of the API is public."""
+    """Forbid caches to store what is answered to a key or a session; the description of the API is public."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         of_the_api = request.path.startswith(API) and not request.path.startswith(PUBLIC)

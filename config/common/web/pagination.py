@@ -166,7 +166,7 @@ class RenderedRows(Generic[RowT]):
 
 
 def _has_lengths(rows: "QuerySet[Any, Any]") -> bool:
-    """Tell whether every column that is read has a length of its own."""
+    """Return whether every column that is read has a bounded length."""
     fields = [field for field in rows.model._meta.concrete_fields if isinstance(field, _UNBOUNDED)]
     fields = [field for field in fields if field.max_length is None]
     chosen: Sequence[str] | None = rows.query.values_select or None

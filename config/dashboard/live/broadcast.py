@@ -154,7 +154,7 @@ class Broadcaster:
             await asyncio.to_thread(self._backoff.report, error)
 
     async def _watch_engines(self) -> None:
-        """Keep asking beside the beat: an engine that hangs takes a second to be called down."""
+        """Read the engines beside the beat: one that hangs takes a second to be called down."""
         while True:
             await asyncio.sleep(LONGEST_SECONDS)
             self._engines = await self.in_thread(engine_states)
@@ -208,7 +208,7 @@ class Broadcaster:
                 queue.offer(text)
 
     def _send_heartbeat(self) -> None:
-        """Say now and then that what is shown still holds: only after a read, so never while the database is away."""
+        """Send a heartbeat now and then: only after a read, so never while the database is away."""
         if monotonic() - self._said_at >= HEARTBEAT_SECONDS:
             self._said_at = monotonic()
             text = heartbeat(at=timezone.now())

@@ -27,7 +27,7 @@ def delta(changes: Parts, audience: Audience, *, at: datetime) -> str | None:
 
 
 def heartbeat(*, at: datetime) -> str:
-    """Say that what was told still held at this time."""
+    """Return the message that what was sent still holds at this time."""
     return _encode({"type": "heartbeat", "at": at})
 
 

@@ -1,4 +1,4 @@
-"""Times as people say them."""
+"""Template filters that write times as people say them."""
 
 from datetime import datetime, timedelta
 
@@ -12,7 +12,7 @@ register = template.Library()
 
 @register.filter
 def ago(moment: datetime) -> str:
-    """Say how long ago something was."""
+    """Return in words how long ago a time was."""
     now = timezone.now()
     if now - moment < timedelta(minutes=1):
         return gettext("just now")

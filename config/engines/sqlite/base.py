@@ -87,7 +87,7 @@ def _compute_time(connector: Any, left: Any, right: Any) -> Any:
 
 
 def _like(pattern: Any, text: Any, escape: str = "") -> bool | None:
-    """Say whether a text is like a pattern; the operator LIKE calls it with its sides turned round."""
+    """Return whether a text is like a pattern; the operator LIKE calls it with its sides turned round."""
     if pattern is None or text is None:
         return None
     return _compile(str(pattern), escape).fullmatch(str(text)) is not None

@@ -1,4 +1,4 @@
-"""Tell of the database itself: when it has been away for half a minute nothing else can, for alerts are rows in it.
+"""Mail and text about the database itself: when it is away no alert can be raised, for alerts are rows in it.
 
 It is away as well when its disk takes no writes: it still answers, and can keep nothing. SQLite is on a disk of ours;
 PostgreSQL's is asked for by a statement that needs room there.
@@ -64,7 +64,7 @@ def check_writes() -> None:
 
 
 def watch_daemon() -> Daemon:
-    return Daemon(DatabaseWatch().look_once, EVERY_SECONDS, "watch")
+    return Daemon(DatabaseWatch().run_once, EVERY_SECONDS, "watch")
 
 
 class DatabaseWatch:
@@ -73,13 +73,13 @@ class DatabaseWatch:
         self._clock = clock
         self._away_since: float | None = None
         self._first_at = datetime.now(UTC)
-        self._is_told = False
+        self._is_reported = False
         self._is_full = False
         """Whether it is the disk under it that refuses."""
-        self._owed: dict[str, Message] = {}
+        self._pending: dict[str, Message] = {}
         """The newest message by whom it is for; what is sent leaves."""
 
-    def look_once(self) -> bool:
+    def run_once(self) -> bool:
         """Ask the database, and send what there is to tell. There is never more to do at once."""
         error = self._ask()
         if error:
@@ -102,33 +102,33 @@ class DatabaseWatch:
         if self._away_since is None:
             self._away_since, self._first_at = now, datetime.now(UTC)
             log.warning("database.away", error=error)
-        if now - self._away_since >= PATIENCE_SECONDS and not self._is_told:
-            self._is_told = True
+        if now - self._away_since >= PATIENCE_SECONDS and not self._is_reported:
+            self._is_reported = True
             title = gettext_noop("The database does not answer")
             if self._is_full:
                 title = gettext_noop("The database can be read, but its disk cannot be written")
-            self._owe("database.away", title, {"error": error[:300]})
+            self._queue_message("database.away", title, {"error": error[:300]})
 
     def _is_back(self) -> None:
         assert self._away_since is not None
         seconds = round(self._clock() - self._away_since)
         log.info("database.back", away_seconds=seconds)
-        if self._is_told:
+        if self._is_reported:
             title = gettext_noop("The database is back, it was away for %(seconds)s s")
-            self._owe("database.back", title, {"seconds": seconds})
-        self._away_since, self._is_told = None, False
+            self._queue_message("database.back", title, {"seconds": seconds})
+        self._away_since, self._is_reported = None, False
 
-    def _owe(self, type: str, title: str, detail: dict[str, Any]) -> None:
+    def _queue_message(self, type: str, title: str, detail: dict[str, Any]) -> None:
         first_at, at = format_time(self._first_at), format_time(datetime.now(UTC))
         body = {"version": 1, "type": type, "title": title, "detail": detail, "first_at": first_at, "at": at}
-        self._owed = {channel: body for channel, address in _addresses().items() if address}
+        self._pending = {channel: body for channel, address in _addresses().items() if address}
 
     def _send(self) -> None:
-        for channel, body in list(self._owed.items()):
+        for channel, body in list(self._pending.items()):
             answer = _SENDERS[channel](_addresses()[channel], body)
             log.info("database.told", channel=channel, type=body["type"], status=answer.status, error=answer.error)
             if answer.ok:
-                del self._owed[channel]
+                del self._pending[channel]
 
 
 def _addresses() -> dict[str, str]:

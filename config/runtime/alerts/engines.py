@@ -28,7 +28,7 @@ class EngineOutages:
         self._down_since: dict[str, float] = {}
         self._alerts = OngoingAlerts(DOWN, clock)
 
-    def look_once(self) -> bool:
+    def run_once(self) -> bool:
         """Ask the engines and raise or close their alerts. There is never more to do at once."""
         states = self._states()
         known = self._alerts.known()
@@ -47,11 +47,11 @@ class EngineOutages:
         now = self._clock()
         if now - self._down_since.setdefault(engine, now) >= PATIENCE_SECONDS:
             title = gettext_noop("%(engine)s has not answered for half a minute")
-            self._alerts.keep_up(f"engine/{engine}", title, {"engine": NAMES[engine]}, is_known=is_known)
+            self._alerts.raise_or_repeat(f"engine/{engine}", title, {"engine": NAMES[engine]}, is_known=is_known)
 
 
 _outages = EngineOutages()
 
 
 def check_engines() -> bool:
-    return _outages.look_once()
+    return _outages.run_once()

@@ -1,4 +1,4 @@
-"""Alerts of what a process sees for itself, look after look, for as long as it lasts."""
+"""Alerts about conditions that a process checks again and again, open for as long as the condition lasts."""
 
 import time
 from collections.abc import Callable
@@ -23,27 +23,27 @@ class OngoingAlerts:
     def __init__(self, kind: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._kind = kind
         self._clock = clock
-        self._told_at: dict[str, float] = {}
+        self._raised_at: dict[str, float] = {}
 
     def known(self) -> dict[str, Alert]:
-        """Return those that are not resolved, whoever raised them."""
+        """Return the unresolved alerts by subject, whoever raised them."""
         alerts = Alert.objects.exclude(status=Alert.Status.RESOLVED).filter(kind=self._kind)
         return {alert.subject: alert for alert in alerts}
 
-    def keep_up(self, subject: str, title: str, detail: dict[str, Any], *, is_known: bool) -> None:
-        """Raise the alert; then repeat it now and then, so that no other node takes it for over."""
-        now, told_at = self._clock(), self._told_at.get(subject)
-        if is_known and told_at is not None and now - told_at < REPEAT_SECONDS:
+    def raise_or_repeat(self, subject: str, title: str, detail: dict[str, Any], *, is_known: bool) -> None:
+        """Raise the alert, and repeat it once a minute, so that no other node takes it for over."""
+        now, raised_at = self._clock(), self._raised_at.get(subject)
+        if is_known and raised_at is not None and now - raised_at < REPEAT_SECONDS:
             return
         raise_alert(self._kind, subject, title, detail)
-        self._told_at[subject] = now
+        self._raised_at[subject] = now
 
     def close(self, subject: str, note: str, alert: Alert | None, *, is_own: bool = False) -> None:
         """Close the alert of what is over; `is_own` says that nobody but this node can see its subject."""
-        was_told = self._told_at.pop(subject, None) is not None
+        was_raised = self._raised_at.pop(subject, None) is not None
         if alert is None:
             return
-        if was_told or is_own:
+        if was_raised or is_own:
             close_alert(self._kind, subject, note)
         elif alert.last_at < timezone.now() - ABANDONED:
             close_alert(self._kind, subject, UNREPEATED)

@@ -69,7 +69,7 @@ class Finding:
 
 
 class Examiner:
-    """Looks at the disks in a thread of its own, never a second beside one that a silent disk holds up."""
+    """Examines the disks in a thread of its own, never in a second one while a silent disk blocks the first."""
 
     def __init__(self, look: Callable[[], list[Finding]], *, patience: float, node: str) -> None:
         self._look = look
@@ -80,7 +80,7 @@ class Examiner:
         self._lock = threading.Lock()
 
     def findings(self) -> list[Finding]:
-        """Return what the look has found; that it does not come to an end is a finding too."""
+        """Return what was found; that the examination does not end is a finding too."""
         with self._lock:
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._run, name="storage", daemon=True)
@@ -109,7 +109,7 @@ class StorageWatch:
         """What the examiner has found in place of the marker, or the error."""
         self._examiner = Examiner(self._examine, patience=PATIENCE_SECONDS, node=self._node)
 
-    def look_once(self) -> bool:
+    def run_once(self) -> bool:
         """Look at the disks and raise or close their alerts. There is never more to do at once."""
         findings = self._examiner.findings()
         if not any(finding.detail.get("errno") == errno.ETIMEDOUT for finding in findings):
@@ -124,13 +124,13 @@ class StorageWatch:
             known = alerts.known()
             found = {finding.subject: finding for finding in findings if finding.kind == kind}
             for subject, finding in found.items():
-                alerts.keep_up(subject, finding.title, finding.detail, is_known=subject in known)
+                alerts.raise_or_repeat(subject, finding.title, finding.detail, is_known=subject in known)
             for subject in known.keys() - found.keys():
                 alerts.close(subject, OVER[kind], known[subject], is_own=self._is_own(subject))
         return False
 
     def _is_own(self, subject: str) -> bool:
-        """Say whether this one knows best: of its node's disks, and of the database's if it asks."""
+        """Return whether this watch alone sees the subject: a disk of its node, or the database's if it asks."""
         return self._asks_database if subject == DATABASE else subject.split("/")[1] == self._node
 
     def _examine(self) -> list[Finding]:
@@ -163,7 +163,7 @@ def disks(node: str) -> list[Disk]:
 
 
 def examine(found: Collection[Disk], node: str, *, low: Collection[str] = ()) -> list[Finding]:
-    """Say what is wrong with the disks: each is written to, and asked for its room; `low` had little the last time."""
+    """Return what is wrong with the disks: each is written to and asked for its room; `low` had little last time."""
     findings = []
     for disk in found:
         try:
@@ -175,7 +175,7 @@ def examine(found: Collection[Disk], node: str, *, low: Collection[str] = ()) ->
 
 
 def ask_postgresql() -> list[Finding]:
-    """Say whether the database's own disk, which may be on another machine, has no room."""
+    """Return a finding if the database's own disk, which may be on another machine, is full."""
     if connection.vendor != "postgresql":
         return []  # its file is on a disk of ours
     try:
@@ -189,7 +189,7 @@ def ask_postgresql() -> list[Finding]:
 
 
 def examine_without_writing() -> list[Finding]:
-    """Say what can be seen of the disks at once, for a page."""
+    """Return what can be seen of the disks at once, for a page."""
     node = socket.gethostname()
     findings = []
     try:
@@ -253,9 +253,9 @@ def read_storage_findings() -> list[Finding]:
 
 
 def check_storage() -> bool:
-    return _watch.look_once()
+    return _watch.run_once()
 
 
 def storage_daemon() -> Daemon:
     """Look at the disks from a process without a scheduler, which may have the node to itself."""
-    return Daemon(StorageWatch().look_once, EVERY_SECONDS, "storage")
+    return Daemon(StorageWatch().run_once, EVERY_SECONDS, "storage")

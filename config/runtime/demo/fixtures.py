@@ -1,4 +1,4 @@
-"""Who plays in the demonstration: registered once, with new keys at every start."""
+"""The registered parties of the demonstration, with new keys at every start."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -37,7 +37,7 @@ class Fixtures:
 
 
 def create_fixtures(hook_url: str) -> Fixtures:
-    """Register what is missing and give everybody a key."""
+    """Register what is missing; return new keys for all parties."""
     _register_fleet(_register_client(hook_url))
     _build_tree()
     publish_examples(actor=ACTOR, at=timezone.now())
@@ -62,9 +62,9 @@ def _register_client(hook_url: str) -> int:
 
 
 def _register_fleet(client_id: int) -> None:
-    wanted = Fleet(SENSORS, seed=1).sensor_ids
-    there = set(Sensor.objects.filter(pk__in=wanted).values_list("pk", flat=True))
-    for number, sensor_id in enumerate(wanted):
+    sensor_ids = Fleet(SENSORS, seed=1).sensor_ids
+    there = set(Sensor.objects.filter(pk__in=sensor_ids).values_list("pk", flat=True))
+    for number, sensor_id in enumerate(sensor_ids):
         if sensor_id not in there:
             address = f"{number % 12 + 1} Demo Street, door {number // 12 + 1}"
             clients = [client_id] if number % 3 == 0 else []
@@ -72,7 +72,7 @@ def _register_fleet(client_id: int) -> None:
 
 
 def _build_tree() -> None:
-    """Let the Writer have a small tree, whose change sets go to the reader when the product serves."""
+    """Write a small tree through the Writer, whose change sets go to the reader when the product serves."""
     if DummyNode.objects.exists():
         return
     now = timezone.now()

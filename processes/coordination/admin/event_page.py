@@ -1,11 +1,10 @@
-"""What the page of a change set tells: its way, its readers, its steps and payloads, and what keeps it from its end."""
+"""The page of a change set: its progress, readers, steps and payloads, and the obstacles of its compensation."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
-from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
@@ -73,7 +72,7 @@ class ReaderRow:
 
 @dataclass(frozen=True)
 class EventPage:
-    """What a person may not see is None."""
+    """Parts that the person may not see are None."""
 
     view: EventOverview
     badge: SafeString
@@ -87,7 +86,7 @@ class EventPage:
     more_payloads: int
     alerts: list[Alert] | None
     obstacles: Obstacles | None
-    """Of a compensation that failed."""
+    """Set if the compensation has failed."""
     may_resolve: bool
 
     @property
@@ -100,7 +99,7 @@ class EventPage:
 
     @property
     def why_cancelled(self) -> str:
-        """The Coordinator's word; the Writer's own reason may by now say what stands in the way, or who resolved it."""
+        """The Coordinator's reason; the Writer's own may by now be the obstacle of the compensation."""
         if self.view.coordinated is not None and self.view.coordinated.reason:
             return format_reason(self.view.coordinated.reason)
         return format_reason(self.view.event.reason) if self.view.status == EventStatus.CANCELED else ""
@@ -112,8 +111,10 @@ def build_event_page(request: HttpRequest, event: AppEvent, *, may_resolve: bool
 
     (view,) = view_events([event], with_readers_steps=True)
     is_failed = view.status == EventStatus.COMPENSATION_FAILED
-    payloads = AppEventPayload.objects.filter(app_event=event)
-    shown = [_payload(change) for change in decode_readable_changes(_first(payloads))]
+    payloads = AppEventPayload.objects.filter(app_event=event).order_by("pk")
+    contents = payloads.values_list("content", flat=True)[:PAYLOADS]
+    shown = [_payload(change) for change in decode_readable_changes(contents)]
+    raised = Alert.objects.filter(subject=subject_of(event.pk)).order_by("-id")
     return EventPage(
         view=view,
         badge=status_badge(view),
@@ -125,18 +126,14 @@ def build_event_page(request: HttpRequest, event: AppEvent, *, may_resolve: bool
         steps=list(_steps(view.steps)),
         payloads=shown,
         more_payloads=max(0, event.payload_count - len(shown)),
-        alerts=seen("notifications.view_alert", lambda: _alerts(event)),
+        alerts=seen("notifications.view_alert", lambda: list(raised[:ALERTS])),
         obstacles=find_obstacles(event) if is_failed else None,
         may_resolve=may_resolve and is_failed,
     )
 
 
-def _first(payloads: QuerySet[AppEventPayload]) -> Iterable[str]:
-    return payloads.order_by("pk").values_list("content", flat=True)[:PAYLOADS]
-
-
 def _payload(change: RowChange) -> PayloadRow:
-    """Put the values beside each other; of a row that was there before and is after, those that differ."""
+    """Return the values that differ before and after a change."""
     cells = []
     for column in change.entity.columns:
         before, after = ((side or {}).get(column.name) for side in (change.before, change.after))
@@ -163,7 +160,3 @@ def _steps(steps: list[tuple[str, str]]) -> Iterator[StepRow]:
             yield StepRow("", str(ROLES[RoleKind.COORDINATOR]), str(STEPS[WAITS]), parse_time(at))
         elif number in BY_NUMBER:
             yield StepRow(number, str(ROLES[BY_NUMBER[number].role]), str(STEPS[number]), parse_time(at))
-
-
-def _alerts(event: AppEvent) -> list[Alert]:
-    return list(Alert.objects.filter(subject=subject_of(event.pk)).order_by("-id")[:ALERTS])

@@ -84,7 +84,7 @@ class AppEventAdmin(BigTableAdmin[AppEvent]):
         return format_age(event.date, timezone.now())
 
     def get_fieldsets(self, request: HttpRequest, obj: AppEvent | None = None) -> Any:
-        """The page tells everything by its cards."""
+        """Return no fields: the cards of the page show everything."""
         return []
 
     def get_urls(self) -> list[URLPattern]:
@@ -96,7 +96,7 @@ class AppEventAdmin(BigTableAdmin[AppEvent]):
         ]
 
     def get_changelist_instance(self, request: HttpRequest) -> Any:
-        """Put together what all roles know of the events of a page, at once."""
+        """Read what all roles know of the events of a page, at once."""
         changes = super().get_changelist_instance(request)
         for view in view_events(list(changes.result_list)):
             setattr(view.event, "seen", view)  # noqa: B010 (rides along to the columns)
@@ -109,7 +109,7 @@ class AppEventAdmin(BigTableAdmin[AppEvent]):
         return (find_events(queryset, text) if text else queryset), False
 
     def has_resolve_permission(self, request: HttpRequest) -> bool:
-        """Let those decide who may do it by REST."""
+        """Return whether the person may resolve compensations: the scope that REST asks for."""
         return has_scope(request.user, Scope.COORDINATION) and self.has_view_permission(request)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:

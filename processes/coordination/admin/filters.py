@@ -1,4 +1,4 @@
-"""What the list of change sets is narrowed by, and how one is found by what a person types."""
+"""The filters of the list of change sets, and its search."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from processes.coordination.subjects import EVENT_PREFIX
 
 
 class StatusFilter(DropdownFilter):
-    """Finds what the column shows, which more than one role has a say in."""
+    """Filters by the status that the column shows, which is made of the rows of more than one role."""
 
     title = _("status")
     parameter_name = "status"
@@ -26,10 +26,10 @@ class StatusFilter(DropdownFilter):
         return [("live", _("under way")), *((str(status.value), words) for status, words in STATUSES.items())]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[AppEvent]) -> QuerySet[AppEvent]:
-        wanted = self.value()
-        if wanted == "live":
+        chosen = self.value()
+        if chosen == "live":
             return queryset.filter(app_event_status_id__in=UNDER_WAY)
-        status = next((each for each in STATUSES if str(each.value) == wanted), None)
+        status = next((each for each in STATUSES if str(each.value) == chosen), None)
         if status is None:
             return queryset
         if status in ENDED:  # without the detour, so that the index gives them in their order

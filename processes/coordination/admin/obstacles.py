@@ -1,4 +1,4 @@
-"""What stands in the way of a compensation: the rows that are no longer as the change set left them."""
+"""The obstacles of a compensation: rows that are no longer as the change set left them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Obstacles:
 
 
 def find_obstacles(event: AppEvent) -> Obstacles:
-    """Tell why it failed, and find the rows that something newer has touched."""
+    """Return why the compensation failed, and the rows that something newer has touched."""
     found = [row for name in TABLES for row in _touched(BY_NAME[name], event.pk)]
     return Obstacles(format_reason(event.reason), found[:SHOWN], max(0, len(found) - SHOWN))
 

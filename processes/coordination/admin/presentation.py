@@ -1,4 +1,4 @@
-"""How pages word a change set: what it is about, how it fares, what each reader says of it."""
+"""Words and badges of the pages: the type and status of a change set, the verdicts of its readers."""
 
 from datetime import datetime, timedelta
 
@@ -74,7 +74,7 @@ def format_entity(name: str) -> str:
 
 
 def format_type(number: int) -> str:
-    """Say what the first change of a set does to what; a type of another release is its number."""
+    """Return the entity and operation of an event type; a type of another release is its number."""
     if number not in _TYPES:
         return str(number)
     entity, op = _TYPES[number]
@@ -86,7 +86,7 @@ def status_badge(view: EventOverview) -> SafeString:
 
 
 def verdict_badge(reader: ReaderOverview) -> SafeString:
-    """Show a verdict; that a reader has refused remains its verdict when the change set is cancelled for it."""
+    """Return the badge of a verdict; a refusal remains the verdict when the change set is cancelled for it."""
     verdict = Verdict.REFUSED if has_refused(reader) else Verdict(reader.verdict)
     return badge(verdict.label, VERDICT_COLOURS[verdict])
 
@@ -98,19 +98,19 @@ def has_refused(reader: ReaderOverview) -> bool:
 def format_payloads(view: EventOverview) -> str:
     if view.event.changes is not None:
         return pgettext("payloads", "not made yet")
-    told = {"count": number_format(view.processed), "limit": number_format(view.event.payload_count)}
-    return gettext("%(count)s of %(limit)s") % told
+    counts = {"count": number_format(view.processed), "limit": number_format(view.event.payload_count)}
+    return gettext("%(count)s of %(limit)s") % counts
 
 
 def format_seconds(seconds: float) -> str:
-    """Say a lag: the tenths of a second count where it is short."""
+    """Return a lag in words, a short one with tenths of a second."""
     if seconds < 60:
         return gettext("%(seconds)s s") % {"seconds": number_format(seconds, 1 if seconds < 10 else 0)}
     return timesince(_EPOCH, _EPOCH + timedelta(seconds=seconds), depth=1)
 
 
-def format_age(moment: datetime, now: datetime) -> SafeString:
-    """Say how long ago something was; the exact time is shown on pointing."""
-    exact = date_format(localtime(moment), "DATETIME_FORMAT")
-    seconds = max(0.0, (now - moment).total_seconds())
+def format_age(time: datetime, now: datetime) -> SafeString:
+    """Return how long ago a time was, with the exact time as a tooltip."""
+    exact = date_format(localtime(time), "DATETIME_FORMAT")
+    seconds = max(0.0, (now - time).total_seconds())
     return format_html('<span class="pst-nowrap" title="{}">{}</span>', exact, format_seconds(seconds))

@@ -1,4 +1,4 @@
-"""How far a change set has come: a line over the document's statuses, small in lists, with times on its page."""
+"""The progress of a change set over the statuses: a row of dots in lists, with times on its page."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,7 +18,7 @@ ENDINGS = {
     E.CANCELED: (E.CANCELING, E.CANCELED),
     E.COMPENSATION_FAILED: (E.CANCELING, E.COMPENSATION_FAILED),
 }
-"""Where the way leads from these; from all others to the commit."""
+"""The last stops from these statuses; from all others they are those of the commit."""
 STEP_OF = {
     E.CREATED: "1",
     E.SAVING: "5",
@@ -41,7 +41,7 @@ STEP_OF = {
 class Stop:
     name: str
     state: str
-    """done, now, next; doubt where it waits for a reader that does not agree, bad where it is taken back."""
+    """done, now, next; doubt where it waits for a reader that does not agree, bad where it is cancelled."""
     at: datetime | None
 
 
@@ -65,11 +65,10 @@ def progress_stops(view: EventOverview) -> list[Stop]:
 
 
 def draw_progress(view: EventOverview) -> SafeString:
-    """Draw the line as a few dots, each with its name on pointing."""
+    """Return the progress as a row of dots, each with its name as a tooltip."""
     stops = progress_stops(view)
     dots = format_html_join("", '<i data-step="{}" title="{}"></i>', ((stop.state, stop.name) for stop in stops))
-    told = {"status": STATUSES[view.status]}
-    label = gettext("It is %(status)s.") % told
+    label = gettext("It is %(status)s.") % {"status": STATUSES[view.status]}
     return format_html('<span class="pst-dots pst-line" role="img" aria-label="{}">{}</span>', label, dots)
 
 

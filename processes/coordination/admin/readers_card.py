@@ -1,4 +1,4 @@
-"""The card above the list: how far each reader is behind, and whether each role was heard of lately."""
+"""The card above the list: the lag of each reader, and the last heartbeat of each role."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,7 +13,7 @@ from processes.coordination.protocol.transitions import RoleKind
 from processes.coordination.selectors import UNDER_WAY, Lag, reader_lags
 
 MOST = 10_000
-"""Counted no further: beyond it nobody asks for the exact number."""
+"""Change sets are counted up to this number."""
 
 
 @dataclass(frozen=True)
@@ -34,14 +34,14 @@ class ReadersCard:
     under_way: int
     is_more: bool
     is_coordinator_away: bool
-    """It is the Coordinator who hears of the others: nothing is known of them either."""
+    """It records the heartbeats of the others: nothing is known of them either."""
 
 
 def build_readers_card(now: datetime) -> ReadersCard:
     seen = dict(RoleLife.objects.values_list("name", "seen_at"))
     counted = AppEvent.objects.filter(app_event_status_id__in=UNDER_WAY).order_by()[: MOST + 1].count()
     writer, coordinator = (
-        RoleRow(str(ROLES[role]), *_life(seen.get(role), now)) for role in (RoleKind.WRITER, RoleKind.COORDINATOR)
+        RoleRow(str(ROLES[role]), *_heartbeat(seen.get(role), now)) for role in (RoleKind.WRITER, RoleKind.COORDINATOR)
     )
     readers = [_reader_row(lag, seen.get(f"reader/{lag.reader}"), now) for lag in reader_lags()]
     rows = [writer, coordinator, *readers]
@@ -51,10 +51,10 @@ def build_readers_card(now: datetime) -> ReadersCard:
 def _reader_row(lag: Lag, seen_at: datetime | None, now: datetime) -> RoleRow:
     title = gettext("Reader %(name)s") % {"name": lag.reader}
     behind = None if lag.since is None else format_age(lag.since, now)
-    return RoleRow(title, *_life(seen_at, now), is_reader=True, waiting=lag.waiting, behind=behind)
+    return RoleRow(title, *_heartbeat(seen_at, now), is_reader=True, waiting=lag.waiting, behind=behind)
 
 
-def _life(seen_at: datetime | None, now: datetime) -> tuple[bool, SafeString | None]:
+def _heartbeat(seen_at: datetime | None, now: datetime) -> tuple[bool, SafeString | None]:
     if seen_at is None:
         return False, None
     return now - seen_at < HEARTBEAT_VALID_FOR, format_age(seen_at, now)

@@ -8,9 +8,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from unfold.widgets import UnfoldAdminTextInputWidget
 
-from config.admin_base.pages import Question, actor_of, ask_then_act, page_of
+from config.admin_base.pages import Question, actor_of, ask_then_act, page_of, reason_field
 from config.admin_base.theme import ModelAdmin
 from processes.coordination.models import AppEvent
 from processes.coordination.protocol.statuses import EventStatus
@@ -18,18 +17,13 @@ from processes.coordination.writer.resolution import Action, resolve_compensatio
 
 
 class ReasonForm(forms.Form):
-    reason = forms.CharField(
-        label=_("Reason"),
-        max_length=500,
-        help_text=_("What you found or did; stays on the change set, with your name."),
-        widget=UnfoldAdminTextInputWidget,
-    )
+    reason = reason_field(_("What you found or did; stays on the change set, with your name."), longest=500)
 
 
 def resolve_view(
     model_admin: ModelAdmin[AppEvent], request: HttpRequest, event: AppEvent, action: Action
 ) -> HttpResponse:
-    """Ask for the reason; on POST do it and tell what came of it."""
+    """Ask for the reason; on POST resolve the compensation and show the outcome."""
     if event.status != EventStatus.COMPENSATION_FAILED:
         messages.info(request, gettext("This change set is resolved already."))
         return HttpResponseRedirect(page_of(model_admin, event))
@@ -38,7 +32,9 @@ def resolve_view(
         resolve_compensation(
             event.pk, action=action, reason=answers["reason"], actor=actor_of(request), at=timezone.now()
         )
-        return _said(action)
+        if action == Action.RETRY:
+            return gettext("The change set has been undone.")
+        return gettext("The Writer's values stand.")
 
     form = ReasonForm(request.POST if request.method == "POST" else None)
     return ask_then_act(model_admin, request, event, question=_question(action), act=act, form=form)
@@ -47,7 +43,7 @@ def resolve_view(
 def _question(action: Action) -> Question:
     if action == Action.RETRY:
         return Question(
-            title=gettext("Take this change set back once more?"),
+            title=gettext("Try again to undo this change set?"),
             text=gettext(
                 "All its rows get the values that they had before it, or none does. If something still stands in the "
                 "way, nothing changes and you are told what it is."
@@ -64,9 +60,3 @@ def _question(action: Action) -> Question:
         button=gettext("Accept the Writer's values"),
         dangerous=True,
     )
-
-
-def _said(action: Action) -> str:
-    if action == Action.RETRY:
-        return gettext("The change set has been taken back.")
-    return gettext("The Writer's values stand.")

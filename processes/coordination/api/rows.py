@@ -64,8 +64,8 @@ class WriterRowsView(EntityView):
     )
     def post(self, request: Request, path: str) -> Response:
         """Add a row, or by a list many as one event."""
-        wanted = read_inserts(self.entity(request, path), request.data)
-        return accept(request, wanted, is_list=isinstance(request.data, list))
+        changes = read_inserts(self.entity(request, path), request.data)
+        return accept(request, changes, is_list=isinstance(request.data, list))
 
 
 class WriterRowView(EntityView):
@@ -106,9 +106,9 @@ class ChangesView(ApiView):
     )
     def post(self, request: Request) -> Response:
         """Make a set of changes of several rows and entities: one event, whole or not at all."""
-        wanted = read_changes(request.data)
-        require_registry(request, [each.entity for each in wanted])
-        return accept(request, wanted, is_list=True)
+        changes = read_changes(request.data)
+        require_registry(request, [each.entity for each in changes])
+        return accept(request, changes, is_list=True)
 
 
 class ReaderRowsView(EntityView):
@@ -147,12 +147,12 @@ def require_registry(request: Request, entities: Sequence[Entity]) -> None:
         require_scope(request.user, Scope.REGISTRY_WRITE)
 
 
-def accept(request: Request, wanted: list[RequestedChange], *, is_list: bool = False) -> Response:
+def accept(request: Request, changes: list[RequestedChange], *, is_list: bool = False) -> Response:
     """Make the changes and answer with the ids of the rows and the event."""
-    if wanted[0].entity.is_undone:
-        changed = apply_change_set(wanted, at=timezone.now())
+    if changes[0].entity.is_undone:
+        changed = apply_change_set(changes, at=timezone.now())
         return Response(_accepted(changed.ids, changed.event, [], is_list=is_list), status=202)
-    done = change_registry(wanted, actor=actor_of(request))
+    done = change_registry(changes, actor=actor_of(request))
     return Response(_accepted(done.ids, done.event, done.secrets, is_list=is_list), status=202)
 
 

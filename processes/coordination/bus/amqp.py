@@ -187,7 +187,7 @@ def _delivers(channel: BlockingChannel) -> bool:
 
 
 def _envelopes(messages: Iterable[bytes]) -> Iterator[bytes]:
-    """Put messages together into lists of so many, and so many bytes, at most."""
+    """Join messages into JSON lists, each bounded in number and in bytes."""
     inside: list[bytes] = []
     size = 0
     for message in messages:

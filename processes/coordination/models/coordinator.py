@@ -1,4 +1,4 @@
-"""The Coordinator's tables: the Writer's events as it has heard of them, and how far each reader is."""
+"""The Coordinator's tables: the Writer's events that it knows of, and the progress of each reader."""
 
 from django.db import models
 from django.db.models import Q
@@ -15,7 +15,7 @@ class WriterEvent(EventRow):
     position = models.BigIntegerField(_("position"), unique=True)
     is_undone = models.BooleanField(default=True)
     touched = models.JSONField(default=list)
-    """What it depends on: events that share one of these keep their order."""
+    """Keys of the rows that it depends on: events that share one keep their order."""
     clock = models.FloatField(null=True)
     """The Coordinator's clock of time in which all roles were alive, when this event was activated."""
     is_waiting = models.BooleanField(default=False)
@@ -39,7 +39,7 @@ class WriterEvent(EventRow):
                 fields=["position"],
                 condition=~ended(*FINAL) & Q(is_waiting=False, is_behind=False),
             ),
-            # Each step that tells something looks for what is not published.
+            # Publishing looks for rows that are not published.
             models.Index(name="writer_event_unpublished", fields=["position"], condition=Q(is_published=False)),
             # What has stayed in one status for long is published again.
             models.Index(
@@ -56,7 +56,7 @@ class WriterEvent(EventRow):
 
 
 class HeldRow(models.Model):
-    """A row that an event out of the line keeps for itself: nothing behind it that touches the same may begin."""
+    """A row that an event out of the line has reserved: no later event that touches it may begin."""
 
     key = models.TextField()
     writer_event = models.ForeignKey(WriterEvent, on_delete=models.CASCADE, related_name="+")
@@ -89,7 +89,7 @@ class WriterEventPayload(PayloadRow):
 
 
 class Progress(models.IntegerChoices):
-    """How far a reader is with an event; it only grows, unless the reader turns out to know nothing of it."""
+    """The progress of a reader with an event; it only grows, unless the reader has lost the event."""
 
     WAITING = 0
     PREPARING = 1
@@ -133,7 +133,7 @@ class RoleLife(models.Model):
     name = models.CharField(_("role"), max_length=60, primary_key=True)
     seen_at = models.DateTimeField(_("seen"))
     is_silent = models.BooleanField(default=False)
-    """Staff were told that it does not answer."""
+    """There is an open alert that it does not answer."""
 
     def __str__(self) -> str:
         return self.name
@@ -143,7 +143,7 @@ class CoordinatorState(models.Model):
     """One row, whose lock lets one coordinator act at a time."""
 
     known_position = models.BigIntegerField(default=0)
-    """Every event up to this position has been heard of."""
+    """Every event up to this position is known."""
     clock = models.FloatField(default=0)
     """Seconds in which all roles were alive, so far."""
     ticked_at = models.DateTimeField(null=True)

@@ -1,4 +1,4 @@
-"""The document's tables of numbers and names, on both sides; every `migrate` brings them in line."""
+"""Tables of numbered types and statuses, on both sides; every `migrate` brings them in line."""
 
 from django.db import models
 

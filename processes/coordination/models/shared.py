@@ -1,4 +1,4 @@
-"""What the rows of an event have in common, whichever role keeps them: the document gives all of them the same."""
+"""Abstract rows of events and payloads, the same for all roles."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The Writer's tables: what was changed, the events of it, and how each would be taken back."""
+"""The Writer's tables: entities, the events of their changes, and the rows that commit or undo them."""
 
 from django.db import models
 from django.db.models import Q
@@ -13,10 +13,10 @@ APP = "coordination"
 
 
 class AppEvent(EventRow):
-    """One change set. Its id is taken after the rows it changes are held, so events of one row have ids in order.
+    """One change set. Its id is taken after the rows it changes are locked, so events of one row have ids in order.
 
     `position` has no gaps and is given to committed events alone, in the order of their ids: by it the Coordinator
-    knows that it has heard of all that came before.
+    knows that it has all that came before.
     """
 
     position = models.BigIntegerField(_("position"), null=True, unique=True)
@@ -37,7 +37,7 @@ class AppEvent(EventRow):
         verbose_name_plural = _("change sets")
         ordering = ["-id"]
         indexes = [
-            # The Writer makes payloads of what the change log tells.
+            # The Writer makes payloads from the change log.
             models.Index(name="app_event_unfilled", fields=["id"], condition=Q(changes__isnull=False)),
             # The Writer numbers what has been committed.
             models.Index(name="app_event_unnumbered", fields=["id"], condition=Q(position__isnull=True)),

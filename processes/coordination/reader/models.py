@@ -37,7 +37,7 @@ class AppEvent(EventRow):
 
     class Meta:
         indexes = [
-            # Each step that tells something looks for what is not published.
+            # Publishing looks for rows that are not published.
             models.Index(name="reader_event_unpublished", fields=["id"], condition=Q(is_published=False)),
             # Step 28 looks for what is to be processed.
             models.Index(name="reader_event_processing", fields=["id"], condition=Q(app_event_status_id=12)),
@@ -54,7 +54,7 @@ class AppEventPayload(PayloadRow):
 
     class Meta:
         indexes = [
-            # Steps 21 and 29 look for what is not told yet.
+            # Steps 21 and 29 look for payloads that are not published.
             models.Index(name="reader_payload_unpublished", fields=["id"], condition=Q(is_published=False)),
         ]
 

@@ -225,7 +225,7 @@ class Reader(Role):
             with_ids(self.events, ids).update(is_published=False)
 
     def _reopen_refused(self, ids: list[int]) -> list[int]:
-        """Let refused events be judged once more; return them."""
+        """Reopen refused events for another judgement; return them."""
         processed = with_ids(self.events, ids).filter(app_event_status_id=EventStatus.PROCESSED.value)
         refused = list(processed.exclude(reason="").values_list("pk", flat=True))
         if refused:

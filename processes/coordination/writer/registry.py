@@ -18,7 +18,7 @@ from config.common.background.ring import ring
 from config.records.models import ChangeRecord
 from processes.coordination.models import AppEvent
 from processes.coordination.protocol.row_changes import RowChange
-from processes.coordination.schema.entities import CLIENT, SENSOR, SENSOR_LINK, Entity, Op, type_number
+from processes.coordination.schema.entities import CLIENT, SENSOR, SENSOR_LINK, Entity, type_number
 from processes.coordination.work_names import WRITER
 from processes.coordination.writer.event_records import EventRecord, insert_event
 
@@ -65,7 +65,8 @@ def collect_into_one_event() -> Iterator[Collected]:
 
 def _record(changes: list[tuple[Change, int]]) -> int:
     first = changes[0][0]
-    type = type_number(KINDS[first.kind], _op(first.before, first.after))
+    change = RowChange(KINDS[first.kind], first.object_id, first.before, first.after)
+    type = type_number(change.entity, change.op)
     event = insert_event(type, is_undone=False, at=timezone.now(), changes=[pk for _, pk in changes])
     ring(WRITER)
     return event.pk
@@ -133,9 +134,3 @@ def _link(sensor: str, client: int, *, is_new: bool) -> RowChange:
 
 def make_link_id(sensor: str, client: int) -> str:
     return f"{sensor}:{client}"
-
-
-def _op(before: Values | None, after: Values | None) -> Op:
-    if before is None:
-        return Op.INSERT
-    return Op.DELETE if after is None else Op.UPDATE

@@ -1,4 +1,4 @@
-"""What a person decides about a change set whose compensation has failed."""
+"""Resolution of a failed compensation by a person: retry it, or accept the Writer's rows."""
 
 from datetime import datetime
 from enum import StrEnum

@@ -23,7 +23,7 @@ class Tree:
             table=TABLES[entity.name]._meta.db_table, parent=self._column.attribute
         )
         self._parents: dict[int, int | None] = {}
-        """Of rows that are there, in the database or by this set."""
+        """By row, for rows that exist in the database or by this change set."""
         self._gone: set[int] = set()
         self._parents_of_new: set[int | None] = set()
 

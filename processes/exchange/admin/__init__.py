@@ -1,4 +1,4 @@
-"""Registers the admin pages of exchange processes, and what they tell on the pages of messages."""
+"""Registers the admin pages of exchange processes, and their part of the pages of messages."""
 
 from processes.exchange.admin import message_stages, names, processes
 

@@ -1,4 +1,4 @@
-"""The chart of a period: in each stretch what was sent beside what was settled. Shapes for a template, no markup."""
+"""The chart of a period: in each bucket what was sent beside what was settled. Shapes for a template, no markup."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from processes.exchange.statistics import Bucket
 
 WIDTH, HEIGHT = 1000.0, 180.0
 GAP = 0.18
-"""The share of a stretch that stays empty."""
+"""The share of a bucket that stays empty."""
 TICKS = 6
 DAYS_OF_WEEK = 7
 
@@ -44,8 +44,8 @@ def draw_bars(buckets: Sequence[Bucket], end: datetime) -> BarChart:
 
 def _pair(number: int, bucket: Bucket, count: int, highest: int) -> list[Bar]:
     """Draw what was sent on the left, what was processed and what was incorrect on each other on the right."""
-    stretch = WIDTH / count
-    left, width = number * stretch + stretch * GAP / 2, stretch * (1 - GAP) / 2
+    bucket_width = WIDTH / count
+    left, width = number * bucket_width + bucket_width * GAP / 2, bucket_width * (1 - GAP) / 2
     scale = HEIGHT / highest if highest else 0.0
     title = _title(bucket)
     drawn = [("sent", left, 0, bucket.sent), ("processed", left + width, 0, bucket.processed)]

@@ -1,4 +1,4 @@
-"""Tell on the page of a message which processes had it."""
+"""The processes of a message, for its page."""
 
 from django.urls import reverse
 

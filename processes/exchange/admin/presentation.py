@@ -1,4 +1,4 @@
-"""How pages word a process: its status, how far it has come, what the ERP said of its messages."""
+"""Words and badges of the pages: the status and progress of a process, the results of its messages."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -30,14 +30,14 @@ WAY = (Status.STARTED, Status.READY_TO_COMMIT, Status.CLEANUP, Status.DONE)
 
 @dataclass(frozen=True)
 class Stop:
-    """A stop on the way from API_1 to the last file in its place."""
+    """A status on the way from API_1 to the last file in its folder."""
 
     name: str
     state: str
     """done, now, next; bad where it ended, doubt where nobody knows."""
     at: datetime | None = None
     until: datetime | None = None
-    """How long the ERP has time, where it has not ended."""
+    """The ERP's deadline, while the process waits for it."""
 
 
 def status_badge(process: ExchangeProcess) -> SafeString:
@@ -52,19 +52,19 @@ def result_badge(entry: ProcessMessage) -> SafeString | str:
 
 
 def progress_stops(process: ExchangeProcess) -> list[Stop]:
-    """Return the steps that the process has made, is at and would make."""
+    """Return the statuses that the process has been in, is in and would be in."""
     if process.status in WAY:
         here = WAY.index(Status(process.status))
-        return [_step(process, each, number, here) for number, each in enumerate(WAY)]
+        return [_stop(process, each, number, here) for number, each in enumerate(WAY)]
     been = [Status.STARTED] if process.ready_at is None else [Status.STARTED, Status.READY_TO_COMMIT]
     state = "doubt" if process.status == Status.IN_DOUBT else "bad"
     last = Stop(str(Status(process.status).label), state, process.ended_at)
     ahead = [Stop(str(Status.DONE.label), "next")] if process.status in (Status.IN_DOUBT, Status.FAILED) else []
-    return [*(_step(process, each, 0, 1) for each in been), last, *ahead]
+    return [*(_stop(process, each, 0, 1) for each in been), last, *ahead]
 
 
 def draw_progress(process: ExchangeProcess) -> SafeString:
-    """Draw the way as a few dots."""
+    """Return the progress as a row of dots."""
     steps = [(step.state, step.name) for step in progress_stops(process)]
     dots = format_html_join("", '<i data-step="{}" title="{}"></i>', steps)
     return format_html('<span class="pst-dots">{}</span>', dots)
@@ -74,7 +74,7 @@ def format_process_duration(process: ExchangeProcess) -> str:
     return format_duration((process.ended_at or timezone.now()) - process.started_at)
 
 
-def _step(process: ExchangeProcess, status: ExchangeProcess.Status, number: int, here: int) -> Stop:
+def _stop(process: ExchangeProcess, status: ExchangeProcess.Status, number: int, here: int) -> Stop:
     times = {
         Status.STARTED: process.started_at,
         Status.READY_TO_COMMIT: process.ready_at,

@@ -1,4 +1,4 @@
-"""What the page of a process tells: its way, its messages and replies with their files, its log, its alerts."""
+"""The page of a process: its progress, its messages and replies with their files, its log, its alerts."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Carried:
 
 @dataclass(frozen=True)
 class Written:
-    """A reply; its row is gone when it was taken back."""
+    """A reply; it has no row any more when it was deleted."""
 
     id: str
     message: Message | None
@@ -41,7 +41,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Cargo:
-    """What a process carries to the ERP and back."""
+    """The messages of a process to the ERP, and the replies."""
 
     messages: list[Carried]
     replies: list[Written]
@@ -56,7 +56,7 @@ class Cargo:
 
 @dataclass(frozen=True)
 class ProcessPage:
-    """What a person may not see is None."""
+    """Parts that the person may not see are None."""
 
     way: list[Stop]
     cargo: Cargo
@@ -68,16 +68,18 @@ def build_process_page(request: HttpRequest, process: ExchangeProcess) -> Proces
     def seen(permission: str, read: Callable[[], T]) -> T | None:
         return read() if request.user.has_perm(permission) else None
 
+    kinds = [IN_DOUBT, FAILED, CONTRADICTION]
+    raised = Alert.objects.filter(kind__in=kinds, subject=subject_of(process)).order_by("-id")
     return ProcessPage(
         way=progress_stops(process),
         cargo=collect_cargo([process])[process.pk],
         log=seen("records.view_logentry", lambda: collect_logs([process])[process.pk]),
-        alerts=seen("notifications.view_alert", lambda: _alerts(process)),
+        alerts=seen("notifications.view_alert", lambda: list(raised[:ROWS])),
     )
 
 
 def collect_cargo(processes: Sequence[ExchangeProcess]) -> dict[UUID, Cargo]:
-    """Collect messages and replies, in two queries for any number of processes."""
+    """Return messages and replies by process, in two queries for any number of processes."""
     keys = [process.pk for process in processes]
     entries = ProcessMessage.objects.filter(process__in=keys).select_related("message__device", "message__database")
     carried: dict[UUID, list[Carried]] = {key: [] for key in keys}
@@ -105,8 +107,3 @@ def _written(id: str, row: Message | None) -> Written:
     if row is None:
         return Written(id, None, "", "")
     return Written(id, row, message_badge(row), folder_text(row))
-
-
-def _alerts(process: ExchangeProcess) -> list[Alert]:
-    raised = Alert.objects.filter(kind__in=[IN_DOUBT, FAILED, CONTRADICTION], subject=subject_of(process))
-    return list(raised.order_by("-id")[:ROWS])

@@ -50,10 +50,10 @@ class StatusFilter(DropdownFilter):
         return [("live", _("under way")), *Status.choices]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[ExchangeProcess]) -> QuerySet[ExchangeProcess]:
-        wanted = self.value()
-        if wanted == "live":
+        chosen = self.value()
+        if chosen == "live":
             return queryset.filter(status__in=LIVE)
-        return queryset.filter(status=wanted) if wanted in Status.values else queryset
+        return queryset.filter(status=chosen) if chosen in Status.values else queryset
 
 
 @admin.register(ExchangeProcess)

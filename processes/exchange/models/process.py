@@ -12,7 +12,7 @@ class ExchangeProcess(models.Model):
     """One exchange with an ERP database, from API_1 to the last file in its place.
 
     `due_at` is when to look at it next: the end of its patience while it waits for the ERP, at once while files are to
-    be moved, never when nothing is owed.
+    be moved, never when there is nothing to do.
     """
 
     class Status(models.TextChoices):
@@ -45,7 +45,7 @@ class ExchangeProcess(models.Model):
     prepared = models.BinaryField(max_length=32, null=True)
     """The digest of what API_3 sent: a repeat must be the same."""
     replies = models.JSONField(_("replies"), default=list)
-    """The ids of what it wrote; they stay readable when the replies themselves are taken back."""
+    """The ids of what it wrote; they stay readable when the replies themselves are deleted."""
     request_id = models.CharField(_("request id"), max_length=64, blank=True, default="")
     """The ERP's own id of the API_1 that began it: by it a lost answer is asked for again."""
     correlation_id = models.CharField(_("correlation id"), max_length=64, blank=True)

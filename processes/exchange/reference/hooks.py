@@ -23,7 +23,7 @@ class Hooks:
         """Called at each point; may never return."""
 
     def leaves_out(self, process_id: str, message: Message) -> bool:
-        """Say whether to leave the message out by API_2."""
+        """Return whether to leave the message out by API_2."""
         return False
 
     def applied(self, process_id: str, message: Message) -> None:

@@ -42,7 +42,7 @@ def open_store(address: str) -> Store:
 
 
 def can_process(message: Message) -> bool:
-    """Tell whether this program knows the kind of message at all (for API_2)."""
+    """Return whether this program knows the kind of message at all (for API_2)."""
     return message["version"] == 1
 
 

@@ -1,4 +1,4 @@
-"""The ERP that goes on: it heals at its start, exchanges while there is something, and waits between."""
+"""The loop of the ERP: it recovers at its start, exchanges while there is something, and waits between."""
 
 import threading
 from collections.abc import Callable
@@ -20,7 +20,7 @@ class Erp:
     hooks: Hooks = field(default_factory=Hooks)
     stop: threading.Event = field(default_factory=threading.Event)
     """Ends the loop; an exchange that is under way is interrupted by API_6 unless it has come to API_3."""
-    _healed: bool = False
+    _has_recovered: bool = False
 
     def run_until(self, is_last: Callable[[Outcome], bool], *, every: float, report: Callable[[Outcome], None]) -> None:
         """Exchange until an outcome is the last or `stop` is set; wait `every` seconds where there is nothing to do."""
@@ -35,9 +35,9 @@ class Erp:
     def run_once(self) -> Outcome:
         """Exchange once, and the first time settle before it what an earlier life left open."""
         try:
-            if not self._healed:
+            if not self._has_recovered:
                 recover(self.server, self.store, self.options.worker)
-                self._healed = True
+                self._has_recovered = True
             return exchange_once(self.server, self.store, self.options, self.hooks, self.stop.is_set)
         except NoAnswer as error:
             return Outcome(Ending.NO_ANSWER, text=str(error))

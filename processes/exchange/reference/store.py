@@ -75,7 +75,7 @@ class Store:
         self.execute(sql, process_id, _now())
 
     def was_committed(self, process_id: str) -> bool:
-        """Say for good whether the process's transaction was committed: if it was not by now, it never will be."""
+        """Return for good whether the process's transaction was committed: if it was not by now, it never will be."""
         # Waits for a transaction that holds the row and has not ended yet.
         sql = "INSERT INTO exchange_process (process_id, committed, told, at) VALUES (?, 0, 1, ?)"
         self.execute(f"{sql} ON CONFLICT DO NOTHING", process_id, _now())
@@ -125,14 +125,14 @@ class Store:
 
 
 def is_deadlock(error: Exception) -> bool:
-    """Tell an error that goes away by trying again later."""
+    """Return whether an error may go away by trying again later."""
     if isinstance(error, psycopg.Error):
         return error.sqlstate in (_DEADLOCK, _SERIALIZATION, _LOCK_TIMEOUT)
     return isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY
 
 
 def is_about_the_data(error: Exception) -> bool:
-    """Tell an error that the message itself causes from one of the disk, the connection or the program."""
+    """Return whether the message itself causes an error, not the disk, the connection or the program."""
     kinds = (sqlite3.IntegrityError, sqlite3.DataError, psycopg.IntegrityError, psycopg.DataError)
     return isinstance(error, kinds)
 

@@ -109,10 +109,10 @@ def _answered(after_restore: bool) -> QuerySet[Message]:
 
 def _find_process(enterprise_id: str, about: str) -> ExchangeProcess | None:
     """Find the process that an earlier, interrupted run has created."""
-    held = Message.objects.filter(
+    doubtful = Message.objects.filter(
         Q(public_id=about) | Q(reply_to=about), enterprise=enterprise_id, status=Status.IN_DOUBT
     )
-    return _found_processes().filter(pk__in=held.values("process")).first()
+    return _found_processes().filter(pk__in=doubtful.values("process")).first()
 
 
 def _found_processes() -> QuerySet[ExchangeProcess]:

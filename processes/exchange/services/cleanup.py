@@ -92,7 +92,7 @@ def _move_one_by_one(message_ids: Sequence[int]) -> dict[int, Exception]:
     for message_id in message_ids:
         try:
             # Even if its row says that it is moved: a mover that had lost its locks unawares may have moved it back.
-            move_message(message_id, even_if_not_owed=True)
+            move_message(message_id, force=True)
         except VolumeAway:
             raise
         except (FileMissing, FileForeign, OSError, ApplicationError) as error:

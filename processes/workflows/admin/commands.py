@@ -49,7 +49,7 @@ def variables_view(model_admin: Admin, request: HttpRequest, instance: WorkflowI
     current = state_queries.get_variables(head.state or {})
     question = Question(
         title=gettext("Change the variables"),
-        text=gettext("That is a version of its own. Conditions that wait for such values look at them at once."),
+        text=gettext("This makes a new version. Conditions that wait for these values are checked at once."),
         button=gettext("Change"),
     )
 
@@ -57,7 +57,7 @@ def variables_view(model_admin: Admin, request: HttpRequest, instance: WorkflowI
         changes = find_changed(current, answers["variables"])
         if not changes and answers["version"] == head.number:
             return Outcome(
-                gettext("Nothing was different: the variables are as they were."), _page_of(instance), messages.INFO
+                gettext("Nothing was changed: the variables are the same as before."), _page_of(instance), messages.INFO
             )
         body = {"command": "set_variables", "variables": changes}
         after = command_instance(
@@ -149,7 +149,7 @@ def _get_inputs(incident: WorkflowIncident, variables: dict[str, Any]) -> dict[s
 
 
 def _report_failure(instance: WorkflowInstance) -> Outcome:
-    message = gettext("It was tried and did not go through. The incident tells why.")
+    message = gettext("It failed. The incident says why.")
     return Outcome(message, _page_of(instance), messages.WARNING)
 
 

@@ -173,7 +173,7 @@ class DefinitionAdmin(WorkflowAdmin[WorkflowDefinition]):
             named = {"key": made.key, "revision": made.revision}
             if made.is_new:
                 return Outcome(gettext("Published: “%(key)s”, revision %(revision)s.") % named, _page_of(made.key))
-            message = gettext("This very file is there already: “%(key)s”, revision %(revision)s.") % named
+            message = gettext("This file has been published before: “%(key)s”, revision %(revision)s.") % named
             return Outcome(message, _page_of(made.key), messages.INFO)
 
         initial = {} if definition is None else {"enterprise": definition.enterprise_id}

@@ -10,6 +10,7 @@ from django.contrib.admin.widgets import AutocompleteSelect
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminTextInputWidget
 
+from config.admin_base.pages import reason_field
 from messaging.models import Enterprise
 from processes.workflows.admin.values import VariablesField
 from processes.workflows.models import WorkflowDefinition
@@ -33,7 +34,7 @@ class UploadForm(forms.Form):
         Enterprise.objects.filter(active=True),
         label=_("Enterprise"),
         required=False,
-        help_text=_("Whose it is: its messages reach nobody else's devices and databases. Empty: nobody's."),
+        help_text=_("The owner: its messages reach only the owner's devices and databases. Empty: shared by all."),
         widget=AutocompleteSelect(WorkflowDefinition._meta.get_field("enterprise"), admin.site),
     )
 
@@ -68,19 +69,14 @@ class RetryForm(VariablesForm):
         label=_("Note"),
         required=False,
         max_length=1000,
-        help_text=_("What you found or put right; stays with the incident, with your name."),
+        help_text=_("What you found or fixed; it is stored with the incident, with your name."),
         widget=UnfoldAdminTextInputWidget,
     )
     field_order = ["note", "variables"]
 
 
 class ReturnForm(SeenForm):
-    reason = forms.CharField(
-        label=_("Reason"),
-        max_length=LONGEST_REASON,
-        help_text=_("Stays in the version tree, with your name."),
-        widget=UnfoldAdminTextInputWidget,
-    )
+    reason = reason_field(_("It is shown in the version tree, with your name."), longest=LONGEST_REASON)
 
 
 class CompareForm(forms.Form):

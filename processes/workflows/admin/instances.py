@@ -162,10 +162,12 @@ class InstanceAdmin(WorkflowAdmin[WorkflowInstance]):
     def resume(self, request: HttpRequest, object_id: str) -> HttpResponse:
         question = Question(
             title=gettext("Resume this instance?"),
-            text=gettext("Timers that have become due meanwhile fire at once, and events that came are taken now."),
+            text=gettext(
+                "Timers that have become due meanwhile fire at once, and events that came meanwhile are handled now."
+            ),
             button=gettext("Resume"),
         )
-        success = gettext("The instance goes on.")
+        success = gettext("The instance is resumed.")
         return command_view(self, request, self._get(request, object_id), "resume", question, success)
 
     @action(description=_("Terminate"), permissions=["operate"], url_path="terminate", icon="cancel", dangerous=True)
@@ -173,8 +175,8 @@ class InstanceAdmin(WorkflowAdmin[WorkflowInstance]):
         question = Question(
             title=gettext("Terminate this instance?"),
             text=gettext(
-                "Everything it waits for is dropped. What it has done outside stays done. Its versions stay, and it "
-                "can be returned to one of them."
+                "Everything it waits for is cancelled. What it has done outside cannot be undone. Its versions stay, "
+                "and it can be returned to one of them."
             ),
             button=gettext("Terminate"),
             dangerous=True,
@@ -188,9 +190,7 @@ class InstanceAdmin(WorkflowAdmin[WorkflowInstance]):
     def close(self, request: HttpRequest, object_id: str) -> HttpResponse:
         question = Question(
             title=gettext("Close this case?"),
-            text=gettext(
-                "It is put away for good. Its versions stay, and nothing but a return to one of them leads out of it."
-            ),
+            text=gettext("It is archived for good. Its versions stay; only a return to one of them opens it again."),
             button=gettext("Close the case"),
             dangerous=True,
         )

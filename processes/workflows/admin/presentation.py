@@ -111,7 +111,7 @@ ITEM_COMMANDS: dict[str, CommandWording] = {
     "start": CommandWording(
         _("Start"),
         _("Start “%(item)s”?"),
-        _("It is active then, and what it stands for begins."),
+        _("It becomes active, and its work begins."),
         _("Started: “%(item)s”."),
         is_frequent=True,
     ),
@@ -150,7 +150,7 @@ ITEM_COMMANDS: dict[str, CommandWording] = {
     "resume_item": CommandWording(
         _("Resume"),
         _("Resume “%(item)s”?"),
-        _("Timers that have become due meanwhile fire at once, and events that came are taken now."),
+        _("Timers that have become due meanwhile fire at once, and events that came meanwhile are handled now."),
         _("Resumed: “%(item)s”."),
     ),
     "terminate_item": CommandWording(

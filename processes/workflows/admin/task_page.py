@@ -86,7 +86,7 @@ def _complete(request: HttpRequest, item: WorkItem, form: TaskForm) -> HttpRespo
         form.add_error(None, explain_refusal(error))
         return None
     if item.local in (head.state or {}).get("tasks", {}):
-        message = gettext("It was tried and did not go through: the task stays open. The incident tells why.")
+        message = gettext("Completing it failed: the task stays open. The incident says why.")
         messages.warning(request, message)
         page = reverse("admin:workflows_workflowinstance_change", args=[item.instance_id])
         return HttpResponseRedirect(page)
@@ -135,7 +135,7 @@ def _find_incident(item: WorkItem) -> WorkflowIncident | None:
 def _explain_closed(item: WorkItem) -> str:
     """Return why a task cannot be completed here: it is closed, or not for people."""
     if item.status == WorkItem.Status.OPEN:
-        return gettext("This task is not for people: whoever serves its topic completes it.")
+        return gettext("This task is completed by a worker for its topic, not by a person.")
     if item.status == WorkItem.Status.ABANDONED:
         return gettext(
             "The instance has been returned to an earlier version since: this task is not waited for any more. If its "

@@ -50,7 +50,7 @@ def _ancestor(head: int, top: int, returns: Mapping[int, int]) -> int:
 
 
 def _row(number: int, parent: int | None, lanes: list[int | None]) -> Row:
-    waiting = [place for place, wanted in enumerate(lanes) if wanted == number]
+    waiting = [place for place, following in enumerate(lanes) if following == number]
     if not waiting and None not in lanes:
         lanes.append(None)
     # A branch that begins here takes a free lane; the first one is free for the head alone.
@@ -58,8 +58,8 @@ def _row(number: int, parent: int | None, lanes: list[int | None]) -> Row:
     joining = waiting[1:]
     last = joining[-1] if joining else column
     cells = []
-    for place, wanted in enumerate(lanes):
-        cell = [] if wanted is None else ["up"] if place in joining else ["up", "down"]
+    for place, following in enumerate(lanes):
+        cell = [] if following is None else ["up"] if place in joining else ["up", "down"]
         if place == column:
             cell = [*(["up"] if waiting else []), *(["down"] if parent is not None else []), "node"]
         if column <= place < last:

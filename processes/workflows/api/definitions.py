@@ -1,4 +1,4 @@
-"""`/workflows/definitions/`: files as numbered revisions, and what they look like."""
+"""`/workflows/definitions/`: published files as numbered revisions, with their sources and diagrams."""
 
 from typing import Any
 
@@ -52,9 +52,9 @@ class DefinitionsView(ApiView):
     def post(self, request: Request) -> Response:
         """Publish a file as the next revision of its definition; the same source again is the same revision."""
         source, enterprise = _read(request)
-        made = publish_definition(source=source, enterprise=enterprise, actor=actor_of(request), at=timezone.now())
-        answer = {"key": made.key, "revision": made.revision, "kind": made.kind}
-        return Response(answer, status=201 if made.is_new else 200)
+        published = publish_definition(source=source, enterprise=enterprise, actor=actor_of(request), at=timezone.now())
+        answer = {"key": published.key, "revision": published.revision, "kind": published.kind}
+        return Response(answer, status=201 if published.is_new else 200)
 
 
 class RevisionsView(ApiView):
@@ -101,12 +101,12 @@ class DiagramView(ApiView):
 
 def _read(request: Request) -> tuple[bytes, str | None]:
     if isinstance(request.data, dict) and not request.FILES and "file" not in request.data:
-        asked: Any = shapes.PublishSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        return asked.validated_data["source"].encode(), asked.validated_data.get("enterprise")
-    asked = shapes.UploadSerializer(data=request.data)
-    asked.is_valid(raise_exception=True)
-    return asked.validated_data["file"].read(), asked.validated_data.get("enterprise")
+        serializer: Any = shapes.PublishSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        return serializer.validated_data["source"].encode(), serializer.validated_data.get("enterprise")
+    serializer = shapes.UploadSerializer(data=request.data)
+    serializer.is_valid(raise_exception=True)
+    return serializer.validated_data["file"].read(), serializer.validated_data.get("enterprise")
 
 
 def _definition(definition: WorkflowDefinition) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`/workflows/events/`: tell an event, which starts and moves whatever waits for it."""
+"""`/workflows/events/`: send an event, which instances that wait for it take and start events start by."""
 
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
@@ -23,7 +23,7 @@ class EventsView(ApiView):
     )
     def post(self, request: Request) -> Response:
         """Tell an event. Under an id that the caller gives it counts once."""
-        asked = shapes.EventSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        event_id = receive_event(source=owner_of(request), at=timezone.now(), **asked.validated_data)
+        serializer = shapes.EventSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        event_id = receive_event(source=owner_of(request), at=timezone.now(), **serializer.validated_data)
         return Response({"id": event_id}, status=202)

@@ -1,4 +1,4 @@
-"""`/workflows/external-tasks/`: work that others do, fetched under a lock, completed or given back."""
+"""`/workflows/external-tasks/`: work for outside workers, fetched under a lock, completed or failed."""
 
 from datetime import timedelta
 
@@ -30,14 +30,14 @@ class FetchView(ApiView):
     )
     def post(self, request: Request) -> Response:
         """Fetch and lock tasks of a topic, the oldest first."""
-        asked = shapes.FetchSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        wanted = asked.validated_data
+        serializer = shapes.FetchSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        values = serializer.validated_data
         tasks = fetch_external_tasks(
-            topic=wanted["topic"],
-            worker=wanted["worker"],
-            limit=wanted["max"],
-            lock=timedelta(seconds=wanted["lock_seconds"]),
+            topic=values["topic"],
+            worker=values["worker"],
+            limit=values["max"],
+            lock=timedelta(seconds=values["lock_seconds"]),
         )
         return Response({"results": [present_fetched(task) for task in tasks], "next": None})
 
@@ -53,9 +53,9 @@ class CompleteView(ApiView):
     )
     def post(self, request: Request, task: str) -> Response:
         """Complete a task that the worker holds."""
-        asked = shapes.CompleteSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        values = {"variables": {}, **asked.validated_data}
+        serializer = shapes.CompleteSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        values = {"variables": {}, **serializer.validated_data}
         head = complete_external_task(task=task, actor=actor_of(request), at=timezone.now(), **values)
         return Response(present_instance(head))
 
@@ -71,15 +71,15 @@ class FailView(ApiView):
     )
     def post(self, request: Request, task: str) -> Response:
         """Give a task back: to be offered again after the delay, or with no tries left as an incident."""
-        asked = shapes.FailSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        wanted = asked.validated_data
+        serializer = shapes.FailSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        values = serializer.validated_data
         fail_external_task(
             task=task,
-            worker=wanted["worker"],
-            error=wanted["error"],
-            retries=wanted["retries"],
-            delay=timedelta(seconds=wanted["delay"]),
+            worker=values["worker"],
+            error=values["error"],
+            retries=values["retries"],
+            delay=timedelta(seconds=values["delay"]),
             at=timezone.now(),
         )
         return Response(status=204)

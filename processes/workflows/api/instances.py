@@ -1,4 +1,4 @@
-"""`/workflows/instances/`: instances, commands to them, their versions and the way back; the open tasks of all."""
+"""`/workflows/instances/`: instances, their commands, versions and returns; `/workflows/tasks/`: open tasks."""
 
 from uuid import UUID
 
@@ -40,11 +40,11 @@ class InstancesView(ApiView):
     )
     def get(self, request: Request) -> Response:
         """List instances, newest first."""
-        asked = shapes.InstanceQuery(data=request.query_params)
-        asked.is_valid(raise_exception=True)
-        shown = RenderedRows(present_instances)
-        found = paginate(request, filter_instances(**asked.validated_data), order=["-id"], weigh=shown.weigh)
-        return Response({"results": shown.results(found.results), "next": found.next})
+        serializer = shapes.InstanceQuery(data=request.query_params)
+        serializer.is_valid(raise_exception=True)
+        rendered = RenderedRows(present_instances)
+        found = paginate(request, filter_instances(**serializer.validated_data), order=["-id"], weigh=rendered.weigh)
+        return Response({"results": rendered.results(found.results), "next": found.next})
 
     @extend_schema(
         operation_id="workflow_instances_start",
@@ -54,9 +54,9 @@ class InstancesView(ApiView):
     )
     def post(self, request: Request) -> Response:
         """Start an instance of a definition: of its newest revision, unless another is named."""
-        asked = shapes.StartInstanceSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        head = start_instance(StartRequest(**asked.validated_data), actor=actor_of(request), at=timezone.now())
+        serializer = shapes.StartInstanceSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        head = start_instance(StartRequest(**serializer.validated_data), actor=actor_of(request), at=timezone.now())
         return Response(present_instance(head), status=201)
 
 
@@ -81,10 +81,10 @@ class CommandsView(ApiView):
         """Give an instance a command. One that was tried and did not go through leaves an incident in the answer."""
         if not isinstance(request.data, dict):
             raise Invalid({"command": ["Is required."]})
-        asked = shapes.ExpectedSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
+        serializer = shapes.ExpectedSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
         body = {name: value for name, value in request.data.items() if name != "expected_version"}
-        expected = asked.validated_data.get("expected_version")
+        expected = serializer.validated_data.get("expected_version")
         at = timezone.now()
         head = command_instance(instance_id, body, actor=actor_of(request), at=at, expected_version=expected)
         return Response(present_instance(head))
@@ -102,9 +102,9 @@ class VersionsView(ApiView):
     def get(self, request: Request, instance_id: UUID) -> Response:
         """List every state that the instance has been in, newest first."""
         get_head(instance_id)
-        shown = RenderedRows(present_versions)
-        found = paginate(request, list_versions(instance_id), order=["-number"], weigh=shown.weigh)
-        return Response({"results": shown.results(found.results), "next": found.next})
+        rendered = RenderedRows(present_versions)
+        found = paginate(request, list_versions(instance_id), order=["-number"], weigh=rendered.weigh)
+        return Response({"results": rendered.results(found.results), "next": found.next})
 
 
 class VersionView(ApiView):
@@ -126,9 +126,9 @@ class DifferenceView(ApiView):
     )
     def get(self, request: Request, instance_id: UUID) -> Response:
         """Compare two versions."""
-        asked = shapes.DifferenceQuery(data=request.query_params)
-        asked.is_valid(raise_exception=True)
-        before, after = (get_version(instance_id, asked.validated_data[name]) for name in ("from", "to"))
+        serializer = shapes.DifferenceQuery(data=request.query_params)
+        serializer.is_valid(raise_exception=True)
+        before, after = (get_version(instance_id, serializer.validated_data[name]) for name in ("from", "to"))
         return Response(present_difference(before, after))
 
 
@@ -145,12 +145,12 @@ class ReturnView(ApiView):
     )
     def post(self, request: Request, instance_id: UUID) -> Response:
         """Return to an earlier version; with `dry_run` say what that would do, and change nothing."""
-        asked = shapes.ReturnSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        version, at = asked.validated_data["version"], timezone.now()
-        if asked.validated_data["dry_run"]:
+        serializer = shapes.ReturnSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        version, at = serializer.validated_data["version"], timezone.now()
+        if serializer.validated_data["dry_run"]:
             return Response(preview_return(instance_id, version=version, at=at))
-        reason = asked.validated_data["reason"]
+        reason = serializer.validated_data["reason"]
         head = return_instance(instance_id, version=version, reason=reason, actor=actor_of(request), at=at)
         return Response(present_instance(head))
 

@@ -1,4 +1,4 @@
-"""The shapes of the workflow calls: what bodies and queries must be, and what the schema shows of the answers."""
+"""Bodies and queries of the workflow calls, and their answers as the OpenAPI schema shows them."""
 
 from typing import Any
 

@@ -25,6 +25,7 @@ def branch_state(
     ids is kept, so that the same commands lead to the same states.
     """
     names = _assign_new_ids(state, epoch)
+    # The counter goes on after these ids: no id of the epoch is used twice.
     renewed: InstanceState = {**state, "epoch": epoch, "next": len(names) + 1}
     for section in SECTIONS:
         records: dict[str, Any] = state.get(section) or {}  # type: ignore[assignment]

@@ -63,15 +63,15 @@ def _count_active(state: InstanceState) -> Counter[str]:
 
 def _collect_variables(state: InstanceState) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    ways: Counter[str] = Counter()
+    paths: Counter[str] = Counter()
     scopes = state.get("scopes", {})
     for key in sorted(scopes, key=sequence_number):
-        way = _find_scope_path(state, scopes[key])
-        ways[way] += 1
-        if way and ways[way] > 1:
-            way = f"{way}({ways[way]})"
+        path = _find_scope_path(state, scopes[key])
+        paths[path] += 1  # several tokens may be in the same sub-process
+        if path and paths[path] > 1:
+            path = f"{path}({paths[path]})"
         for name, value in scopes[key]["variables"].items():
-            found[f"{way}.{name}" if way else name] = value
+            found[f"{path}.{name}" if path else name] = value
     return found
 
 

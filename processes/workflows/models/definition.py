@@ -7,7 +7,7 @@ from messaging.models import Enterprise
 
 
 class WorkflowDefinition(models.Model):
-    """A process that was published, by the id it has in its file. What it is, its revisions say."""
+    """A published process or case, under the id it has in its file; its revisions hold the files."""
 
     class Kind(models.TextChoices):
         BPMN = "bpmn", "BPMN"
@@ -17,7 +17,7 @@ class WorkflowDefinition(models.Model):
     enterprise = models.ForeignKey(
         Enterprise, verbose_name=_("enterprise"), null=True, blank=True, on_delete=models.PROTECT, related_name="+"
     )
-    """Whose it is: its messages reach nobody else's devices and databases."""
+    """The owner: messages of the definition reach its devices and databases alone. None: shared by all."""
     kind = models.CharField(_("kind"), max_length=4, choices=Kind.choices)
     name = models.CharField(_("name"), max_length=200, blank=True)
     newest = models.PositiveIntegerField(_("newest revision"), default=0)
@@ -65,9 +65,9 @@ class WorkflowRevision(models.Model):
 
 
 class EventElement(models.Model):
-    """An element of a revision that waits for events of a name: what to ask when one arrives.
+    """An element of a revision that catches events of a name: the first look-up when an event arrives.
 
-    There are as many as elements were drawn, however many instances wait at them.
+    There is one row for each element of the file, however many instances wait at it.
     """
 
     revision = models.ForeignKey(
@@ -82,7 +82,7 @@ class EventElement(models.Model):
     class Meta:
         db_table = "workflows_event_element"
         constraints = [models.UniqueConstraint(name="event_element_once", fields=["revision", "element"])]
-        # Whoever takes events asks who waits for such a name.
+        # The follower looks up the names of a batch of events.
         indexes = [models.Index(name="event_element_name", fields=["name"])]
 
     def __str__(self) -> str:
@@ -90,18 +90,18 @@ class EventElement(models.Model):
 
 
 class WorkflowStartTimer(models.Model):
-    """A timer that begins instances of the newest revision of a definition."""
+    """A timer that starts instances of the newest revision of a definition."""
 
     revision = models.ForeignKey(
         WorkflowRevision, verbose_name=_("revision"), on_delete=models.CASCADE, related_name="start_timers"
     )
     element = models.CharField(_("element"), max_length=200)
     due_at = models.DateTimeField(_("due"))
-    """The lease, while someone is starting an instance."""
+    """Moved forward as the lease while an instance is being started."""
     next_at = models.DateTimeField(_("next"))
-    """The time that is meant: it names the instance that it begins, so that none is begun twice."""
+    """The planned time: part of the key of the instance it starts, so that none is started twice."""
     left = models.PositiveIntegerField(_("times left"), null=True)
-    """Nothing: for ever."""
+    """None: without an end."""
     interval = models.CharField(_("interval"), max_length=100, blank=True)
     fence = models.BigIntegerField(default=0)
 

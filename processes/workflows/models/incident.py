@@ -7,7 +7,7 @@ from processes.workflows.models.instance import WorkflowInstance
 
 
 class WorkflowIncident(models.Model):
-    """Something that was tried and could not go through, with what it takes to try it again."""
+    """A command, task or effect that failed, with what a retry needs."""
 
     class Status(models.TextChoices):
         OPEN = "open", pgettext_lazy("incident", "open")
@@ -44,9 +44,9 @@ class WorkflowIncident(models.Model):
             ),
         ]
         indexes = [
-            # Whether an event has failed here before; what an instance has had.
+            # An event that has failed here before; the incidents of an instance.
             models.Index(name="workflow_incident_about", fields=["instance", "about"]),
-            # Staff look at the open ones.
+            # The start page lists the open ones.
             models.Index(name="workflow_incident_open", fields=["-id"], condition=Q(status="open")),
         ]
 

@@ -20,9 +20,9 @@ class Status(models.TextChoices):
 
 
 class WorkflowInstance(models.Model):
-    """One run of a definition: a name for its newest version, the head, which moves by compare-and-set alone.
+    """One run of a definition: it points to its newest version, the head, which moves by compare-and-set alone.
 
-    `status` is that of the head, or `incident` while something could not go through.
+    `status` is that of the head, or `incident` while an incident is open.
     """
 
     id = models.UUIDField(_("id"), primary_key=True, default=new_instance_id, editable=False)
@@ -36,12 +36,12 @@ class WorkflowInstance(models.Model):
     status = models.CharField(_("status"), max_length=10, choices=Status.choices, default=Status.ACTIVE)
     head = models.PositiveIntegerField(_("version"), default=0)
     epoch = models.PositiveIntegerField(_("returns"), default=0)
-    """Raised by every return: what was waiting before has ids of an earlier epoch."""
+    """Raised by every return: ids of tasks and timers from before it have an earlier epoch."""
     open_incidents = models.PositiveIntegerField(_("open incidents"), default=0)
     started_at = models.DateTimeField(_("started"))
     ended_at = models.DateTimeField(pgettext_lazy("workflow", "ended"), null=True)
     start_key = models.CharField(max_length=300, null=True, unique=True, editable=False)
-    """The event or the time that began it, and the element: an instance is begun once by each."""
+    """The event, time or form that started it, with the element: each starts one instance only."""
     correlation_id = models.CharField(_("correlation id"), max_length=64, blank=True)
 
     class Meta:
@@ -75,7 +75,7 @@ class WorkflowInstance(models.Model):
 class WorkflowVersion(models.Model):
     """A state of an instance, never changed. `parent` is the version it was made from: after a return an earlier one.
 
-    The state is `skeleton`, with the parts that are large kept apart by their content.
+    The state is `skeleton` with references to bodies, which hold its large parts (`state_storage`).
     """
 
     instance = models.ForeignKey(
@@ -94,9 +94,9 @@ class WorkflowVersion(models.Model):
     skeleton = models.TextField()
     """JSON text, for its order counts; empty: created, not started."""
     bodies = models.TextField(blank=True)
-    """The digests of the parts kept apart, with spaces between."""
+    """The digests of its bodies, separated by spaces."""
     taken_key = models.CharField(max_length=300, null=True)
-    """The event and the element that took it."""
+    """The event that this version has taken, with the element that waited for it."""
 
     class Meta:
         db_table = "workflows_version"
@@ -121,12 +121,12 @@ class WorkflowVersion(models.Model):
 
 
 class WorkflowBody(models.Model):
-    """A large part of states, kept once whatever the number of versions that have it."""
+    """A large part of states, stored once for all versions that have it."""
 
     digest = models.CharField(max_length=43, primary_key=True)
     content = models.TextField()
     touched_at = models.DateTimeField(db_default=Now(), editable=False)
-    """When a version was last written that had not had it before: one just written is never swept away."""
+    """When a step last wrote it: retention spares a body that a version is just about to refer to."""
 
     class Meta:
         db_table = "workflows_body"

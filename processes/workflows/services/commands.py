@@ -89,7 +89,7 @@ def _check(body: Mapping[str, Any]) -> dict[str, Any]:
         if key == "command":
             continue
         if key not in FIELDS[name]:
-            faults[key] = [gettext("Means nothing to this command.")]
+            faults[key] = [gettext("This command has no such field.")]
         # JSON's true and false are instances of int in Python, and no field is a boolean.
         elif not isinstance(value, _TYPES[key]) or isinstance(value, bool):
             faults[key] = [gettext("Must be of another type.")]

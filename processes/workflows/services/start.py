@@ -28,7 +28,7 @@ LONGEST_RECORD = 200
 
 
 class StartedBefore(Conflict):
-    """This form has been sent before: its instance was started then, and is kept no longer."""
+    """This form has been sent before; the instance that it started has been deleted since."""
 
 
 @dataclass(frozen=True)

@@ -199,7 +199,7 @@ def _thrown_event(effect: Mapping[str, Any], head: Head) -> ThrownEvent:
         record = ""  # a signal is for everybody
     event_type = _event_type(name, effect["element"])
     if not is_storable([payload, record]):
-        raise CommandFailed(effect["element"], "No database keeps the character NUL.")
+        raise CommandFailed(effect["element"], "The character NUL cannot be stored.")
     body = {
         "record": str(record)[:200],
         "payload": payload,

@@ -1,4 +1,4 @@
-"""Names of the work that the background does for workflows."""
+"""Names of the background work of workflows."""
 
 TIMERS = "workflows.timers"
 STARTS = "workflows.starts"

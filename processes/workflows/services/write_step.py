@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 
 from config.common.background.ring import ring
 from config.common.database.sql import bulk_execute, in_array, load_engine_sql, postgresql_cursor
-from notifications.services.events import SEQUENCER, NewEvent, record_events
+from notifications.services.events import SEQUENCER, NewEvent, encode_events, event_part, record_events
 from processes.workflows.heads import PACKAGE
 from processes.workflows.models import (
     WorkflowBody,
@@ -79,7 +79,7 @@ def _write_postgresql(step: Step) -> str | None:
         "subscriptions": _json(open_work.subscriptions),
         "subscriptions_gone": _json(open_work.subscriptions_gone),
         "effects": _json(step.effects),
-        "events": _json(step.events),
+        "events": encode_events(step.events),
         **(step.new_instance or {}),
     }
     empty = frozenset(part for part, name in PARTS.items() if values[name] in ("[]", "{}"))
@@ -94,9 +94,10 @@ def _statement(first: str, empty: frozenset[str]) -> str:
     """Join the parts that have something to write."""
     # Each part costs planning and execution, also when it writes nothing.
     _, *parts = load_engine_sql(PACKAGE, "write_step").strip().split("\n\n")
-    kept = [part for part in parts if part.partition(" ")[0] not in empty]
+    parts.append(f"event AS (\n{event_part('moved')})")
+    needed = [part for part in parts if part.partition(" ")[0] not in empty]
     moved = f"moved AS (\n{load_engine_sql(PACKAGE, first)})"
-    return f"WITH {', '.join([moved, *kept])}\nSELECT status FROM moved"
+    return f"WITH {', '.join([moved, *needed])}\nSELECT status FROM moved"
 
 
 def _json(value: Any) -> str:

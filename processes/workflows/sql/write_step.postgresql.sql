@@ -84,10 +84,3 @@ effect AS (
         AS effect (local text, kind text, element text, name text, inputs text, status text, left_at timestamptz,
                    due_at timestamptz)
 )
-
-event AS (
-    INSERT INTO notifications_event (type, subject, payload, at, correlation_id)
-    SELECT fact ->> 'type', fact ->> 'subject', (fact -> 'payload')::jsonb, %(at)s, %(chain)s
-    FROM moved, json_array_elements(%(events)s::json) WITH ORDINALITY AS fresh (fact, place)
-    ORDER BY place
-)

@@ -34,7 +34,7 @@ class Command(BaseCommand):
         except OSError as error:
             raise CommandError(f"{options['file']}: {error.strerror}") from error
         try:
-            with stream, correlated(), self._lines_of_their_own():
+            with stream, correlated(), self._end_progress_line():
                 report = self._import(stream, dry_run=options["dry_run"])
         except BadLines as error:
             for fault in error.faults:
@@ -52,11 +52,11 @@ class Command(BaseCommand):
         )
 
     def _show_checked(self, rows: int) -> None:
-        """Count where somebody watches: how many rows there are, nobody knows before the last."""
+        """Show the count on a terminal; the total is not known before the last row."""
         self._draw(f"{rows} rows checked")
 
     def _show_written(self, done: int, total: int) -> None:
-        """Draw a bar where somebody watches."""
+        """Draw a progress bar on a terminal."""
         filled = BAR * done // total
         self._draw(f"[{'#' * filled}{'.' * (BAR - filled)}] {done}/{total} rows written")
 
@@ -66,8 +66,8 @@ class Command(BaseCommand):
             self._is_drawing = True
 
     @contextmanager
-    def _lines_of_their_own(self) -> Iterator[None]:
-        """End the line of the bar before anything else is written, also when it stops half-way."""
+    def _end_progress_line(self) -> Iterator[None]:
+        """End the line of the progress bar before anything else is written, also after an error."""
         self._is_drawing = False
         try:
             yield

@@ -49,12 +49,12 @@ class Command(BaseCommand):
 
     def _send(self, fleet: Fleet, sender: Sender, rate: float, seconds: float) -> int:
         """Send in ticks of a quarter of a second; what a slow server holds up is not made up for."""
-        began, sent, owed = time.monotonic(), 0, 0.0
+        began, sent, due = time.monotonic(), 0, 0.0
         while not seconds or time.monotonic() - began < seconds:
-            owed += rate * TICK
+            due += rate * TICK
             messages: list[Message] = []
-            while owed >= 1:
-                owed -= 1
+            while due >= 1:
+                due -= 1
                 messages += fleet.signals(timezone.now())
             sender.send(messages)
             sent += len(messages)

@@ -182,6 +182,7 @@ class TestLog:
 @pytest.mark.embedded
 @pytest.mark.django_db(transaction=True)
 class TestSignInRace:
+    @pytest.mark.slow
     def test_of_many_guesses_at_once_at_most_ten_are_checked(
         self, in_threads: Callable[[Callable[[int], Any], int], list[Any]]
     ) -> None:

@@ -21,6 +21,7 @@ class TestNavigation:
     def test_groups_stand_in_their_order(self) -> None:
         assert [str(title) for title, _ in MENU] == GROUP_ORDER
 
+    @pytest.mark.slow
     def test_every_entry_leads_to_a_page(self, client: Client) -> None:
         person = User.objects.create_superuser("olga")
         request = RequestFactory().get("/admin/")

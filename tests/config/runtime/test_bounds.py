@@ -26,7 +26,7 @@ ONE_PAST = {
         "reader.end": "TestTime::test_a_reader_that_stops_is_not_waited_for",
         "socket.bytes": "TestWebSocket::test_takes_a_message_of_the_limit_and_not_a_byte_more",
     },
-    "config/dashboard/live/test_pulse.py": {"socket.time": "TestSlowSocket::test_is_cut_off_when_it_reads_no_more"},
+    "config/dashboard/live/test_broadcast.py": {"socket.time": "TestSlowSocket::test_is_cut_off_when_it_reads_no_more"},
     "config/common/web/limits/test_calls.py": {
         "calls": "TestShare::test_one_address_has_only_so_many_calls_under_way",
         "slots.static": "TestGate::test_refuses_one_call_too_many_under_its_path",
@@ -54,44 +54,44 @@ ONE_PAST = {
         "body.files": "TestFiles::test_of_one_caller_are_within_its_share",
         "body.rate": "TestFiles::test_of_one_caller_come_at_its_rate_after_a_burst_and_nobody_else_waits_for_it",
     },
-    "config/common/test_handler.py": {
+    "config/common/web/test_handler.py": {
         "answer.bytes": "test_large_answers_that_wait_have_room_of_which_each_caller_has_a_share",
         "sign_in.forms": "test_sign_ins_past_their_rate_cost_no_page_and_a_known_browser_has_its_own",
     },
-    "config/common/test_api.py": {
+    "config/common/web/test_json_codec.py": {
         "json.depth": "TestDecode::test_refuses_anything_else_and_names_the_place",
         "json.containers": "TestBounds::test_takes_so_many_and_not_one_more",
         "json.values": "TestBounds::test_takes_so_many_and_not_one_more",
     },
-    "config/common/test_pages.py": {
+    "config/common/web/test_pagination.py": {
         "list.rows": "TestParameters::test_a_wrong_limit_is_named",
         "list.bytes": "TestBytesOfAPage::test_a_page_ends_where_its_bytes_are_used_up_and_next_leads_on",
     },
-    "config/records/api/test_trace.py": {"trace.rows": "TestTrace::test_is_bounded"},
-    "config/records/api/test_strictness.py": {
+    "config/audit/api/test_trace.py": {"trace.rows": "TestTrace::test_is_bounded"},
+    "config/api/test_strictness.py": {
         "faults.entries": "TestMany::test_a_list_of_faults_names_some",
         "faults.rules": "TestMany::test_an_answer_names_no_more_rules_than_anybody_reads",
     },
-    "config/records/test_idempotency.py": {
+    "config/api/test_idempotency.py": {
         "idempotency.key": "TestError::test_a_wrong_key_is_named",
         "idempotency.time": "TestRepeat::test_after_a_day_is_another_call",
     },
-    "config/records/test_sign_in_limits.py": {
+    "config/access/test_sign_in_limits.py": {
         "sign_in.pair": "TestReserveAttempt::test_grants_ten_and_refuses_the_eleventh",
         "sign_in.network": "TestReserveAttempt::test_a_network_has_its_limit_whatever_the_names",
         "sign_in.name": "TestReserveAttempt::test_a_name_has_its_limit_whatever_the_networks",
         "sign_in.all": "TestReserveAttempt::test_all_together_have_their_limit_for_a_minute",
     },
-    "config/records/test_sign_in.py": {"sign_in.browser": "TestSignInForm::test_it_has_no_more_guesses_than_others"},
-    "config/records/test_passwords.py": {
+    "config/access/test_sign_in.py": {"sign_in.browser": "TestSignInForm::test_it_has_no_more_guesses_than_others"},
+    "config/access/test_passwords.py": {
         "sign_in.slots": "TestHashingSlot::test_one_past_them_is_refused_at_once_and_they_come_back"
     },
-    "config/records/test_sessions.py": {
+    "config/access/test_sessions.py": {
         "session.idle": "TestSessionStore::test_a_session_that_nobody_used_for_so_long_is_over",
         "session.age": "TestSessionStore::test_two_weeks_after_it_began_it_is_over_however_it_was_used",
     },
-    "frame/test_frame.py": {"rate.key": "TestRate::test_the_call_past_the_rate_is_refused"},
-    "config/records/test_failed_keys.py": {
+    "config/api/test_base_view.py": {"rate.key": "TestRate::test_the_call_past_the_rate_is_refused"},
+    "config/access/test_failed_keys.py": {
         "rate.wrong_key": "TestFailedKeys::test_past_the_rate_wrong_keys_are_refused_without_a_query"
     },
     "messaging/api/test_rate.py": {
@@ -110,11 +110,11 @@ ONE_PAST = {
         "signals.message": "TestOverAmqp::test_a_message_over_256_kib_is_refused",
         "signals.ahead": "TestReadSignals::test_more_than_five_minutes_ahead_is_refused",
     },
-    "sensors/ingest/test_rejected.py": {
+    "sensors/ingest/test_rejections.py": {
         "signals.rejected": "TestRecordRejections::test_beyond_the_limit_a_minute_has_one_row_for_the_rest"
     },
     "sensors/api/test_history.py": {"history.days": "TestClientHistory::test_takes_31_days_and_no_more"},
-    "sensors/history/test_silence.py": {
+    "sensors/history/test_clickhouse_silence.py": {
         "history.time": "test_the_first_waits_for_a_moment_and_the_next_not_at_all",
         "history.calls": "test_of_forty_at_once_only_half_of_the_slots_wait",
     },
@@ -157,7 +157,7 @@ ONE_PAST = {
         "exchange.ready": "TestTimeOutOnce::test_ready_too_long_ago_it_is_in_doubt",
     },
     "notifications/api/test_sessions.py": {"session.bytes": "TestAppendAndRewrite::test_too_long_changes_nothing"},
-    "notifications/sessions/test_repeating.py": {
+    "notifications/sessions/test_repeat.py": {
         "session.operations": "TestFailure::test_a_handler_without_end_is_a_failure"
     },
     "notifications/sessions/test_webhook.py": {
@@ -165,7 +165,7 @@ ONE_PAST = {
         "session.time": "TestFailure::test_no_answer_within_the_themes_timeout",
         "session.answer": "TestFailure::test_an_answer_of_more_bytes_than_are_read",
     },
-    "notifications/sessions/test_slots.py": {
+    "notifications/sessions/test_workers.py": {
         "session.theme": "TestThemeSlots::test_a_theme_has_as_many_as_there_are_workers_and_not_one_more",
         "session.open": "TestHangingTheme::test_behind_an_open_breaker_it_has_one_slot",
         "session.slow": "TestThemeSlots::test_no_more_are_set_aside_than_there_may_be",
@@ -194,10 +194,10 @@ ONE_PAST = {
         "webhook.list": "TestSweepOnce::test_five_losses_of_one_client_are_one_list_of_at_most_200"
     },
     "processes/workflows/engine/bpmn/test_hostile.py": {
-        "file.bytes": "TestReadXml::test_reads_nothing_beyond_them",
-        "file.depth": "TestReadXml::test_reads_nothing_beyond_them",
-        "file.elements": "TestReadXml::test_reads_so_many_elements_and_not_one_more",
-        "file.attributes": "TestReadXml::test_reads_so_many_attributes_and_not_one_more",
+        "file.bytes": "TestParseXml::test_reads_nothing_beyond_them",
+        "file.depth": "TestParseXml::test_reads_nothing_beyond_them",
+        "file.elements": "TestParseXml::test_reads_so_many_elements_and_not_one_more",
+        "file.attributes": "TestParseXml::test_reads_so_many_attributes_and_not_one_more",
         "file.nodes": "TestSize::test_of_a_process",
         "file.flows": "TestSize::test_of_a_process",
         "file.expressions": "TestSize::test_of_all_expressions",
@@ -247,13 +247,13 @@ ONE_PAST = {
     "processes/workflows/engine/execution/test_compensation.py": {
         "instance.undo": "TestLog::test_does_not_grow_without_end"
     },
-    "processes/workflows/services/effects/test_dispatch.py": {
-        "event.type": "TestEvents::test_a_type_that_is_too_long_is_an_incident"
+    "processes/workflows/services/test_steps.py": {
+        "event.type": "TestThrownEvents::test_a_type_that_is_too_long_is_an_incident"
     },
     "processes/workflows/services/events/test_receive.py": {
-        "event.message": "TestTakeMessage::test_takes_a_body_of_the_limit_and_not_a_byte_more"
+        "event.message": "TestReceiveMessage::test_takes_a_body_of_the_limit_and_not_a_byte_more"
     },
-    "processes/workflows/api/test_page_bytes.py": {
+    "processes/workflows/api/test_instances_pages.py": {
         "external.bytes": "TestFetch::test_as_many_as_fit_are_locked_and_the_others_wait_in_their_order"
     },
     "processes/coordination/api/test_rows.py": {

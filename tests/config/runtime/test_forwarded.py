@@ -7,6 +7,8 @@ import pytest
 from tests.faults.product import Product
 from tests.faults.wait import wait_until
 
+pytestmark = pytest.mark.slow
+
 OUTSIDE, INSIDE = "198.51.100.9", "203.0.113.5"
 
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from config.common.database import sequences
 from config.common.database.sequences import last_issued_numbers
 from config.runtime import restore_detection
-from config.runtime.preparation import _look_at_volume
+from config.runtime.preparation import _check_message_volume
 from config.runtime.restore_detection import FILE, detect_restore, save_issued_numbers
 from messaging.files.paths import root
 from messaging.files.volume import check_volume
@@ -98,6 +98,6 @@ class TestPrepare:
         save_issued_numbers()
         fall_back(copied)
         said: list[str] = []
-        _look_at_volume(said.append)
+        _check_message_volume(said.append)
         assert ["reindex_messages --after-restore" in line for line in said] == [True]
         assert make_alert(subject="thing/3").pk > highest

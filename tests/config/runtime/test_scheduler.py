@@ -119,7 +119,7 @@ class TestListening:
     def test_listens_on_a_new_connection_from_time_to_time(
         self, start: Callable[..., Scheduler], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(module, "EAR_SECONDS", 0.5)
+        monkeypatch.setattr(module, "RECONNECT_SECONDS", 0.5)
         start(Kind("one"))
         assert wait_until(lambda: self.listeners() == 1, 5)
         with postgresql.connect() as own:

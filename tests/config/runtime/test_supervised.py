@@ -97,7 +97,7 @@ def ring(stage: Stage) -> Callable[[], bool]:
     stage.ends.callback(lambda: set_local_wake(lambda name: None))
     bell = ringing._Bell()
     stage.break_once(ringing._Bell, "_take")
-    bell.leave(BackgroundWork(name="test", run_once=lambda: False))
+    bell.add(BackgroundWork(name="test", run_once=lambda: False))
     return lambda: "test" in woken
 
 
@@ -135,7 +135,7 @@ def _sent_once(stage: Stage) -> Callable[[], bool]:
 
 
 def sender(stage: Stage) -> Callable[[], bool]:
-    stage.break_once(sending, "open_sessions")
+    stage.break_once(sending, "open_http_sessions")
     return _sent_once(stage)
 
 
@@ -145,7 +145,7 @@ def sender_claims(stage: Stage) -> Callable[[], bool]:
 
 
 def sender_records(stage: Stage) -> Callable[[], bool]:
-    stage.break_once(sending, "record_ended")
+    stage.break_once(sending, "drain_outcomes")
     return _sent_once(stage)
 
 
@@ -162,7 +162,7 @@ def _repeated(stage: Stage) -> Callable[[], bool]:
 
 
 def repeat_keeper(stage: Stage) -> Callable[[], bool]:
-    stage.break_once(Repeater, "_until_duty")
+    stage.break_once(Repeater, "_seconds_until_duty")
     return _repeated(stage)
 
 

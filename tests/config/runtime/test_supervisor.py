@@ -56,7 +56,7 @@ def child(tmp_path: Path, note: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
 
 def tend_until_exited(child: Child, times: int) -> list[dict[str, Any]]:
     with capture_logs() as logs:
-        wait_until(lambda: child.tend() and sum(line["event"] == "process.exited" for line in logs) >= times)
+        wait_until(lambda: child.advance() and sum(line["event"] == "process.exited" for line in logs) >= times)
     return [dict(line) for line in logs if line["event"] == "process.exited"]
 
 
@@ -85,19 +85,19 @@ class TestChild:
 
     def test_tells_for_how_long_there_is_nothing_to_do(self, child: Any) -> None:
         one = child("fail")
-        one.tend()
-        assert wait_until(lambda: one.tend() < 1)
+        one.advance()
+        assert wait_until(lambda: one.advance() < 1)
 
     def test_one_that_obeys_is_stopped_at_once(self, child: Any, note: Path) -> None:
         one = child("gentle")
-        one.tend()
+        one.advance()
         assert wait_until(note.exists)
         one.terminate()
         assert one.wait(2)
 
     def test_one_that_does_not_obey_is_killed_with_all_it_started(self, child: Any, note: Path) -> None:
         one = child("stubborn")
-        one.tend()
+        one.advance()
         assert wait_until(lambda: note.exists() and note.read_text().endswith("\n"))
         name, helper = note.read_text().split()
         one.terminate()
@@ -108,7 +108,7 @@ class TestChild:
 
     def test_one_that_is_killed_takes_what_it_started_with_it(self, child: Any, note: Path) -> None:
         one = child("stubborn")
-        one.tend()
+        one.advance()
         assert wait_until(lambda: note.exists() and note.read_text().endswith("\n"))
         helper = int(note.read_text().split()[1])
         os.kill(one._running.pid, signal.SIGKILL)
@@ -119,7 +119,7 @@ class TestChild:
         monkeypatch.setattr(sys, "executable", "/no/such/program")
         one = child("gentle")
         with capture_logs() as logs:
-            assert wait_until(lambda: one.tend() and len(logs) == 2)
+            assert wait_until(lambda: one.advance() and len(logs) == 2)
         assert [line["event"] for line in logs] == ["process.not_started"] * 2
 
 
@@ -128,9 +128,9 @@ class TestSupervisor:
         supervisor = Supervisor([], spawn.fork_process)
         hanging, gentle = child("stubborn"), child("gentle")
         supervisor._children = [hanging, gentle]
-        hanging.tend()
+        hanging.advance()
         assert wait_until(lambda: note.exists() and note.read_text().endswith("\n"))
-        gentle.tend()
+        gentle.advance()
         with capture_logs() as logs:
             supervisor._stop()
         ended = [(line["name"], line["code"]) for line in logs if line["event"] == "process.stopped"]

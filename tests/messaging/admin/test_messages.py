@@ -127,7 +127,7 @@ class TestPage:
         file_of(scene, "m1", "Messages").write_bytes(b'{"<b>": "\xff\x00')
         page = operator.get(address()).content.decode()
         assert "{&quot;&lt;b&gt;&quot;: &quot;\ufffd␀" in page
-        assert "not JSON" in page
+        assert "cannot be formatted as JSON" in page
 
     def test_of_a_large_one_the_beginning(self, scene: Scene, operator: Client) -> None:
         scene.send("m1", "é" * 50_000)

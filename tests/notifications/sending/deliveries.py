@@ -22,11 +22,11 @@ def make_endpoint(url: str = "http://127.0.0.1:9/hook", **fields: Any) -> Endpoi
 
 
 def enqueue_state(endpoint: Endpoint, subject: str = "thing/1", data: int = 1, **fields: Any) -> Delivery:
-    """Owe a message about the state of something that no app judges."""
+    """Enqueue a delivery about the state of something that no relevance check knows."""
     family = fields.pop("family", Delivery.Family.STATE)
     body = {"version": 1, "type": "thing.changed", "subject": subject, "data": data}
-    owed = NewDelivery(endpoint.pk, "thing.changed", family, subject, body, **fields)
-    return Delivery.objects.get(pk=enqueue_deliveries([owed])[0])
+    new = NewDelivery(endpoint.pk, "thing.changed", family, subject, body, **fields)
+    return Delivery.objects.get(pk=enqueue_deliveries([new])[0])
 
 
 def claim(limit: int = 100) -> list[Claim]:

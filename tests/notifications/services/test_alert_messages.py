@@ -130,7 +130,7 @@ class TestTogether:
         assert kinds == [("delivery", row.pk) for row in Delivery.objects.order_by("pk")]
 
 
-class TestUntold:
+class TestUnnotifiedAlerts:
     @pytest.fixture
     def rows(self, settings: Any) -> list[Delivery]:
         settings.DELIVERY_ATTEMPTS = 2

@@ -125,7 +125,7 @@ def test_eight_that_raise_at_once_are_one_alert(in_threads: Callable[..., list[i
     assert LogEntry.objects.count() == 1
 
 
-class TestHeal:
+class TestCloseAlert:
     def test_closes_and_says_so_to_those_who_were_told(self) -> None:
         alert = make_alert()
         escalate()

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 MAIL, SMS = ("alert.raised", "mailto:ops@example.org"), ("alert.raised", "sms:+375291234567")
 
 
-class TestClimbOnce:
+class TestEscalateOnce:
     def test_the_first_rung_is_told_at_once_and_the_next_when_its_time_comes(self) -> None:
         two_rungs()
         make_alert()
@@ -165,7 +165,7 @@ class TestDefaultLadder:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_eight_climbers_at_once_tell_each_rung_once(in_threads: Callable[..., list[None]]) -> None:
+def test_eight_processes_at_once_notify_each_rung_once(in_threads: Callable[..., list[None]]) -> None:
     two_rungs()
     for number in range(20):
         make_alert(subject=f"engine/{number}")

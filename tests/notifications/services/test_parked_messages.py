@@ -26,7 +26,7 @@ def parked(settings: Any) -> ParkedMessage:
     return row
 
 
-class TestResendParked:
+class TestResendParkedMessage:
     def test_puts_it_into_its_queue_as_it_was(
         self, parked: ParkedMessage, servers: ServerAddresses, settings: Any
     ) -> None:
@@ -67,7 +67,7 @@ def test_the_alert_awaits_the_decision(parked: ParkedMessage) -> None:
     assert not awaits_decision("amqp.parked", "queue/q")
 
 
-class TestDiscardParked:
+class TestDiscardParkedMessage:
     def test_keeps_who_and_why_and_decides_once(self, parked: ParkedMessage) -> None:
         discard_parked_message(message_id=parked.pk, actor="olga", reason="a test of the vendor")
         parked.refresh_from_db()
@@ -83,7 +83,7 @@ class TestDiscardParked:
         assert Alert.objects.get().status == "resolved"
 
 
-def test_forgets_what_was_decided_long_ago_and_old_counts(parked: ParkedMessage) -> None:
+def test_what_was_decided_long_ago_and_old_counts_expire(parked: ParkedMessage) -> None:
     long_ago = timezone.now() - timedelta(days=4000)
     ParkedMessage.objects.create(queue="q", body=b"", failures=5, status="resent", decided_at=long_ago)
     MessageFailure.objects.create(queue="q", digest="old", tried_at=long_ago)

@@ -51,6 +51,7 @@ class TestPing:
         assert attempt.status is None
         assert "loopback" in attempt.error
 
+    @pytest.mark.slow
     def test_ends_though_the_receiver_never_answers(self, receiver: Receiver) -> None:
         began = time.monotonic()
         _, attempt = ping(make_endpoint(receiver.url("/hang/a")))

@@ -47,7 +47,7 @@ def left() -> list[int]:
     return list(Delivery.objects.order_by("pk").values_list("pk", flat=True))
 
 
-class TestKeepAttempts:
+class TestExpireAttempts:
     def test_old_ones_go_and_young_ones_stay(self) -> None:
         row = enqueue_state(make_endpoint())
         attempt(row, LONG_AGO)
@@ -64,7 +64,7 @@ class TestKeepAttempts:
                 assert cursor.fetchone()[0] == f"notifications_attempt_{timezone.now() + timedelta(days=7):%Y%m%d}"
 
 
-class TestForgetOldDeliveries:
+class TestExpireDeliveries:
     @pytest.mark.parametrize("status", ["delivered", "superseded"])
     def test_what_has_ended_goes_when_it_is_old(self, status: str) -> None:
         ended(status)
@@ -163,7 +163,7 @@ def incident(position: int, *, days_ago: float = 91, is_open: bool = False) -> I
     )
 
 
-class TestForgetOldAlerts:
+class TestExpireAlerts:
     def test_alerts_resolved_long_ago_go_and_others_stay(self) -> None:
         alert("old")
         stays = [alert("young", days_ago=89), alert("open", status="open"), alert("taken", status="acknowledged")]

@@ -29,7 +29,7 @@ def age(event: Event, recorded_at: datetime = LONG_AGO) -> None:
 
 
 @pytest.mark.embedded
-class TestKeepPartitions:
+class TestExpireEvents:
     def test_old_events_that_everyone_has_read_go(self, following: Callable[..., Following]) -> None:
         listener = following(lambda events: None)
         old, young = record_numbered_events(2)

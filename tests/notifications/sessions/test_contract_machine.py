@@ -201,6 +201,7 @@ def _operation(name: str, found: list[Any]) -> Operation | Exception:
     return Delete() if name == "delete" else Finish()
 
 
+@pytest.mark.slow
 def test_the_contract_holds_in_any_order() -> None:
     bounded = settings(
         max_examples=20,

@@ -21,7 +21,7 @@ from tests.notifications.sessions.themes import pass_time, theme
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
 
 
-class TestRemember:
+class TestEnqueueSession:
     def test_is_a_session_that_was_created_and_saved(self) -> None:
         theme(delay=30)
         with correlated("the-chain"):
@@ -62,7 +62,7 @@ class TestRemember:
 
 
 @pytest.mark.django_db(transaction=True)
-class TestRememberTogether:
+class TestEnqueueTogether:
     """Threads that save at the same time share a round trip on PostgreSQL."""
 
     def test_each_has_its_own_and_the_refused_one_alone_is_told(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,7 +112,7 @@ def slow_trips(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return sizes
 
 
-class TestRememberMany:
+class TestEnqueueSessions:
     def test_keeps_the_order(self) -> None:
         theme()
         ids = enqueue_sessions(theme=7, sessions=[[n, n] for n in range(30)], delay=0)
@@ -132,7 +132,7 @@ class TestRememberMany:
         assert enqueue_sessions(theme=7, sessions=[]) == []
 
 
-class TestLook:
+class TestFindNearestTimes:
     def test_nothing_is_due_while_there_is_nothing(self) -> None:
         assert find_nearest_times().nearest is None
 

@@ -291,6 +291,7 @@ class TestExhaustion:
 
 
 class TestTimeline:
+    @pytest.mark.slow
     def test_the_oldest_lines_of_a_session_that_goes_on_and_on_are_forgotten(self, handle_by: Handle) -> None:
         session = due(1, delay=0, repeat_limit=1000)
         handle_by(lambda view: 1 / 0)

@@ -75,7 +75,7 @@ class TestTakeCachedHead:
         assert scene.command(head, "set_variables", variables={"x": 1}).status == "incident"
 
 
-class TestRemember:
+class TestCacheHead:
     def test_what_was_rolled_back_never_was(self, scene: Scene) -> None:
         head = scene.begin(TWO)
         clear_head_cache()

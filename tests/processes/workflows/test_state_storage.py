@@ -33,7 +33,7 @@ def is_text(variables: LazyVariables, name: str) -> bool:
     return type(dict.__getitem__(variables, name)) is msgspec.Raw
 
 
-class TestKeptVariables:
+class TestLazyVariables:
     @pytest.mark.parametrize("value", [BIG, [BIG], {"a": {"b": [BIG, BIG]}}, [[["x" * 300] * 3] * 3] * 3])
     def test_what_is_large_stays_text_until_it_is_asked_for(self, value: Any) -> None:
         variables = kept(large=value, small=1)
@@ -61,7 +61,7 @@ class TestKeptVariables:
         assert joined["scopes"]["0.1"]["variables"] == {"large": "y" * 3000, "other": BIG + "x"}
 
 
-class TestSplit:
+class TestSplitState:
     def test_a_small_state_stays_in_one_piece(self) -> None:
         stored = split_state({"kind": "bpmn", "next": 1})
         assert (stored.skeleton, stored.bodies) == ('{"kind":"bpmn","next":1}', {})

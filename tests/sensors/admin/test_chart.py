@@ -39,6 +39,7 @@ class TestMakeChart:
         drawn = make_chart("24h", [long, short, Interval(999_001, 1_000_000, 0)], 0, 1_000_000)
         assert (drawn.bars[-1].kind, drawn.bars[-1].width) == ("open", NARROWEST)
 
+    @pytest.mark.slow
     def test_a_flapping_sensor_is_few_shapes(self) -> None:
         flaps = [Interval(n, n + 1, n % 2) for n in range(50_000)]
         drawn = make_chart("30d", flaps, 0, 50_000)

@@ -104,7 +104,7 @@ class TestPage:
             ({"not_before": timezone.now() + timedelta(days=1)}, ["held back: it asked for a pause", "Asked to wait"]),
             ({"active": False, "off_reason": "410: the receiver is gone"}, ["switched off", "410: the receiver is"]),
             ({"paused": True}, ["paused"]),
-            ({"not_before": NOON}, ["as things happen"]),
+            ({"not_before": NOON}, ["without delay"]),
         ],
     )
     def test_says_how_its_receiver_fares(self, browser: Browser, state: dict[str, Any], words: list[str]) -> None:

@@ -13,7 +13,7 @@ from django.utils import timezone
 from config.common.times import to_milliseconds
 from config.records.models import ChangeRecord
 from notifications.models import Event
-from sensors.admin import bulk
+from sensors.admin import sensors as sensors_admin
 from sensors.history.database import DatabaseStore
 from sensors.history.errors import HistoryAway
 from sensors.history.store import get_store
@@ -200,7 +200,7 @@ class TestPage:
 
     def test_during_an_outage_it_says_so(self) -> None:
         make_sensor("0xA")
-        assert "Our own side does not hear" in signed_in("viewer").get(page("0xA")).content.decode()
+        assert "Our side cannot receive signals" in signed_in("viewer").get(page("0xA")).content.decode()
 
     def test_text_of_others_stays_text(self, browser: Browser) -> None:
         make_sensor("0xA", address="<script>alert(1)</script>")
@@ -221,17 +221,17 @@ class TestBulkActions:
 
     def test_ask_first(self, browser: Browser) -> None:
         answer = self.run(browser, "deactivate", ["s1", "s2"])
-        assert (answer.context["count"], answer.context["ids"]) == (2, ["s1", "s2"])
+        assert (answer.context["count"], answer.context["names"]) == (2, ["s1", "s2"])
         assert Sensor.objects.filter(active=True).count() == 3
 
     def test_deactivate_and_count(self, browser: Browser) -> None:
         answer = self.run(browser, "deactivate", ["s0", "s1", "s2"], confirmed="yes")
-        assert told(answer) == "2 sensors were deactivated. 1 was so already."
+        assert told(answer) == "2 sensors were deactivated. 1 needed no change."
         assert list(Sensor.objects.filter(active=True).values_list("pk", flat=True)) == ["s3"]
 
     def test_activate_all_that_the_list_holds(self, browser: Browser) -> None:
         answer = self.run(browser, "activate", ["s0"], confirmed="yes", select_across="1")
-        assert told(answer) == "1 sensor was activated. 3 were so already."
+        assert told(answer) == "1 sensor was activated. 3 needed no changes."
 
     def test_link_to_a_client(self, browser: Browser) -> None:
         client = make_client()
@@ -244,7 +244,7 @@ class TestBulkActions:
         assert "client" in answer.context["form"].errors
 
     def test_too_many_are_refused(self, browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(bulk, "MOST", 2)
+        monkeypatch.setattr(sensors_admin, "MOST_AT_ONCE", 2)
         answer = self.run(browser, "deactivate", ["s1", "s2", "s3"], confirmed="yes")
         assert "narrow the list" in told(answer)
         assert Sensor.objects.filter(active=True).count() == 3

@@ -16,7 +16,7 @@ from config.access.keys import create_key
 from config.common.times import format_time, to_milliseconds
 from notifications.models import Delivery
 from sensors.history import csv_export
-from sensors.history.spool import store_in_transaction
+from sensors.history.database import store_in_transaction
 from sensors.ingest.apply import apply_signals
 from sensors.ingest.signals import Signal
 from sensors.models import Client

@@ -73,6 +73,7 @@ class TestImport:
         answer = desk.send_file("/sensors/import/", content, kind)
         assert (answer.status_code, set(answer.json())) == (status, {"code", "message", "data"})
 
+    @pytest.mark.slow
     def test_a_refusal_names_its_limit(self, desk: Caller) -> None:
         too_large = desk.send_file("/sensors/import/", b"x" * (LARGEST_FILE + 1))
         assert "10485760 bytes" in too_large.json()["message"]

@@ -34,6 +34,7 @@ class TestProvenTime:
 
 
 class TestModel:
+    @pytest.mark.slow
     @pytest.mark.parametrize("start", STARTS.values(), ids=STARTS.keys())
     def test_the_rule_never_lies_and_never_stands_still(
         self, start: State, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
@@ -55,6 +56,7 @@ class TestModel:
         assert sum(step.endswith("reads a frame") for step in searched.lie) == 1
         assert sum(step.endswith("commits") for step in searched.lie) == 2
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("rule", "start"),
         [

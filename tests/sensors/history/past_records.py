@@ -3,7 +3,8 @@
 from typing import Any
 
 from notifications.sending.outcomes import ATTEMPTED
-from sensors.history.values import STATE_CHANGED, PastEvent
+from sensors.events import STATE_CHANGED
+from sensors.history.values import PastEvent
 from sensors.ingest.signals import Signal
 
 NOON = 1_700_000_000_000

@@ -81,6 +81,7 @@ class TestClickHouseStore:
 
 
 class TestServerGone:
+    @pytest.mark.slow
     def test_says_so_and_goes_on_when_it_is_back(self, private_server: ClickHouseServer) -> None:
         store = get_store()
         store.add_signals([signal(1)])

@@ -11,6 +11,7 @@ from notifications.services.events import NewEvent, record_events
 from notifications.services.relay import relay_once
 from notifications.services.retention import expire_events
 from notifications.services.sequencer import stamp_once
+from sensors.events import CONNECTION_LOST
 from sensors.history import follower
 from sensors.history.clickhouse import ClickHouseStore
 from sensors.history.database import DatabaseStore
@@ -18,7 +19,7 @@ from sensors.history.errors import HistoryAway
 from sensors.history.follower import FOLLOWING, copy_events
 from sensors.history.queries import read_attempts
 from sensors.history.store import HistoryStore
-from sensors.history.values import CONNECTION_LOST, Period
+from sensors.history.values import Period
 from sensors.models import StoredEvent
 from tests.notifications.sending.deliveries import answer, claim, enqueue_state, make_due, make_endpoint
 from tests.sensors.registry import link, make_client, make_sensor

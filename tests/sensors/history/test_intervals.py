@@ -3,9 +3,10 @@ from typing import Any
 import pytest
 
 from config.common.times import format_time, from_milliseconds
+from sensors.events import CONNECTION_LOST, CONNECTION_RESTORED, LOSS_WITHDRAWN, STATE_CHANGED
 from sensors.history.database import DatabaseStore
 from sensors.history.intervals import Interval, make_intervals, read_intervals
-from sensors.history.values import CONNECTION_LOST, CONNECTION_RESTORED, LOSS_WITHDRAWN, STATE_CHANGED, PastEvent
+from sensors.history.values import PastEvent
 from tests.sensors.history.past_records import NOON, event
 
 

@@ -10,10 +10,9 @@ from notifications.models import Event
 from notifications.services.relay import relay_once
 from notifications.services.sequencer import stamp_once
 from sensors.history import queries
-from sensors.history.database import DatabaseStore
+from sensors.history.database import DatabaseStore, store_in_transaction
 from sensors.history.follower import FOLLOWING
 from sensors.history.queries import read_changes, read_events, read_signals
-from sensors.history.spool import store_in_transaction
 from sensors.history.store import get_store
 from sensors.history.values import Period, to_past_event
 from sensors.ingest.apply import apply_signals
@@ -114,7 +113,7 @@ class TestReadEvents:
             return answer
 
         accept(1)
-        monkeypatch.setattr(queries, "_read_waiting", and_move(queries._read_waiting))
+        monkeypatch.setattr(queries, "_read_uncopied", and_move(queries._read_uncopied))
         monkeypatch.setattr(DatabaseStore, "read_events", and_move(DatabaseStore.read_events))
         assert len(read_events(["0xA"], EVER, limit=9)) == 1
 

@@ -8,8 +8,9 @@ from django.utils import timezone
 from config.common.background.work import get_work
 from sensors.history import spool
 from sensors.history.clickhouse import ClickHouseStore
+from sensors.history.database import store_in_transaction
 from sensors.history.queue import encode_batch
-from sensors.history.spool import drain_spool_once, store_in_transaction
+from sensors.history.spool import drain_spool_once
 from sensors.history.store import HistoryStore, close_stores
 from sensors.history.values import Period
 from sensors.models import HistorySpool, RejectedSignal, StoredSignal

@@ -5,8 +5,9 @@ import random
 import pytest
 
 from notifications.sending.outcomes import ATTEMPTED
+from sensors.events import CONNECTION_LOST, STATE_CHANGED
 from sensors.history.store import HistoryStore
-from sensors.history.values import CONNECTION_LOST, STATE_CHANGED, Period, signal_key, to_past_attempt
+from sensors.history.values import Period, signal_key, to_past_attempt
 from sensors.ingest.signals import EARLIEST, Signal
 from tests.sensors.history.past_records import DAY, NOON, attempt, event, signal
 

@@ -75,6 +75,7 @@ class TestRecordRejections:
         refuse(range(MOST))
         assert held() == {f"s{n:05}": 1 for n in range(MOST)} | {"": 1}
 
+    @pytest.mark.slow
     def test_twenty_thousand_unknown_ids_are_a_thousand_rows(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.undo()
         for first in range(0, 20_000, 2000):

@@ -48,6 +48,7 @@ def test_after_an_unlink_nothing_is_pending(in_threads: Callable[..., list[None]
     assert not Delivery.objects.filter(status="pending").exists()
 
 
+@pytest.mark.slow
 def test_after_a_deactivation_nothing_is_pending_and_nobody_is_watched(in_threads: Callable[..., list[None]]) -> None:
     client = make_client()
     for sensor_id in IDS:
@@ -67,6 +68,7 @@ def test_after_a_deactivation_nothing_is_pending_and_nobody_is_watched(in_thread
     assert not SensorState.objects.filter(check_at__isnull=False).exists()
 
 
+@pytest.mark.slow
 def test_dead_letters_sent_again_never_overtake_what_is_newer(in_threads: Callable[..., list[None]]) -> None:
     client = make_client()
     for sensor_id in IDS:
@@ -92,6 +94,7 @@ def test_dead_letters_sent_again_never_overtake_what_is_newer(in_threads: Callab
     assert all(newest[subject] == pk for subject, pk in pending)
 
 
+@pytest.mark.slow
 def test_everything_at_once_comes_to_an_end(in_threads: Callable[..., list[None]]) -> None:
     client = make_client()
     for sensor_id in IDS:

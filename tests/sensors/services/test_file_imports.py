@@ -81,6 +81,7 @@ class TestImportFile:
         assert "sensors_importid" in locks[0]
         assert len(locks) == 3
 
+    @pytest.mark.slow
     def test_memory_does_not_grow_with_the_rows(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(file_imports, "PART", 200)
 

@@ -220,6 +220,7 @@ class TestExport:
         assert b"".join(export_sensors(SensorFilter(active=True))).count(b"\r\n") == 2
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_a_large_table_is_one_import() -> None:
     rows = 100_000 if float(os.environ.get("DRILL_SCALE", "0.02")) >= 1 else 20_000

@@ -83,6 +83,7 @@ class TestReadSheet:
     def test_says_why_a_file_cannot_be_read(self, content: bytes, rule: str) -> None:
         assert rule in refusal(content)
 
+    @pytest.mark.slow
     def test_takes_a_hundred_thousand_rows_and_not_one_more(self) -> None:
         rows = b"".join(b"s%d,x\n" % n for n in range(MOST_ROWS))
         assert len(read_sheet(HEADER + rows)) == MOST_ROWS

@@ -34,7 +34,7 @@ def read_inputs(subject: Subject, extensions: Extensions) -> tuple[Assignment, .
     inputs = [found for element in extensions.all("input") for found in _read_assignment(subject, element)]
     for name, times in Counter(found.name for found in inputs).items():
         if times > 1:
-            subject.refuse(f"The input {quote(name)} is given twice.")
+            subject.refuse(f"The input {quote(name)} is declared twice.")
     return tuple(inputs)
 
 

@@ -20,7 +20,7 @@ def find_compensations(outline: ProcessOutline) -> dict[str, str]:
         if len(handlers) != 1:
             subject.refuse("A compensation event is associated with one activity that is for compensation.")
         elif host in found:
-            subject.refuse("The activity has a compensation event already.")
+            subject.refuse("The activity already has a compensation event.")
         else:
             found[host] = handlers[0]
     return found

@@ -15,6 +15,7 @@ def find_event_definitions(subject: Subject) -> tuple[XmlElement, ...]:
         if child.space == BPMN and child.name.endswith("EventDefinition"):
             found.append(child)
         elif child.space == BPMN and child.name == "eventDefinitionRef":
+            # A qualified name, whose prefix means nothing outside of the file.
             shared = subject.file.roots.get(child.text.rpartition(":")[2])
             if shared is None or not shared.name.endswith("EventDefinition"):
                 subject.refuse(f"There is no event definition {quote(child.text)}.", child)
@@ -26,7 +27,7 @@ def find_event_definitions(subject: Subject) -> tuple[XmlElement, ...]:
 def read_event(subject: Subject, definitions: tuple[XmlElement, ...], extensions: Extensions) -> BpmnEvent | None:
     """Read the event of a node; None, and a problem, when it is not supported."""
     if len(definitions) > 1:
-        subject.refuse("An event of several event definitions is not supported.")
+        subject.refuse("Events with several event definitions are not supported.")
         return None
     if not definitions:
         return BpmnEvent(Trigger.NONE)
@@ -69,7 +70,7 @@ def _read_named_event(subject: Subject, holder: XmlElement, trigger: Trigger, ex
 def _read_name(subject: Subject, holder: XmlElement, kind: str) -> str:
     reference = holder.get(f"{kind}Ref")
     if not reference:
-        subject.refuse(f"It refers to no {kind}.", holder)
+        subject.refuse(f"No {kind} is referred to.", holder)
         return ""
     found = subject.file.find(kind, reference)
     if found is None:

@@ -79,7 +79,7 @@ class Subject:
     def _spend(self, text: str) -> None:
         spent = self.file.spent
         spent.expressions += 1
-        spent.text += min(len(text), MAX_TEXT)
+        spent.text += min(len(text), MAX_TEXT)  # a longer text is refused before it is compiled
         if spent.expressions > MAX_EXPRESSIONS or spent.text > MAX_EXPRESSION_TEXT:
             message = f"The file has over {MAX_EXPRESSIONS} expressions, or {MAX_EXPRESSION_TEXT} characters of them."
             self.file.problems.abort(self.element.id, self.element.line, message)

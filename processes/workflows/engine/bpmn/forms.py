@@ -68,7 +68,7 @@ def _check_field(
     if not is_variable(name):
         subject.refuse(f"{quote(name)} cannot be the name of a field.", at)
     elif known is None:
-        subject.refuse(f"The field {name} is of no known kind: {', '.join(_KINDS)}.", at)
+        subject.refuse(f"The field {name} has an unknown kind; there are {', '.join(_KINDS)}.", at)
     elif known == "choice" and not 0 < len(choices) <= MAX_CHOICES:
         subject.refuse(f"The field {name} needs choices, at most {MAX_CHOICES}.", at)
     elif max(map(len, (label, *choices))) > MAX_NAME:

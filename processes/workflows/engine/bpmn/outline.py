@@ -112,6 +112,7 @@ def _register_id(outline: ProcessOutline, element: XmlElement) -> bool:
 
 def _outline_scope(outline: ProcessOutline, scope: XmlElement, parent: str | None, depth: int) -> None:
     inside: list[str] = []
+    # Before its contents, so that outer scopes come first; replaced when they are known.
     outline.scopes[scope.id] = ScopeDefinition(scope.id, parent, ())
     for child in scope.children:
         if child.space != BPMN or child.name in _IGNORED:
@@ -148,7 +149,7 @@ def _connect_flow(outline: ProcessOutline, flow: XmlElement) -> None:
     ends = [outline.nodes.get(end) for end in (source, target)]
     for name, end in (("sourceRef", source), ("targetRef", target)):
         if end not in outline.nodes and end not in outline.refused:
-            subject.refuse(f"{name} {quote(end)} is no element of the process.")
+            subject.refuse(f"{name} {quote(end)} is not an element of the process.")
     if ends[0] is None or ends[1] is None:
         del outline.flows[flow.id]
     elif ends[0].scope != ends[1].scope:

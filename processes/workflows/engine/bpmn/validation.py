@@ -33,7 +33,7 @@ def _check_starts_of_process(scope: ScopeDefinition, starts: list[Node], problem
         problems.add(scope.id, line, "The process has no start event.")
     plain = [start for start in starts if start.event is not None and start.event.trigger is Trigger.NONE]
     for start in plain[1:]:
-        problems.add(start.id, start.line, "The process has a start event of no type already.")
+        problems.add(start.id, start.line, "The process already has a start event without a trigger.")
 
 
 def check_event(definition: Definition, node: Node, problems: Problems) -> None:
@@ -97,7 +97,7 @@ def _check_compensation(definition: Definition, node: Node, event: BpmnEvent, pr
         return
     activity = definition.nodes.get(event.name)
     if activity is None or activity.kind not in ACTIVITIES:
-        problems.add(node.id, node.line, "activityRef is no activity of the process.")
+        problems.add(node.id, node.line, "activityRef is not an activity of the process.")
 
 
 def _check_boundary(definition: Definition, node: Node, problems: Problems) -> None:
@@ -145,6 +145,7 @@ def _check_exclusive(definition: Definition, node: Node, problems: Problems) -> 
     if len(node.outgoing) < 2:
         return
     for flow in _list_outgoing(definition, node):
+        # A condition that could not be compiled is absent here, and a problem already.
         if flow.condition is None and flow.id != node.default and not problems.has_problem_with(flow.id):
             problems.add(flow.id, flow.line, "It leaves an exclusive gateway: it needs a condition, or is the default.")
 

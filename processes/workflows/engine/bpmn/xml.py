@@ -110,6 +110,7 @@ def _refuse_doctype(text: str) -> None:
 
 def _parse(source: bytes) -> etree._Element:
     """Parse in chunks, so that a file beyond the bounds is refused before it is a tree in memory."""
+    # Entities, DTDs and the network stay closed, although a file with a DOCTYPE does not get here.
     parser = etree.XMLPullParser(
         events=("start", "end"),
         encoding="utf-8",
@@ -131,6 +132,7 @@ def _parse(source: bytes) -> etree._Element:
         raise _invalid(
             f"The file is not well-formed XML: {error.msg or 'it ends early'}"[:300], error.lineno
         ) from error
+    # What the parser found itself: the check before it only scans the text.
     if root.getroottree().docinfo.internalDTD is not None:
         raise _invalid(_NO_DOCTYPE)
     return root
@@ -157,6 +159,7 @@ class _Bounds:
 
 
 def _convert(node: etree._Element) -> XmlElement:
+    # The parser has bounded the depth of this recursion.
     space, _, name = node.tag.rpartition("}")
     elements = (child for child in node if isinstance(child.tag, str))
     children = tuple(_convert(child) for child in elements if not child.tag.endswith(_DIAGRAMS))

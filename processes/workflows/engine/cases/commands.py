@@ -127,20 +127,20 @@ def find_refusal(work: UnitOfWork, key: str, name: str) -> str | None:
     """Return why an item does not accept a command; None when it does."""
     record = work.items.get(key)
     if record is None:
-        return "The item is not there any more."
+        return "The item no longer exists."
     if is_within_suspended(work, work.scopes[record["scope"]]["token"]):
-        return "What the item lies in is suspended."
+        return "The item is in a suspended stage or case."
     if not can_transition(work, key, TRANSITIONS[name]):
         return f"An item that is {record['state']} cannot {_WORDS.get(name, name)}."
     kind = get_item_node(work, key).kind
     if name == "occur" and kind is not NodeKind.USER_LISTENER:
-        return "Only user event listeners are made to occur."
+        return "Only user event listeners can be made to occur."
     return _find_unfinished_reason(work, key, kind) if name == "complete_item" else None
 
 
 def _find_unfinished_reason(work: UnitOfWork, key: str, kind: NodeKind) -> str | None:
     if kind in (NodeKind.PROCESS_TASK, NodeKind.CASE_TASK):
-        return "The task completes when what it runs has ended."
+        return "The task completes when its process or case has ended."
     if kind in (NodeKind.STAGE, NodeKind.CASE_PLAN) and not can_complete(work, key):
-        return "Something in the stage is under way, or is required and not done."
+        return "An item in the stage is under way, or is required and not completed."
     return None

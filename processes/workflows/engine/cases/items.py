@@ -101,6 +101,7 @@ def end_item(work: UnitOfWork, key: str, transition: Transition, criterion: str 
     make_transition(work, key, transition, criterion)
     end_contents(work, key, node)
     if node.kind is NodeKind.CASE_PLAN:
+        # The caller continues before anything that the case has queued.
         work.enqueue_first("case_ended", get_case_scope(work, record["scope"]), work.items[key]["state"])
     elif _repeats_now(work, item, record["scope"], node):
         create_item(work, record["scope"], node.id, held=record.get("held", ()))
@@ -119,7 +120,10 @@ def _add_item(work: UnitOfWork, scope: str, element: str, held: Sequence[int] = 
         record["required"] = True
     if held:
         record["held"] = list(held)
-    _drop_ended(work, scope, element)
+    # Of an item that repeats only the last is kept: otherwise the state would grow with every repetition.
+    for ended in work.items_of_element(element):
+        if work.items[ended]["scope"] == scope and not is_live(work, ended):
+            work.remove_item(ended)
     key = work.add_item(record)
     work.budget.count_step(element)
     work.trace.append((Transition.CREATE.value, element))
@@ -204,12 +208,6 @@ def _does_rule_apply(work: UnitOfWork, rule: ItemRule | None, scope: str, elemen
     return rule.condition is None or evaluate_condition(work, rule.condition, scope, element)
 
 
-def _drop_ended(work: UnitOfWork, scope: str, element: str) -> None:
-    for key in work.items_of_element(element):
-        if work.items[key]["scope"] == scope and not is_live(work, key):
-            work.remove_item(key)
-
-
 def _drop_if_replaced(work: UnitOfWork, key: str) -> None:
     """Drop an ended item that has a successor: the last of each element stays in the state to be shown."""
     record = work.items[key]
@@ -220,7 +218,7 @@ def _drop_if_replaced(work: UnitOfWork, key: str) -> None:
         work.remove_item(key)
 
 
-_KINDS: Mapping[NodeKind, str] = {NodeKind.PROCESS_TASK: "bpmn", NodeKind.CASE_TASK: "cmmn"}
+_CALLED_KINDS: Mapping[NodeKind, str] = {NodeKind.PROCESS_TASK: "bpmn", NodeKind.CASE_TASK: "cmmn"}
 
 
 def run_called_definition(work: UnitOfWork, key: str, node: Node, item: PlanItem) -> None:
@@ -229,5 +227,5 @@ def run_called_definition(work: UnitOfWork, key: str, node: Node, item: PlanItem
     if item.called_by is not None:
         called = evaluate(work, item.called_by, scope, node.id)
     if not isinstance(called, str) or not called:
-        raise CommandFailed(node.id, "The expression does not give the key of a definition.")
-    call_definition(work, scope, key, node.id, called, kinds=(_KINDS[node.kind],))
+        raise CommandFailed(node.id, "The expression does not return the key of a definition.")
+    call_definition(work, scope, key, node.id, called, kinds=(_CALLED_KINDS[node.kind],))

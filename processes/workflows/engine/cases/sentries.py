@@ -40,9 +40,9 @@ def notify_variable_changes(work: UnitOfWork) -> None:
     while work.file_changes:
         scope, name, before, after = work.file_changes.pop(0)
         plan = get_plan(work.definition(scope))
-        for file, way in plan.files.items():
-            if way[0] == name:
-                for event in _name_file_events(_get_part(before, way[1:]), _get_part(after, way[1:])):
+        for file, path in plan.files.items():
+            if path[0] == name:
+                for event in _name_file_events(_get_part(before, path[1:]), _get_part(after, path[1:])):
                     _notify_file_event(work, scope, plan, file, event)
 
 
@@ -152,8 +152,8 @@ def _notify_file_event(work: UnitOfWork, scope: str, plan: CasePlan, file: str, 
                 _record_on_part(work, key, on_part)
 
 
-def _get_part(value: Any, way: tuple[str, ...]) -> Any:
-    for name in way:
+def _get_part(value: Any, path: tuple[str, ...]) -> Any:
+    for name in path:
         value = value.get(name) if isinstance(value, dict) else None
     return value
 

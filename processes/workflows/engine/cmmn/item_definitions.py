@@ -98,7 +98,7 @@ def read_called(subject: Subject, kind: NodeKind) -> tuple[str, Expression | Non
     if expression is None or not expression_text(expression):
         return _read_key(subject, what, reference), None
     if reference:
-        subject.refuse(f"It names its {what} twice: by {what}Ref and by {what}RefExpression.")
+        subject.refuse(f"The {what} is named twice: by {what}Ref and by {what}RefExpression.")
     return "", subject.compile(expression_text(expression), expression)
 
 
@@ -111,12 +111,14 @@ def _refuse_unsupported(subject: Subject) -> None:
         subject.refuse("Process and case tasks that are not blocking are not supported.")
     mapping = subject.element.find("parameterMapping")
     if mapping is not None:
-        subject.refuse("Parameter mappings are not supported: what is run is given all variables.", mapping)
+        subject.refuse(
+            "Parameter mappings are not supported: the called definition gets all visible variables.", mapping
+        )
 
 
 def _read_key(subject: Subject, what: str, reference: str) -> str:
     if not reference:
-        subject.refuse(f"It names no {what}: {what}Ref or {what}RefExpression.")
+        subject.refuse(f"No {what} is named: {what}Ref or {what}RefExpression.")
         return ""
     element = subject.file.find("process", reference) if what == "process" else None
     named = (element.get("externalRef") or element.get("name")) if element is not None else ""

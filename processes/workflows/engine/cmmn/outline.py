@@ -125,6 +125,7 @@ def _refuse_discretionary_items(outline: CaseOutline, table: XmlElement) -> None
 def _place_items(outline: CaseOutline, stage: XmlElement, scope: str, *, parent: str, depth: int) -> None:
     """Outline the plan items of a stage; `scope` is the id of the stage's own plan item."""
     inside: list[str] = []
+    # Before its contents, so that outer stages come first; replaced when they are known.
     outline.scopes[scope] = ScopeDefinition(scope, parent, ())
     for item in stage.all("planItem"):
         if outline.ids.get(item.id) is not item:  # its id is missing or used twice, which is a problem already
@@ -155,7 +156,9 @@ def _find_item_definition(outline: CaseOutline, item: XmlElement, stage: XmlElem
     element = outline.definitions.get(reference)
     subject = Subject(item, outline.file)
     if element is None:
-        subject.refuse(f"definitionRef {quote(reference)} is no task, stage, milestone or event listener of the case.")
+        subject.refuse(
+            f"definitionRef {quote(reference)} is not a task, stage, milestone or event listener of the case."
+        )
     elif not _is_reachable(outline, stage.id, outline.holders[reference]):
         subject.refuse(
             f"{quote(reference)} stands in another stage: a plan item is defined in its own or an outer one."
@@ -163,7 +166,7 @@ def _find_item_definition(outline: CaseOutline, item: XmlElement, stage: XmlElem
     elif element.name in _NEVER_RUN:
         Subject(element, outline.file).refuse(f"Elements of the type {quote(element.name)} are not supported.")
     elif reference in outline.planned:
-        subject.refuse(f"The stage {quote(reference)} has a plan item already: each needs a stage of its own.")
+        subject.refuse(f"The stage {quote(reference)} already has a plan item: each needs a stage of its own.")
     else:
         return element
     return None

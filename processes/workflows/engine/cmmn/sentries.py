@@ -33,6 +33,7 @@ class SentryReader:
         if reference not in self.read:
             self.read[reference] = self._read(Subject(element, self.outline.file))
         sentry = self.read[reference]
+        # For each criterion again: that many are looked at when one of the awaited transitions happens.
         self._count(subject, len(sentry.on) if sentry is not None else 0)
         return sentry
 
@@ -48,7 +49,7 @@ class SentryReader:
         if possible is None:
             kind = "case file item" if is_file else "plan item"
             if source not in self.outline.refused:
-                subject.refuse(f"sourceRef {quote(source)} is no {kind} of the case.", part)
+                subject.refuse(f"sourceRef {quote(source)} is not a {kind} of the case.", part)
             return None
         if event not in possible:
             subject.refuse(f"The standard event {quote(event)} of {quote(source)} can never happen.", part)
@@ -63,6 +64,7 @@ class SentryReader:
         condition = _read_condition(subject)
         on = [self.read_on_part(subject, part, is_file=part.name == "caseFileItemOnPart") for part in parts]
         if not parts and condition is None:
+            # A condition that could not be compiled is absent here, and a problem already.
             if not self.outline.file.problems.has_problem_with(subject.element.id):
                 subject.refuse("A sentry has an on-part, or an if-part with a condition.")
             return None
@@ -106,7 +108,7 @@ def read_criteria(outlined: OutlinedItem, reader: SentryReader) -> tuple[Criteri
         holder.name != "planItem" and next(_list_criterion_references(holder, CriterionRole.ENTRY), None)
         for holder in holders
     ):
-        subject.refuse("Entry criteria stand in a plan item; a case plan model has none.")
+        subject.refuse("Only plan items have entry criteria; a case plan model has none.")
     return tuple(
         Criterion(key or reference, sentry, role)
         for role in (CriterionRole.ENTRY, CriterionRole.EXIT)

@@ -46,7 +46,7 @@ def _check_exits(plan: CasePlan, problems: Problems) -> None:
 
 def _check_exit(exits: set[tuple[str, str]], sentry: Sentry, part: OnPart, problems: Problems) -> None:
     if part.event != "exit":
-        problems.add(sentry.id, sentry.line, "exitCriterionRef is of use for the standard event exit alone.")
+        problems.add(sentry.id, sentry.line, "exitCriterionRef is allowed only with the standard event exit.")
     elif (part.source, part.criterion) not in exits:
-        message = f"{quote(part.criterion)} is no exit criterion of {quote(part.source)}."
+        message = f"{quote(part.criterion)} is not an exit criterion of {quote(part.source)}."
         problems.add(sentry.id, sentry.line, message)

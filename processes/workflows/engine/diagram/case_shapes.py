@@ -34,7 +34,11 @@ def draw_item(group: etree._Element, shape: Shape, style: ShapeStyle) -> None:
 def draw_stage(group: etree._Element, shape: Shape, style: ShapeStyle) -> None:
     """Draw a box with clipped corners; an expanded stage has its name in a corner."""
     width, height = shape.bounds.width, shape.bounds.height
-    box = add_element(group, "path", d=_clip(width, height, min(_CLIP, width / 4, height / 4)), **_paint(style))
+    clip = min(_CLIP, width / 4, height / 4)
+    right, bottom = width - clip, height - clip
+    upper = ((clip, 0), (right, 0), (width, clip), (width, bottom))
+    lower = ((right, height), (clip, height), (0, bottom), (0, clip))
+    box = add_element(group, "path", d=make_path(*upper, *lower, closed=True), **_paint(style))
     if not shape.is_expanded:
         _draw_inside(group, shape, style, top=6)
         return
@@ -73,12 +77,6 @@ def _find_markers(shape: Shape) -> list[Icon]:
     rules = [DECORATOR_ICONS[name] for name in shape.element.markers]
     is_closed = shape.element.kind == "stage" and not shape.is_expanded
     return [MARKER_ICONS["collapsed"], *rules] if is_closed else rules
-
-
-def _clip(width: float, height: float, clip: float) -> str:
-    right, bottom = width - clip, height - clip
-    corners = ((clip, 0), (right, 0), (width, clip), (width, bottom), (right, height), (clip, height), (0, bottom))
-    return make_path(*corners, (0, clip), closed=True)
 
 
 def _paint(style: ShapeStyle) -> dict[str, str | float]:

@@ -72,7 +72,7 @@ def _open_task(work: UnitOfWork, token: str, node: Node, kind: str, inputs: Vari
         "name": node.name or node.id,
         "since": work.now,
     }
-    if kind == "job":
+    if kind == "job":  # a Python handler, whose answer continues the chain
         task["handler"] = node.handler
         task["hops"] = work.count_hop(node.id)
     if kind == EXTERNAL:

@@ -72,7 +72,7 @@ def apply_command(work: UnitOfWork, command: Command) -> None:
         return
     handle = _COMMANDS.get(name)
     if handle is None:
-        raise CommandRejected(f"A {'case' if is_case(work) else 'process'} takes no command {name}.")
+        raise CommandRejected(f"A {'case' if is_case(work) else 'process'} does not support the command {name}.")
     handle(work, command)
 
 
@@ -87,7 +87,7 @@ def read_variables(command: Command, key: str = "variables") -> Variables:
         if not is_name(name):
             raise CommandRejected(f"{str(name)[:100]!r} cannot be the name of a variable.")
         if not is_json(value):
-            raise CommandRejected(f"The value of {name} is nested too deeply, or is nothing that JSON can hold.")
+            raise CommandRejected(f"The value of {name} is nested too deeply, or cannot be represented in JSON.")
     if estimate_size(variables) > MAX_VARIABLES:
         raise CommandRejected(f"The variables take more than {MAX_VARIABLES} bytes.")
     return dict(variables)
@@ -133,9 +133,9 @@ def _get_task(work: UnitOfWork, command: Command, kinds: tuple[str, ...]) -> Tas
     if task is None:
         raise CommandRejected("The task is not open.")
     if task["kind"] not in kinds:
-        raise CommandRejected(f"A task of kind {task['kind']} is not completed in this way.")
+        raise CommandRejected(f"A task of kind {task['kind']} cannot be completed by this command.")
     if work.items.records and is_within_suspended(work, task["token"]):
-        raise CommandRejected("What the task lies in is suspended.")
+        raise CommandRejected("The task is in a suspended item of the case.")
     return task
 
 
@@ -156,7 +156,7 @@ def _deliver_event(work: UnitOfWork, command: Command) -> None:
     if record is None:
         raise CommandRejected("Nothing waits for the event any more.")
     if is_subscription_suspended(work, record):
-        raise CommandRejected("What waits for the event is suspended.")
+        raise CommandRejected("The event is in a suspended item of the case.")
     payload = command.get("payload")
     parts = payload if isinstance(payload, dict) else {}
     # Events are written by others: a part that cannot be a variable is left out, and the event still arrives.
@@ -167,7 +167,7 @@ def _fire_timer(work: UnitOfWork, command: Command) -> None:
     key = str(command.get("timer"))
     record = work.timers.get(key)
     if record is None:
-        raise CommandRejected("The timer does not run any more.")
+        raise CommandRejected("The timer is no longer running.")
     work.hops = command.get("hops", record.get("hops", 0))
     fire_event(work, key, record)
 

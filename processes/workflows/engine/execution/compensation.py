@@ -87,7 +87,9 @@ def _append_entry(work: UnitOfWork, entry: CompensationEntry, loop: str | None) 
 
 def _log_entries(work: UnitOfWork, entries: list[CompensationEntry]) -> None:
     if len(work.compensations) + len(entries) > MAX_ENTRIES:
-        raise CommandFailed(entries[0]["element"], f"More than {MAX_ENTRIES} activities could be undone.")
+        raise CommandFailed(
+            entries[0]["element"], f"More than {MAX_ENTRIES} completed activities could be compensated."
+        )
     work.compensations.extend(entries)
 
 

@@ -39,6 +39,7 @@ def terminate_scope(work: UnitOfWork, scope: str) -> None:
         if record["token"] in work.items:
             finish_activity(work, record["token"])
             return
+        # Left without being logged: what was terminated cannot be compensated.
         work.cancel_owned(record["token"])
         leave_element(work, record["token"])
 

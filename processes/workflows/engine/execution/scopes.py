@@ -44,7 +44,7 @@ def find_first_elements(definition: Definition, scope: str) -> Sequence[str]:
         raise CommandFailed(scope, "There is no start event without a trigger.")
     found = [element for element in definition.scopes[scope].nodes if _is_first(definition.nodes[element])]
     if not found:
-        raise CommandFailed(scope, "There is nothing to start with.")
+        raise CommandFailed(scope, "There is no element to start with.")
     return found
 
 

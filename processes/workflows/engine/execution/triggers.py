@@ -86,6 +86,7 @@ def start_timer(work: UnitOfWork, node: Node, timer: TimerDefinition, scope: str
         "due": due.isoformat(),
         "since": work.now,
     }
+    # Counted when it is armed: a process that only arms timers without a wait would never end.
     hops = _count_hops(work, node.id, (due - work.at).total_seconds())
     if hops:
         record["hops"] = hops
@@ -147,7 +148,7 @@ def _duration_of_seconds(value: float) -> Duration:
 
 def _require_text(value: object) -> str:
     if not isinstance(value, str):
-        raise NotIso("The timer's expression does not give a text of ISO 8601.")
+        raise NotIso("The timer's expression does not return a text in ISO 8601.")
     return value
 
 

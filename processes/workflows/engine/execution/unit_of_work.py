@@ -327,7 +327,7 @@ class UnitOfWork:
     def count_hop(self, element: str) -> int:
         """Return the length of the chain including this element; fail where it leads to itself for ever."""
         if self.hops >= MAX_HOPS:
-            reason = "Events, handlers and timers without a wait have led to one another {count} times by themselves."
+            reason = "Events, handlers and timers without a wait have triggered one another {count} times in a row."
             raise CommandFailed(element, reason.format(count=MAX_HOPS))
         return self.hops + 1
 

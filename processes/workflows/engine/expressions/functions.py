@@ -171,7 +171,7 @@ def _keys(meter: Meter, value: Any) -> list[str]:
         raise ExpressionFailed(f"keys is not defined for {type_name(value)}")
     meter.spend_items(len(value))
     if not all(type(key) is str for key in value):
-        raise ExpressionFailed("a key of a map is no text")
+        raise ExpressionFailed("a key of a map is not text")
     return sorted(value)
 
 

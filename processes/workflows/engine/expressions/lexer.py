@@ -32,6 +32,7 @@ def tokenize(text: str, start: int, end: int) -> list[Token]:
     """Split `text[start:end]` into tokens, the last of kind END; positions are those in the whole text."""
     if odd := _UNPRINTABLE.search(text):
         raise ExpressionError(f"An expression cannot hold the character {odd.group()!a}.", odd.start())
+    # The pattern takes space before a token, never after the last one.
     end = start + len(text[start:end].rstrip())
     tokens = [_make_token(match) for match in _TOKEN.finditer(text, start, end)]
     tokens.append(Token(TokenKind.END, "", end))
@@ -88,7 +89,7 @@ def _make_word(word: str, position: int) -> Token:
         return Token(TokenKind.SYMBOL, word, position)
     if word.isidentifier():
         return Token(TokenKind.NAME, word, position)
-    raise ExpressionError(f"{_quote(word)} is no name: names are letters, digits and _.", position)
+    raise ExpressionError(f"{_quote(word)} is not a name: names are letters, digits and _.", position)
 
 
 def _parse_number(text: str, fraction: str, position: int) -> int | float:
@@ -113,7 +114,7 @@ def _unescape(match: re.Match[str], offset: int) -> str:
         return chr(int(code, 16))
     letter = match.group("letter")
     if letter not in _LETTERS:
-        raise ExpressionError(f"{_quote(match.group())} is no escape: write \\\\ for \\.", offset + match.start())
+        raise ExpressionError(f"{_quote(match.group())} is not an escape: write \\\\ for \\.", offset + match.start())
     return _LETTERS[letter]
 
 

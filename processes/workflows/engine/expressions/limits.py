@@ -31,12 +31,12 @@ class Meter:
 
     def spend_items(self, count: int) -> None:
         if count > MAX_ITEMS:
-            raise ExpressionFailed(f"a list or map of more than {MAX_ITEMS:,} items cannot be worked on")
+            raise ExpressionFailed(f"a list or map of more than {MAX_ITEMS:,} items cannot be processed")
         self._spend(1 + count // ITEMS_PER_STEP)
 
     def spend_characters(self, count: int) -> None:
         if count > MAX_STRING:
-            raise ExpressionFailed(f"a text of more than {MAX_STRING:,} characters cannot be worked on")
+            raise ExpressionFailed(f"a text of more than {MAX_STRING:,} characters cannot be processed")
         self._spend(1 + count // CHARACTERS_PER_STEP)
 
     def _spend(self, steps: int) -> None:

@@ -22,7 +22,7 @@ def check_value(value: Any) -> Any:
         return value
     if kind is int or kind is float:
         return check_number(value)
-    raise ExpressionFailed(f"a value of type {kind.__name__[:40]} is no JSON")
+    raise ExpressionFailed(f"a value of type {kind.__name__[:40]} is not JSON")
 
 
 def check_number(number: int | float) -> int | float:

@@ -144,7 +144,7 @@ class _Parser:
         while self._is("not"):
             positions.append(self._advance().position)
         if least > _NOT:
-            raise ExpressionError("not stands in brackets here: (not …).", positions[0])
+            raise ExpressionError("Put not in brackets here: (not …).", positions[0])
         node = self._operators(_COMPARE)
         for position in reversed(positions):
             node = Not(self._above(position, node), node)
@@ -166,6 +166,7 @@ class _Parser:
         keys: list[ExpressionNode] = []
         while self._is(".") or self._is("["):
             keys.append(self._key())
+        # Functions are called by name alone: what a path leads to is data.
         if self._is("("):
             raise ExpressionError("Only the functions of the language can be called.", self._next.position)
         return Path(self._above(position, base, *keys), base, tuple(keys)) if keys else base

@@ -55,7 +55,7 @@ def dispatch_alert(effect: WorkflowEffect, instance: WorkflowInstance, inputs: d
     """Raise an alert; the same element of the same instance again counts the same alert once more."""
     title = str(inputs.get("title") or effect.name or effect.element)
     if not is_storable(inputs):
-        raise EffectRefused("No database keeps the character NUL.")
+        raise EffectRefused("The character NUL cannot be stored.")
     named = {"title": title[:200], "definition": instance.definition_id, "record": instance.record or str(instance.pk)}
     with transaction.atomic():
         mark_dispatched(effect)
@@ -67,7 +67,7 @@ def dispatch_webhook(effect: WorkflowEffect, instance: WorkflowInstance, inputs:
     """Enqueue a delivery to a client."""
     endpoint_id = _get_endpoint(inputs.get("client"))
     if not is_storable(inputs):
-        raise EffectRefused("No database keeps the character NUL.")
+        raise EffectRefused("The character NUL cannot be stored.")
     rest = {name: value for name, value in inputs.items() if name != "client"}
     body = {
         "version": 1,

@@ -158,7 +158,7 @@ class TestDaemon:
         assert wait_until(lambda: turns.count == 2)
         turns.error = None
         daemon.wake()
-        assert wait_until(lambda: daemon._setbacks.pause == 0.02)
+        assert wait_until(lambda: daemon._backoff.pause == 0.02)
 
     def test_stops_promptly_while_it_sleeps(self, run: Callable[..., Daemon]) -> None:
         turns = Turns()
@@ -213,6 +213,7 @@ print("stopped", flush=True)
 
 
 class TestRunUntilSignalled:
+    @pytest.mark.slow
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
     def test_a_signal_stops_the_loops_and_returns(self, number: signal.Signals) -> None:
         process = subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, text=True, env=os.environ)
@@ -223,6 +224,7 @@ class TestRunUntilSignalled:
             assert process.stdout.read().splitlines()[-1] == "stopped"
             assert process.wait(5) == 0
 
+    @pytest.mark.slow
     def test_a_pause_of_the_process_is_no_signal(self) -> None:
         process = subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, text=True, env=os.environ)
         assert process.stdout is not None

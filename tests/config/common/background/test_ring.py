@@ -185,7 +185,7 @@ class TestRing:
         wait_for_message(broker)
         child = os.fork()
         if child == 0:
-            module._bell.get().leave(BackgroundWork(name="test.forked", run_once=lambda: False, on_workers=True))
+            module._bell.get().add(BackgroundWork(name="test.forked", run_once=lambda: False, on_workers=True))
             time.sleep(2)
             os._exit(0)
         _, body = wait_for_message(broker)

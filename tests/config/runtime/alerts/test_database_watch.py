@@ -78,7 +78,7 @@ def watch(database: Database) -> DatabaseWatch:
 def look_for(watch: DatabaseWatch, database: Database, seconds: int) -> None:
     for _ in range(seconds // 5):
         database.time += 5
-        watch.look_once()
+        watch.run_once()
 
 
 def subjects(server: MailServer) -> list[str]:
@@ -174,11 +174,11 @@ class TestPostgresqlsDisk:
         watch = StorageWatch(asks_database=True)
         with monkeypatch.context() as patch:
             patch.setattr(postgresql, "probe_disk", refuse)
-            watch.look_once()
-            StorageWatch(node="web-2").look_once()
+            watch.run_once()
+            StorageWatch(node="web-2").run_once()
             alert = Alert.objects.get(subject="disk/postgresql")
             assert (alert.kind, alert.status, "53100" in alert.words) == ("storage.failed", "open", True)
-        watch.look_once()
+        watch.run_once()
         assert Alert.objects.get(subject="disk/postgresql").status == "resolved"
 
 

@@ -21,7 +21,7 @@ class Node:
     def look_for(self, seconds: int) -> None:
         for _ in range(seconds // 5):
             self.time += 5
-            assert self.outages.look_once() is False
+            assert self.outages.run_once() is False
 
 
 @pytest.fixture

@@ -51,16 +51,16 @@ def open_alerts() -> dict[str, str]:
 
 class TestLookOnce:
     def test_all_is_well(self) -> None:
-        assert StorageWatch().look_once() is False
+        assert StorageWatch().run_once() is False
         assert open_alerts() == {}
 
     def test_volume_that_is_away_is_an_alert_with_its_path_and_closes_itself(self, place: Path) -> None:
         watch = StorageWatch(node="n1")
         with unmounted():
-            watch.look_once()
+            watch.run_once()
             assert str(place / "messages") in open_alerts()["storage.volume"]
             assert LogEntry.objects.filter(kind="alert", level="error").count() == 1
-        watch.look_once()
+        watch.run_once()
         assert Alert.objects.get().resolution == "the volume is there again"
 
     @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EROFS, errno.EIO])
@@ -68,10 +68,10 @@ class TestLookOnce:
     def test_disk_that_refuses_is_an_alert_with_path_and_errno(self, place: Path, error: int, step: str) -> None:
         watch = StorageWatch(node="n1")
         with failing(error, names=[step], modules=STORAGE):
-            watch.look_once()
+            watch.run_once()
         expected = f"The disk of {place} on n1 cannot be written: {os.strerror(error)} (errno {error})"
         assert open_alerts() == {"storage.failed": expected}
-        watch.look_once()
+        watch.run_once()
         assert open_alerts() == {}
 
     def test_little_room_warns_before_and_closes_when_there_is_clearly_more(
@@ -82,32 +82,32 @@ class TestLookOnce:
         seen = []
         for blocks in (limit, limit - 1, limit + 1, int(limit * 1.2)):
             leave(monkeypatch, f_bavail=blocks)
-            watch.look_once()
+            watch.run_once()
             seen.append(list(open_alerts()))
         assert seen == [[], ["storage.low"], ["storage.low"], []]
 
     def test_another_node_does_not_close_what_this_one_sees(self) -> None:
         with unmounted():
-            StorageWatch(node="n1").look_once()
-        StorageWatch(node="n2").look_once()
+            StorageWatch(node="n1").run_once()
+        StorageWatch(node="n2").run_once()
         assert list(open_alerts()) == ["storage.volume"]
 
     def test_the_alert_names_node_and_path(self, place: Path) -> None:
         with unmounted():
-            StorageWatch(node="web-2").look_once()
+            StorageWatch(node="web-2").run_once()
         assert f"{place / 'messages'} on web-2" in open_alerts()["storage.volume"]
 
     def test_the_node_itself_closes_it_after_its_restart_too(self) -> None:
         with unmounted():
-            StorageWatch(node="n1").look_once()
-        StorageWatch(node="n1").look_once()
+            StorageWatch(node="n1").run_once()
+        StorageWatch(node="n1").run_once()
         assert Alert.objects.get().resolution == "the volume is there again"
 
     def test_that_of_a_node_that_is_gone_is_closed_with_what_is_true(self) -> None:
         with unmounted():
-            StorageWatch(node="n1").look_once()
+            StorageWatch(node="n1").run_once()
         Alert.objects.update(last_at=timezone.now() - ABANDONED - timedelta(seconds=1))
-        StorageWatch(node="n2").look_once()
+        StorageWatch(node="n2").run_once()
         assert Alert.objects.get().resolution == "whoever saw it has not said so for three minutes"
 
     def test_volume_that_does_not_answer_holds_up_no_alert(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,7 +116,7 @@ class TestLookOnce:
         monkeypatch.setattr(storage, "PATIENCE_SECONDS", 0.05)
         watch = StorageWatch(node="n1")
         try:
-            watch.look_once()
+            watch.run_once()
         finally:
             answer.set()
         assert f"errno {errno.ETIMEDOUT}" in open_alerts()["storage.failed"]

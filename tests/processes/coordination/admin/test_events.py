@@ -64,6 +64,7 @@ class TestList:
             assert part in page
         assert page.count('data-step="now"') == 1
 
+    @pytest.mark.slow
     def test_newest_first_narrowed_and_found(self, roles: InMemoryRoles, operator: Client) -> None:
         with correlated("the-chain"):
             first = commit(roles)
@@ -77,6 +78,7 @@ class TestList:
         assert listed(operator, q=f"coordination/{second}") == [second]
         assert listed(operator, q="9" * 30) == []
 
+    @pytest.mark.slow
     def test_a_filter_finds_what_the_column_shows(self, roles: InMemoryRoles, operator: Client) -> None:
         event = begin(roles, EventStatus.PREPARED)
         found = {status for status in EventStatus if listed(operator, status=str(status.value)) == [event]}
@@ -230,7 +232,7 @@ class TestResolve:
 
     def test_a_retry_takes_it_back(self, failed: int, operator: Client) -> None:
         DummyItem.objects.update(last_event_id=failed)
-        assert said(operator, address(failed, "retry"), "put right") == ["The change set has been taken back."]
+        assert said(operator, address(failed, "retry"), "put right") == ["The change set has been undone."]
         assert status_of(failed) == EventStatus.CANCELED
         assert not DummyItem.objects.exists()
         page = shown(operator, address(failed))

@@ -38,6 +38,7 @@ class TestHostile:
             answer = call("POST", f"{PATH}/writer/{entity}/", json.dumps(body))
             assert answer.status_code in (202, 400, 409), (body, answer.content)
 
+    @pytest.mark.slow
     def test_change_sets(self, call: Caller) -> None:
         row = make_change_set(request_change("DummyNode", "insert", name="x")).ids[0]
         for entity in ("dummy-nodes", "sensors", "clients"):

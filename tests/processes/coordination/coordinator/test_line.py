@@ -60,10 +60,12 @@ def commits(roles: InMemoryRoles, event: int) -> bool:
 
 
 class TestWaiting:
+    @pytest.mark.slow
     def test_more_than_a_look_goes_over_stop_nobody(self, roles: InMemoryRoles) -> None:
         let_wait(roles, 7)
         assert commits(roles, make_change_set(request_change("DummyItem", "insert", name="a")).event)
 
+    @pytest.mark.slow
     def test_many_behind_one_that_waits_stop_nobody_and_keep_their_order(self, roles: InMemoryRoles) -> None:
         let_wait(roles, 1)
         for number in range(7):
@@ -76,6 +78,7 @@ class TestWaiting:
         assert not HeldRow.objects.exists()
         assert not WriterEvent.objects.filter(is_behind=True).exists()
 
+    @pytest.mark.slow
     def test_one_behind_another_that_was_behind_comes_back_when_that_has_ended(self, roles: InMemoryRoles) -> None:
         first, second = [make_change_set(request_change("DummyNode", "insert", name=name)).ids[0] for name in "ab"]
         roles.settle()
@@ -118,6 +121,7 @@ class TestAgain:
         ]
         assert len(asked) == len(set(asked)) == 4
 
+    @pytest.mark.slow
     def test_when_the_cause_is_gone_all_end_without_waiting_for_more_repeats(self, slow: InMemoryRoles) -> None:
         let_wait(slow, 24)
         cure()
@@ -125,6 +129,7 @@ class TestAgain:
         slow.settle()
         assert TABLES["Sensor"].objects.using(READER).count() == 24
 
+    @pytest.mark.slow
     def test_many_refusals_cost_a_reader_no_more_statements_than_few(self, settings: Any) -> None:
         settings.COORDINATION_PARALLEL = 20
         assert self._count_statements(20) <= self._count_statements(4) + 2

@@ -104,6 +104,7 @@ class TestLostOnce:
 
 @pytest.mark.embedded
 class TestLostAtRandom:
+    @pytest.mark.slow
     @pytest.mark.parametrize("seed", range(2))
     def test_whatever_is_lost_all_ends_equal(self, seed: int) -> None:
         bus = LeakyBus(seed)

@@ -231,12 +231,14 @@ def walk(roles: InMemoryRoles, event: int, *lines: Line) -> None:
 
 
 class TestWalk:
+    @pytest.mark.slow
     def test_to_the_commit(self, roles: InMemoryRoles) -> None:
         made = make_set()
         walk(roles, made.event, *FORWARD, *COMMIT)
         assert len(items_of_writer()) == 22
         assert items_of_reader() == items_of_writer()
 
+    @pytest.mark.slow
     def test_to_the_rollback(self, roles: InMemoryRoles) -> None:
         before = items_of_writer()
         made = make_set()

@@ -94,7 +94,7 @@ class TestPage:
         scene.step(process, "rollback", error_text="no")
         page = operator.get(address(process)).content.decode()
         assert "r-m1" in page
-        assert "taken back" in page
+        assert "reply, deleted" in page
 
     @pytest.mark.parametrize("status", ExchangeProcess.Status.values)
     def test_knows_every_status(self, scene: Scene, operator: Client, status: str) -> None:

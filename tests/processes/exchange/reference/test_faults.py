@@ -95,6 +95,7 @@ def _dies(faults: Faults, point: Point, process_id: str) -> bool:
 
 
 class TestDie:
+    @pytest.mark.slow
     def test_a_process_that_dies_and_is_started_again_ends_with_one_effect_each(
         self, served: tuple[FakeServer, str], tmp_path: Path
     ) -> None:

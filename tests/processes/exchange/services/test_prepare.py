@@ -321,6 +321,7 @@ class TestDisk:
 class TestTakenBack:
     """Files go when the rollback is committed."""
 
+    @pytest.mark.slow
     def test_many_are_kept(self, scene: Scene, process: str) -> None:
         replies = [scene.reply(f"r{n}", payload=n) for n in range(1000)]
         assert prepare(scene, process, replies=replies)[0] == 200

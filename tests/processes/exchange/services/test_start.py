@@ -135,6 +135,7 @@ class TestBody:
         """SQLite takes only so many parameters."""
         assert refused(scene, **{name: [f"x{n}" for n in range(300_000)]}) == (400, "invalid", [name])
 
+    @pytest.mark.slow
     def test_many_committed_ids_are_passed_over(self, scene: Scene) -> None:
         scene.send("m1")
         assert scene.start(committed=[str(uuid.UUID(int=n)) for n in range(260_000)])["status"] == "OK"

@@ -65,7 +65,7 @@ class TestUpload:
 
     def test_the_same_file_again_is_said_to_be_there(self, scene: Scene, operator: Client) -> None:
         scene.publish(ORDER)
-        assert "This very file is there already" in upload(operator, ORDER).content.decode()
+        assert "This file has been published before" in upload(operator, ORDER).content.decode()
         assert WorkflowRevision.objects.count() == 1
 
     def test_belongs_to_an_enterprise(self, operator: Client) -> None:

@@ -106,7 +106,7 @@ class TestForm:
         assert "the task stays open" in page.content.decode()
         assert "Try again" in page.content.decode()
         assert page_of() in page.content.decode()
-        assert "It was tried and did not go through." in operator.get(page_of()).content.decode()
+        assert "An attempt to complete it has failed." in operator.get(page_of()).content.decode()
 
 
 class TestMeanwhile:
@@ -140,7 +140,7 @@ class TestMeanwhile:
         head = scene.begin(chain("far", service("work", "external", "topic")))
         assert operator.get(page_of("work")).context["page"].form is None
         page = operator.post(page_of("work"), {}, follow=True).content.decode()
-        assert "This task is not for people" in page
+        assert "This task is completed by a worker" in page
         assert scene.head(head).number == 1
 
     def test_a_viewer_sees_it_and_may_not_complete_it(self, scene: Scene, viewer: Client) -> None:

@@ -1,102 +1,16 @@
-"""The calls about workflows, one by one, as the contract has them."""
+"""The calls about instances, their versions and tasks, as the contract has them."""
 
 from typing import Any
 
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
 
-from processes.workflows.models import WorkflowInstance, WorkflowVersion, WorkItem
+from processes.workflows.models import WorkflowInstance, WorkflowVersion
+from tests.processes.workflows.api.calls import NOBODY, command, failed
 from tests.processes.workflows.case_files import case, human, listener
 from tests.processes.workflows.process_files import chain, user
-from tests.processes.workflows.process_files import service as service_task
 from tests.sensors.api.callers import Caller, service
 
 pytestmark = [pytest.mark.embedded, pytest.mark.django_db]
-
-ORDER = chain("order", user("check"), user("ship"))
-NOBODY = "00000000-0000-7000-8000-000000000000"
-
-
-@pytest.fixture
-def caller() -> Caller:
-    return service("workflows:read", "workflows:write")
-
-
-@pytest.fixture
-def begin(caller: Caller) -> Any:
-    """Publish a file and start an instance of it; return what that answers."""
-
-    def make(source: bytes = ORDER, **body: Any) -> Any:
-        key = caller("POST", "/workflows/definitions/", {"source": source.decode()}).json()["key"]
-        answer = caller("POST", "/workflows/instances/", {"definition": key, **body})
-        assert answer.status_code == 201, answer.content
-        return answer.json()
-
-    return make
-
-
-def command(caller: Caller, instance: Any, name: str, **fields: Any) -> Any:
-    return caller("POST", f"/workflows/instances/{instance['id']}/commands/", {"command": name, **fields})
-
-
-def failed(answer: Any) -> tuple[int, str]:
-    return answer.status_code, answer.json()["code"]
-
-
-class TestDefinitions:
-    def test_publishes_json(self, caller: Caller) -> None:
-        answer = caller("POST", "/workflows/definitions/", {"source": ORDER.decode()})
-        assert (answer.status_code, answer.json()) == (201, {"key": "order", "revision": 1, "kind": "bpmn"})
-
-    def test_the_same_source_again_is_the_same_revision(self, caller: Caller) -> None:
-        caller("POST", "/workflows/definitions/", {"source": ORDER.decode()})
-        caller("POST", "/workflows/definitions/", {"source": chain("order", user("check")).decode()})
-        answer = caller("POST", "/workflows/definitions/", {"source": ORDER.decode()})
-        assert (answer.status_code, answer.json()["revision"]) == (200, 1)
-
-    def test_publishes_a_file(self, caller: Caller) -> None:
-        file = SimpleUploadedFile("order.bpmn", ORDER, content_type="text/xml")
-        answer = caller.send_form("/workflows/definitions/", file=file)
-        assert (answer.status_code, answer.json()["key"]) == (201, "order")
-
-    def test_what_cannot_run_is_named_by_element_and_line(self, caller: Caller) -> None:
-        source = ORDER.decode().replace('targetRef="ship"', 'targetRef="nowhere"')
-        answer = caller("POST", "/workflows/definitions/", {"source": source})
-        assert failed(answer) == (400, "not_executable")
-        problem = answer.json()["data"]["problems"][0]
-        assert set(problem) == {"element", "line", "message"}
-        assert caller("GET", "/workflows/definitions/").json()["results"] == []
-
-    @pytest.mark.parametrize("body", [{}, {"source": 5}, {"source": "x", "more": 1}, [], "text"])
-    def test_a_wrong_body_is_refused(self, caller: Caller, body: Any) -> None:
-        assert caller("POST", "/workflows/definitions/", body).status_code == 400
-
-    def test_lists_definitions_and_revisions(self, caller: Caller) -> None:
-        caller("POST", "/workflows/definitions/", {"source": ORDER.decode()})
-        caller("POST", "/workflows/definitions/", {"source": chain("order", user("check")).decode()})
-        [definition] = caller("GET", "/workflows/definitions/").json()["results"]
-        assert (definition["key"], definition["revision"]) == ("order", 2)
-        revisions = caller("GET", "/workflows/definitions/order/revisions/").json()["results"]
-        assert [each["revision"] for each in revisions] == [2, 1]
-        assert caller("GET", "/workflows/definitions/order/revisions/1/").json()["source"] == ORDER.decode()
-
-    @pytest.mark.parametrize("path", ["other/revisions/", "order/revisions/2/", "order/revisions/99999999999/"])
-    def test_what_is_not_there_is_404(self, caller: Caller, path: str) -> None:
-        caller("POST", "/workflows/definitions/", {"source": ORDER.decode()})
-        assert caller("GET", f"/workflows/definitions/{path}").status_code == 404
-
-    def test_a_file_without_a_diagram_has_no_picture(self, caller: Caller) -> None:
-        caller("POST", "/workflows/definitions/", {"source": ORDER.decode()})
-        answer = caller("GET", "/workflows/definitions/order/revisions/1/diagram.svg")
-        assert failed(answer) == (404, "no_diagram")
-
-    def test_a_picture_may_run_nothing(self, caller: Caller) -> None:
-        with open("tests/processes/workflows/engine/bpmn/files/camunda_modeler_7.bpmn", encoding="utf-8") as file:
-            key = caller("POST", "/workflows/definitions/", {"source": file.read()}).json()["key"]
-        answer = caller("GET", f"/workflows/definitions/{key}/revisions/1/diagram.svg")
-        assert answer["Content-Type"] == "image/svg+xml"
-        assert answer["Content-Security-Policy"] == "sandbox; default-src 'none'"
-        assert b"<svg" in answer.content
 
 
 class TestInstances:
@@ -279,78 +193,6 @@ class TestTasks:
         listed = caller("GET", "/workflows/tasks/").json()["results"]
         assert [(each["instance"], each["record"]) for each in listed] == [(first["id"], "a"), (second["id"], "b")]
         assert listed[0]["id"] == first["tasks"][0]["id"]
-
-
-class TestEvents:
-    def test_is_taken_once_under_its_id(self, caller: Caller) -> None:
-        body = {"type": "custom.paid", "id": "p-1", "payload": {"sum": 3}}
-        answers = [caller("POST", "/workflows/events/", body) for _ in range(2)]
-        assert [(answer.status_code, answer.json()) for answer in answers] == [(202, {"id": "p-1"})] * 2
-
-    @pytest.mark.parametrize("kind", ["sensor.lost", "custom.", "paid", 5])
-    def test_other_types_are_refused(self, caller: Caller, kind: Any) -> None:
-        answer = caller("POST", "/workflows/events/", {"type": kind, "payload": {}})
-        assert failed(answer) == (400, "invalid")
-
-    def test_an_id_is_given_to_one_without(self, caller: Caller) -> None:
-        answer = caller("POST", "/workflows/events/", {"type": "custom.paid", "record": "r", "payload": None})
-        assert answer.status_code == 202
-        assert answer.json()["id"]
-
-
-class TestExternalTasks:
-    @pytest.fixture
-    def task(self, begin: Any) -> Any:
-        return begin(chain("pay", service_task("charge", "external", "bank")), variables={"sum": 3})
-
-    def fetch(self, caller: Caller, worker: str = "w1", topic: str = "bank") -> list[Any]:
-        body = {"topic": topic, "worker": worker, "max": 5, "lock_seconds": 30}
-        found: list[Any] = caller("POST", "/workflows/external-tasks/fetch/", body).json()["results"]
-        return found
-
-    def test_is_given_to_one_worker(self, caller: Caller, task: Any) -> None:
-        [fetched] = self.fetch(caller)
-        assert (fetched["id"], fetched["variables"]) == (task["tasks"][0]["id"], {"sum": 3})
-        assert self.fetch(caller, "w2") == []
-        assert self.fetch(caller, topic="other") == []
-
-    def test_is_completed_by_its_worker(self, caller: Caller, task: Any) -> None:
-        [fetched] = self.fetch(caller)
-        path = f"/workflows/external-tasks/{fetched['id']}/complete/"
-        assert failed(caller("POST", path, {"worker": "w2", "variables": {}})) == (409, "not_locked")
-        answer = caller("POST", path, {"worker": "w1", "variables": {"paid": True}})
-        assert (answer.json()["status"], answer.json()["variables"]["paid"]) == ("completed", True)
-
-    def test_is_offered_again_after_a_failure(self, caller: Caller, task: Any) -> None:
-        [fetched] = self.fetch(caller)
-        body = {"worker": "w1", "error": "bank closed", "retries": 2, "delay": 0}
-        assert caller("POST", f"/workflows/external-tasks/{fetched['id']}/fail/", body).status_code == 204
-        [again] = self.fetch(caller, "w2")
-        assert (again["id"], again["retries"], again["error"]) == (fetched["id"], 2, "bank closed")
-
-    def test_without_tries_left_it_is_an_incident_to_be_retried(self, caller: Caller, task: Any) -> None:
-        [fetched] = self.fetch(caller)
-        body = {"worker": "w1", "error": "no such account", "retries": 0, "delay": 0}
-        caller("POST", f"/workflows/external-tasks/{fetched['id']}/fail/", body)
-        stuck = caller("GET", f"/workflows/instances/{task['id']}/").json()
-        assert (stuck["status"], stuck["incidents"][0]["element"]) == ("incident", "charge")
-        assert self.fetch(caller) == []
-        retried = command(caller, task, "retry_incident", note="account opened", variables={"sum": 4}).json()
-        assert (retried["status"], retried["incidents"]) == ("active", [])
-        assert len(self.fetch(caller)) == 1
-
-    def test_after_a_return_it_is_abandoned(self, caller: Caller, task: Any) -> None:
-        command(caller, task, "set_variables", variables={"sum": 4})
-        [fetched] = self.fetch(caller)
-        caller("POST", f"/workflows/instances/{task['id']}/return/", {"version": 1, "reason": "wrong sum"})
-        answer = caller("POST", f"/workflows/external-tasks/{fetched['id']}/complete/", {"worker": "w1"})
-        assert failed(answer) == (409, "abandoned")
-        assert WorkItem.objects.get(status="open").element == "charge"
-
-    @pytest.mark.parametrize("task_id", ["x", f"{NOBODY}.0.1"])
-    def test_an_unknown_one_is_404(self, caller: Caller, task_id: str) -> None:
-        answer = caller("POST", f"/workflows/external-tasks/{task_id}/complete/", {"worker": "w"})
-        assert answer.status_code == 404
 
 
 class TestCases:

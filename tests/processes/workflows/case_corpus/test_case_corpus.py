@@ -21,7 +21,7 @@ from tests.processes.workflows.case_corpus.script import (
 SCRIPTS = read_scripts()
 
 
-class TestRun:
+class TestRunCommand:
     @pytest.mark.parametrize("key", sorted({script.key for script in SCRIPTS}))
     def test_does_what_the_scripts_say(self, key: str) -> None:
         for script in SCRIPTS:

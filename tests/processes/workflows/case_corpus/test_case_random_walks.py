@@ -21,7 +21,7 @@ STEPS = 20
 ENDLESS = ("repetition-without-end",)
 
 
-class TestRun:
+class TestRunCommand:
     @pytest.mark.parametrize("key", sorted({script.key for script in SCRIPTS} - set(ENDLESS)))
     def test_keeps_a_case_whole(self, key: str) -> None:
         for walk in range(WALKS):

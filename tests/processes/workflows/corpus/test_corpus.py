@@ -19,7 +19,7 @@ from tests.processes.workflows.corpus.script import (
 SCRIPTS = read_scripts()
 
 
-class TestRun:
+class TestRunCommand:
     @pytest.mark.parametrize("key", read_keys())
     def test_does_what_the_scripts_say(self, key: str) -> None:
         for script in SCRIPTS:

@@ -18,7 +18,7 @@ STEPS = 20
 JUNK: tuple[Any, ...] = (None, True, 0, -1, 2.5, "x", [], [1, "a"], {}, {"a": {"b": 1}}, 10**9)
 
 
-class TestRun:
+class TestRunCommand:
     @pytest.mark.parametrize("key", [key for key in read_keys() if key != "too-many-steps"])  # which takes its time
     def test_keeps_an_instance_whole(self, key: str) -> None:
         for walk in range(WALKS):

@@ -1,4 +1,4 @@
-"""An instance in memory, as tests drive it: every step is checked for what holds of all of them."""
+"""A driver of an instance in memory: it runs commands and checks what holds in every state."""
 
 import json
 from collections.abc import Iterable

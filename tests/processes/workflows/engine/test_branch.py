@@ -26,7 +26,7 @@ def renewed(case: ProcessDriver, *, after: timedelta = timedelta(0)) -> Instance
     return branch_state(case.library, case.state, epoch=1, taken_at=case.at, at=case.at + after)
 
 
-class TestRenew:
+class TestBranchState:
     DEFINITION = process(
         parallel("p"),
         sub("s", user("a", loop=each("xs", item="x")), "start_in > a > end_in"),

@@ -3,7 +3,7 @@ from tests.processes.workflows.engine.builder import call, each, parallel, proce
 from tests.processes.workflows.engine.process_driver import ProcessDriver
 
 
-class TestCompare:
+class TestCompareStates:
     def test_variables(self) -> None:
         case = ProcessDriver(process(user("a"), user("b"), "start > a > b > end"), same=[1], old=True, x={"k": 1})
         before = case.state

@@ -48,7 +48,7 @@ class TestDurationAfter:
             parse_duration(text).after(datetime(2024, 1, 1, tzinfo=UTC))
 
 
-class TestParseMoment:
+class TestParseDatetime:
     @pytest.mark.parametrize(
         ("text", "expected"),
         [

@@ -3,7 +3,7 @@ from tests.processes.workflows.engine.builder import boundary, call, duration, e
 from tests.processes.workflows.engine.process_driver import START, ProcessDriver
 
 
-class TestActive:
+class TestListActiveElements:
     def test_names_the_kind_of_each_element_also_inside(self) -> None:
         called = process(user("q"), "start > q", key="Q")
         case = ProcessDriver(process(sub("s", call("c", "Q"), "start_in > c"), "start > s"), called)
@@ -18,7 +18,7 @@ class TestActive:
         assert state_queries.list_active_elements(case.state, case.library)[0]["since"] == START.isoformat()
 
 
-class TestTasks:
+class TestListTasks:
     def test_are_shown_with_their_ids(self) -> None:
         case = ProcessDriver(process(user("a", name="Do"), "start > a"))
         [task] = state_queries.list_tasks(case.state)
@@ -29,14 +29,14 @@ class TestTasks:
         assert (state_queries.list_tasks(case.state), state_queries.list_timers(case.state)) == ([], [])
 
 
-class TestTimers:
+class TestListTimers:
     def test_are_shown_with_when_they_are_due(self) -> None:
         case = ProcessDriver(process(user("a"), boundary("t", "a", duration("PT1H")), "start > a", "t > end"))
         [timer] = state_queries.list_timers(case.state)
         assert (timer["element"], timer["kind"], timer["due"][:19]) == ("t", "duration", "2030-01-01T01:00:00")
 
 
-class TestVariables:
+class TestGetVariables:
     def test_are_those_of_the_process(self) -> None:
         case = ProcessDriver(process(user("a", loop=each("xs", item="x")), "start > a"), xs=[1])
         assert state_queries.get_variables(case.state) == {"xs": [1]}

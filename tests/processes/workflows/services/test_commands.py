@@ -1,24 +1,17 @@
-from typing import Any
-
 import pytest
 from django.db import connection
-from django.utils import timezone
 
-from config.common.correlation import correlated
 from config.common.errors import Invalid
 from processes.workflows import errors
 from processes.workflows.ids import new_instance_id
 from processes.workflows.models import (
     WorkflowBody,
+    WorkflowIncident,
     WorkflowInstance,
     WorkflowSubscription,
     WorkflowTimer,
-    WorkflowVersion,
     WorkItem,
 )
-from processes.workflows.services import execution
-from processes.workflows.services.start import StartRequest, start_instance
-from processes.workflows.services.write_step import write_step
 from tests.processes.workflows.process_files import (
     chain,
     flow,
@@ -30,54 +23,12 @@ from tests.processes.workflows.process_files import (
     timer,
     user,
 )
-from tests.processes.workflows.scene import ACTOR, Scene
+from tests.processes.workflows.scene import Scene
 
 pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
 TWO_TASKS = chain("p", user("a"), user("b"))
-
-
-class TestStartInstance:
-    def test_writes_the_first_version(self, scene: Scene) -> None:
-        with correlated("chain-1234"):
-            head = scene.begin(TWO_TASKS, record="r1", x=1)
-        version = WorkflowVersion.objects.get()
-        assert (version.number, version.parent, version.cause, version.actor) == (1, None, "start", ACTOR)
-        assert (version.correlation_id, version.status) == ("chain-1234", "active")
-        assert scene.head(head) == head
-
-    def test_mirrors_the_open_task(self, scene: Scene) -> None:
-        head = scene.begin(TWO_TASKS)
-        item = WorkItem.objects.get()
-        assert (item.element, item.name, item.kind, item.status, item.opened_by) == ("a", "A", "user", "open", 1)
-        assert item.public_id == scene.task(head)
-
-    def test_an_older_revision_may_be_named(self, scene: Scene) -> None:
-        scene.publish(TWO_TASKS)
-        scene.publish(chain("p", user("c")))
-        head = start_instance(StartRequest("p", revision=1), actor=ACTOR, at=timezone.now())
-        assert (head.revision, scene.waits_at(head)) == (1, ["a"])
-
-    def test_an_unknown_definition_or_revision_is_not_found(self, scene: Scene) -> None:
-        with pytest.raises(errors.DefinitionNotFound):
-            scene.start("p")
-        scene.publish(TWO_TASKS)
-        with pytest.raises(errors.RevisionNotFound):
-            start_instance(StartRequest("p", revision=2), actor=ACTOR, at=timezone.now())
-
-    def test_a_record_has_at_most_200_characters(self, scene: Scene) -> None:
-        scene.publish(TWO_TASKS)
-        with pytest.raises(Invalid):
-            scene.start("p", record="x" * 201)
-
-    def test_a_process_without_a_plain_start_is_not_possible(self, scene: Scene) -> None:
-        begin = '<startEvent id="begin"><messageEventDefinition messageRef="m1"/></startEvent>'
-        with pytest.raises(errors.NotPossible):
-            scene.begin(chain("p", user("a"), before=named("custom.x"), start=begin))
-
-    def test_a_process_may_end_at_once(self, scene: Scene) -> None:
-        head = scene.begin(chain("p", script("s", "y", "x + 1")), x=1)
-        assert (head.status, head.ended_at) == ("completed", head.at)
+DIVIDES = chain("p", user("a"), script("s", "y", "10 / x"), user("b"))
 
 
 class TestCommandInstance:
@@ -188,26 +139,32 @@ class TestCommandInstance:
             scene.command(head, "complete_task", task=task)
 
 
-class TestCarryOut:
-    def test_whoever_is_overtaken_tries_again(self, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-        head = scene.begin(TWO_TASKS)
-        _overtake_once(scene, head.id, monkeypatch)
-        after = scene.command(head, "set_variables", variables={"mine": 1})
-        assert (after.number, [number for number, _, _ in scene.chain(head)]) == (3, [1, 2, 3])
+class TestRetryIncident:
+    def test_sets_the_variables_and_runs_the_command_again(self, scene: Scene) -> None:
+        head = scene.begin(DIVIDES, x=0)
+        scene.complete(head)
+        after = scene.command(head, "retry_incident", note="x was wrong", variables={"x": 2})
+        assert (after.status, after.number, scene.waits_at(head)) == ("active", 2, ["b"])
+        incident = WorkflowIncident.objects.get()
+        assert (incident.status, incident.note, incident.actor) == ("resolved", "x was wrong", "tester")
 
-    def test_unless_it_names_the_version(self, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-        head = scene.begin(TWO_TASKS)
-        _overtake_once(scene, head.id, monkeypatch)
-        with pytest.raises(errors.VersionConflict):
-            scene.command(head, "set_variables", variables={"mine": 1}, expected_version=1)
+    def test_what_fails_again_stays_open(self, scene: Scene) -> None:
+        head = scene.begin(DIVIDES, x=0)
+        scene.complete(head)
+        assert scene.command(head, "retry_incident", variables={"x": 0}).status == "incident"
+        assert scene.head(head).number == 1
 
+    def test_starts_what_was_created(self, scene: Scene) -> None:
+        head = scene.begin(chain("p", script("s", "y", "1 / x"), user("a")), x=0)
+        after = scene.command(head, "retry_incident", variables={"x": 1})
+        assert (after.status, after.number, scene.waits_at(head)) == ("active", 2, ["a"])
 
-def _overtake_once(scene: Scene, instance_id: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let somebody else move the head between the reading and the writing of the next command."""
+    def test_fires_the_timer_again(self, scene: Scene) -> None:
+        head = scene.begin(chain("p", timer("t", "PT1H"), script("s", "y", "1 / x")), x=0)
+        scene.pass_time(head, hours=1)
+        assert scene.command(head, "retry_incident", variables={"x": 1}).status == "completed"
+        assert not WorkflowTimer.objects.exists()
 
-    def overtaken(step: Any) -> Any:
-        monkeypatch.setattr(execution, "write_step", write_step)
-        scene.command(instance_id, "set_variables", variables={"other": 1})
-        return write_step(step)
-
-    monkeypatch.setattr(execution, "write_step", overtaken)
+    def test_without_an_incident_it_is_not_possible(self, scene: Scene) -> None:
+        with pytest.raises(errors.NotPossible):
+            scene.command(scene.begin(DIVIDES, x=1), "retry_incident")

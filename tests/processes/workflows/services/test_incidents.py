@@ -79,7 +79,7 @@ class TestOpenIncident:
         assert WorkflowInstance.objects.get().status == "incident"
 
 
-class TestSettleIncidents:
+class TestCloseOvertakenIncidents:
     def test_what_succeeds_the_second_time_is_settled(self, scene: Scene) -> None:
         head = scene.begin(DIVIDES, x=0)
         scene.complete(head)
@@ -91,34 +91,3 @@ class TestSettleIncidents:
         scene.complete(head, "a")
         assert scene.command(head, "terminate").status == "terminated"
         assert WorkflowInstance.objects.get().open_incidents == 0
-
-
-class TestRetryIncident:
-    def test_sets_the_variables_and_runs_the_command_again(self, scene: Scene) -> None:
-        head = scene.begin(DIVIDES, x=0)
-        scene.complete(head)
-        after = scene.command(head, "retry_incident", note="x was wrong", variables={"x": 2})
-        assert (after.status, after.number, scene.waits_at(head)) == ("active", 2, ["b"])
-        incident = WorkflowIncident.objects.get()
-        assert (incident.status, incident.note, incident.actor) == ("resolved", "x was wrong", "tester")
-
-    def test_what_fails_again_stays_open(self, scene: Scene) -> None:
-        head = scene.begin(DIVIDES, x=0)
-        scene.complete(head)
-        assert scene.command(head, "retry_incident", variables={"x": 0}).status == "incident"
-        assert scene.head(head).number == 1
-
-    def test_starts_what_was_created(self, scene: Scene) -> None:
-        head = scene.begin(chain("p", script("s", "y", "1 / x"), user("a")), x=0)
-        after = scene.command(head, "retry_incident", variables={"x": 1})
-        assert (after.status, after.number, scene.waits_at(head)) == ("active", 2, ["a"])
-
-    def test_fires_the_timer_again(self, scene: Scene) -> None:
-        head = scene.begin(chain("p", timer("t", "PT1H"), script("s", "y", "1 / x")), x=0)
-        scene.pass_time(head, hours=1)
-        assert scene.command(head, "retry_incident", variables={"x": 1}).status == "completed"
-        assert not WorkflowTimer.objects.exists()
-
-    def test_without_an_incident_it_is_not_possible(self, scene: Scene) -> None:
-        with pytest.raises(errors.NotPossible):
-            scene.command(scene.begin(DIVIDES, x=1), "retry_incident")

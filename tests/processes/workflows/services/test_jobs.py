@@ -33,7 +33,7 @@ def seen() -> Iterator[list[Job]]:
     jobs._handlers.pop("double")
 
 
-class TestRunJobsOnce:
+class TestRunDueJobs:
     def test_the_result_becomes_variables(self, scene: Scene, seen: list[Job]) -> None:
         head = scene.begin(DOUBLE, x=4)
         run_due_jobs()

@@ -5,16 +5,25 @@ from itertools import pairwise
 
 import pytest
 
+from messaging.models import Enterprise
 from processes.workflows.engine.definition import Definition
 from processes.workflows.engine.execution.limits import MAX_UPSTREAM
 from processes.workflows.engine.parser import parse_definition
 from processes.workflows.engine.runner import run_command
-from processes.workflows.services.library import COMPILED, CompiledCache, measure_definition
+from processes.workflows.services.library import (
+    COMPILED,
+    CompiledCache,
+    UnknownDefinition,
+    get_compiled,
+    library_for,
+    measure_definition,
+)
 from tests.processes.workflows.engine.execution.test_depth import AT
 from tests.processes.workflows.process_files import chain, flow, process, script, user
 from tests.processes.workflows.scene import Scene
 
 SMALL = chain("small", user("a"))
+ONE, TWO = chain("p", user("a")), chain("p", user("a"), user("b"))
 EXPRESSIONS = chain("large", *(script(f"t{number}", "a", f"[{'1, ' * 100}1]") for number in range(100)))
 
 
@@ -27,7 +36,7 @@ def fan(branches: int) -> bytes:
     return process("fan", *inner, user("z")[1], flow("j", "z"))
 
 
-class TestWeigh:
+class TestMeasureDefinition:
     @pytest.mark.parametrize(
         "source", [EXPRESSIONS, chain("names", *(user(f"u{n}") for n in range(500)))], ids=["expressions", "names"]
     )
@@ -87,3 +96,24 @@ class TestJoins:
         definition = self.definition_after(fan(3))
         assert {key for key, _ in definition.upstream} == {"j"}
         assert len(definition.upstream) == 2
+
+
+@pytest.mark.django_db
+@pytest.mark.embedded
+class TestLibraryFor:
+    def test_gives_the_newest(self, scene: Scene) -> None:
+        scene.publish(ONE)
+        scene.publish(TWO)
+        definition, revision = library_for(None)("p", None)
+        assert (revision, "b" in definition.nodes) == (2, True)
+
+    def test_compiles_a_revision_once(self, scene: Scene) -> None:
+        scene.publish(ONE)
+        assert get_compiled("p", 1) is get_compiled("p", 1)
+
+    def test_keeps_enterprises_apart(self, scene: Scene) -> None:
+        Enterprise.objects.create(id="acme", name="Acme")
+        scene.publish(ONE, "acme")
+        with pytest.raises(UnknownDefinition):
+            library_for("other")("p", None)
+        assert library_for("acme")("p", None)[1] == 1

@@ -9,7 +9,6 @@ from config.records.models import ChangeRecord
 from messaging.models import Enterprise
 from processes.workflows.errors import KeyTaken, NotExecutable
 from processes.workflows.models import EventElement, WorkflowDefinition, WorkflowRevision, WorkflowStartTimer
-from processes.workflows.services.library import UnknownDefinition, get_compiled, library_for
 from processes.workflows.services.publish import Published
 from tests.processes.workflows.process_files import (
     chain,
@@ -82,22 +81,3 @@ class TestPublishDefinition:
         timer = WorkflowStartTimer.objects.get()
         assert timer.revision.number == 2
         assert 3500 < (timer.next_at - timezone.now()).total_seconds() <= 3600
-
-
-class TestLibrary:
-    def test_gives_the_newest(self, scene: Scene) -> None:
-        scene.publish(ONE)
-        scene.publish(TWO)
-        definition, revision = library_for(None)("p", None)
-        assert (revision, "b" in definition.nodes) == (2, True)
-
-    def test_compiles_a_revision_once(self, scene: Scene) -> None:
-        scene.publish(ONE)
-        assert get_compiled("p", 1) is get_compiled("p", 1)
-
-    def test_keeps_enterprises_apart(self, scene: Scene) -> None:
-        Enterprise.objects.create(id="acme", name="Acme")
-        scene.publish(ONE, "acme")
-        with pytest.raises(UnknownDefinition):
-            library_for("other")("p", None)
-        assert library_for("acme")("p", None)[1] == 1

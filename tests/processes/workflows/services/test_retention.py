@@ -16,7 +16,7 @@ TASK = chain("p", user("a"))
 LONG_AGO = timezone.now() - timedelta(days=400)
 
 
-class TestForgetOldWorkflows:
+class TestExpireWorkflows:
     def test_finished_instances_are_kept_unless_told_otherwise(self, scene: Scene) -> None:
         self._finish(scene)
         expire_workflows()

@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 WAITS = chain("p", timer("t", "PT1H"), user("a"))
 
 
-class TestFireDueOnce:
+class TestFireDueTimers:
     def test_fires_what_is_due(self, scene: Scene) -> None:
         head = scene.begin(WAITS)
         scene.pass_time(head, seconds=1)
@@ -62,7 +62,7 @@ class TestFireDueOnce:
         assert WorkflowTimer.objects.get().due_at is None
 
 
-class TestStartDueOnce:
+class TestStartDueInstances:
     def test_begins_an_instance_and_waits_for_the_next_time(self, scene: Scene) -> None:
         scene.publish(chain("p", user("a"), start=started_at("<timeCycle>R2/PT1H</timeCycle>")))
         self._pass_time()

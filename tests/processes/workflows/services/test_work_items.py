@@ -41,7 +41,7 @@ def fail(task: FetchedTask, retries: int, delay: int = 0) -> None:
     )
 
 
-class TestFetchExternal:
+class TestFetchExternalTasks:
     def test_gives_the_inputs_of_the_task(self, scene: Scene) -> None:
         head = scene.begin(STOCK, record="r1", x=4)
         shown = present_fetched(fetch()[0])
@@ -77,7 +77,7 @@ class TestFetchExternal:
         assert (len(fetch(limit=1)), len(fetch()), len(fetch())) == (1, 1, 0)
 
 
-class TestCompleteExternal:
+class TestCompleteExternalTask:
     def test_completes_the_task_with_its_result(self, scene: Scene) -> None:
         head = scene.begin(STOCK, x=1)
         assert complete(fetch()[0], found=3).state_status == "active"
@@ -110,7 +110,7 @@ class TestCompleteExternal:
             complete_external_task(task=task, worker="w", variables={}, actor=ACTOR, at=timezone.now())
 
 
-class TestFailExternal:
+class TestFailExternalTask:
     def test_is_given_again_after_the_delay(self, scene: Scene) -> None:
         scene.begin(STOCK, x=1)
         fail(fetch()[0], retries=2, delay=60)

@@ -80,6 +80,7 @@ class TestManyAtOnce:
         go_back(head)
         assert [status for _, status in scene.items(head)][50:] == ["abandoned"] * 50 + ["open"] * 50
 
+    @pytest.mark.slow
     def test_take_time_in_proportion(self, scene: Scene) -> None:
         """Ten times as many took 44 times as long while the text of all was read again for each."""
         times = []

@@ -20,7 +20,7 @@ from tests.faults.wait import wait_until
 from tests.sensors.history.past_records import NOON
 from tests.servers.rabbitmq import RabbitMQServer
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 MESSAGES, SPOOLED, SIGNALS = 150, 50, 2000
 MB = 1_048_576

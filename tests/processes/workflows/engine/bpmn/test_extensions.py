@@ -41,10 +41,10 @@ class TestHandlers:
     def test_an_input_given_twice_is_refused(self) -> None:
         inputs = '<postern:input name="a" expression="1" />' * 2
         body = f'<serviceTask id="t"><extensionElements>{inputs}</extensionElements></serviceTask>'
-        assert [problem.message for problem in find_problems(wrap(body))] == ["The input “a” is given twice."]
+        assert [problem.message for problem in find_problems(wrap(body))] == ["The input “a” is declared twice."]
 
 
-class TestAssigns:
+class TestAssignments:
     @pytest.mark.parametrize(
         ("task", "assigned"),
         [
@@ -109,7 +109,7 @@ class TestForms:
     @pytest.mark.parametrize(
         ("form", "expected"),
         [
-            ("amount:money", "The field amount is of no known kind: text, number, boolean, date, choice."),
+            ("amount:money", "The field amount has an unknown kind; there are text, number, boolean, date, choice."),
             ("a, b, a", "The form has two fields “a”."),
             ("size:choice", "The field size needs choices, at most 200."),
             ("two words", "A field is written like amount:number, not “two words”."),

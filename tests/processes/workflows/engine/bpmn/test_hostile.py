@@ -18,6 +18,7 @@ TOP = Path(__file__).parents[5]
 
 
 class TestHostileFiles:
+    @pytest.mark.slow
     def test_none_is_read_none_takes_a_second_or_100_megabytes(self) -> None:
         command = [sys.executable, "-m", "tests.processes.workflows.engine.bpmn.hostile_files"]
         output = subprocess.run(command, cwd=TOP, capture_output=True, text=True, check=True, timeout=110).stdout
@@ -42,7 +43,7 @@ class TestHostileFiles:
             parse_definition(FILES["CMMN"]())
 
 
-class TestReadXml:
+class TestParseXml:
     def test_reads_up_to_the_limits(self) -> None:
         deep = parse_xml(b"<a>" * MAX_DEPTH + b"</a>" * MAX_DEPTH)
         large = parse_xml(b"<a>" + b"x" * (MAX_BYTES - 7) + b"</a>")
@@ -53,6 +54,7 @@ class TestReadXml:
         with pytest.raises(InvalidDefinition, match=r"deep|larger"):
             parse_xml(source)
 
+    @pytest.mark.slow
     def test_reads_so_many_elements_and_not_one_more(self) -> None:
         assert len(parse_xml(b"<a>" + b"<b/>" * (MAX_ELEMENTS - 1) + b"</a>").children) == MAX_ELEMENTS - 1
         with pytest.raises(InvalidDefinition, match="more than 50000 elements"):
@@ -94,6 +96,7 @@ class TestSize:
         assert refusal not in messages(wrap(body + "".join(unit % number for number in range(most))))
         assert refusal in messages(wrap(body + "".join(unit % number for number in range(most + 1)) + "<task id='z'/>"))
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("text", "most"),
         [("1", MAX_EXPRESSIONS), (f"'{'x' * 1998}'", MAX_EXPRESSION_TEXT // 2000)],
@@ -114,6 +117,6 @@ def messages(source: bytes) -> list[str]:
     return [problem.message for problem in find_problems(source)]
 
 
-class TestReadDefinition:
+class TestParseDefinition:
     def test_reads_bpmn_by_its_namespace(self) -> None:
         assert parse_definition(TRUSTED.encode()).key == parse_definition(wrap("")).key == "p"

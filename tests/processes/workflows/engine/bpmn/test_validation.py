@@ -56,7 +56,7 @@ class TestTypes:
 
     def test_an_event_of_two_definitions_is_refused(self) -> None:
         body = f'<intermediateCatchEvent id="t">{TIMER}{TIMER}</intermediateCatchEvent>'
-        assert told(body) == [("t", 4, "An event of several event definitions is not supported.")]
+        assert told(body) == [("t", 4, "Events with several event definitions are not supported.")]
 
 
 class TestIds:
@@ -81,9 +81,9 @@ class TestReferences:
         [
             ('<messageEventDefinition messageRef="nobody" />', "There is no message “nobody”."),
             ('<messageEventDefinition messageRef="g" />', "There is no message “g”."),
-            ("<messageEventDefinition />", "It refers to no message."),
+            ("<messageEventDefinition />", "No message is referred to."),
             ('<signalEventDefinition signalRef="m" />', "There is no signal “m”."),
-            ("<signalEventDefinition />", "It refers to no signal."),
+            ("<signalEventDefinition />", "No signal is referred to."),
             ("<eventDefinitionRef>m</eventDefinitionRef>", "There is no event definition “m”."),
             ("<conditionalEventDefinition />", "A conditional event needs a condition."),
         ],
@@ -103,7 +103,7 @@ class TestReferences:
         assert told(body, f'<message id="m" name="{"x" * 201}" />') == expected
 
     def test_a_receive_task_needs_a_message(self) -> None:
-        assert told('<receiveTask id="t" />') == [("t", 4, "It refers to no message.")]
+        assert told('<receiveTask id="t" />') == [("t", 4, "No message is referred to.")]
 
     @pytest.mark.parametrize("called", ["", "${key}", "=key", "a b", "x" * 201])
     def test_a_call_needs_the_key_of_a_definition(self, called: str) -> None:
@@ -114,9 +114,9 @@ class TestFlows:
     @pytest.mark.parametrize(
         ("attributes", "expected"),
         [
-            ('sourceRef="s" targetRef="x"', "targetRef “x” is no element of the process."),
-            ('sourceRef="x" targetRef="t"', "sourceRef “x” is no element of the process."),
-            ('sourceRef="s"', "targetRef “” is no element of the process."),
+            ('sourceRef="s" targetRef="x"', "targetRef “x” is not an element of the process."),
+            ('sourceRef="x" targetRef="t"', "sourceRef “x” is not an element of the process."),
+            ('sourceRef="s"', "targetRef “” is not an element of the process."),
             ('sourceRef="s" targetRef="i"', "A sequence flow cannot cross the border of a sub-process."),
             ('sourceRef="i" targetRef="t"', "A sequence flow cannot cross the border of a sub-process."),
         ],
@@ -214,7 +214,7 @@ class TestStarts:
 
     def test_a_process_has_one_of_no_type_at_most(self) -> None:
         body = '<startEvent id="a" />\n<startEvent id="b" />'
-        assert self.process(body) == [("b", 5, "The process has a start event of no type already.")]
+        assert self.process(body) == [("b", 5, "The process already has a start event without a trigger.")]
 
     @pytest.mark.parametrize("name", ["error", "terminate", "compensate"])
     def test_of_a_process_are_of_a_type_that_begins(self, name: str) -> None:
@@ -361,7 +361,7 @@ class TestCompensation:
     @pytest.mark.parametrize("activity", ["nobody", "s"])
     def test_of_one_activity_needs_that_activity(self, activity: str) -> None:
         body = f'<endEvent id="t"><compensateEventDefinition activityRef="{activity}" /></endEvent>'
-        assert told(body) == [("t", 4, "activityRef is no activity of the process.")]
+        assert told(body) == [("t", 4, "activityRef is not an activity of the process.")]
 
 
 class TestProcesses:

@@ -1,4 +1,4 @@
-"""A case that is run by the names of its plan items, with a clock that is set by hand."""
+"""A driver of a case in memory: commands by the names of plan items, a clock set by hand."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""A second opinion: what the standard makes of a simple plan, told by nothing but the trace of what happened.
+"""A reference model of cases: what CMMN makes of a simple plan, derived from the trace of an instance alone.
 
 It follows each transition in the tables of the life cycle, remembers what every sentry has heard, and says when a
 criterion was met, when a stage was complete and when another item had to come. The order in which things happen, where

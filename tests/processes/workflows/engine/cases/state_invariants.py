@@ -1,4 +1,4 @@
-"""What holds in every state of a case, whatever was done to it."""
+"""The invariants of every state of a case."""
 
 from collections import Counter
 from typing import Any

@@ -95,7 +95,7 @@ def read_table(text: str) -> dict[tuple[str, str], str | None]:
     }
 
 
-class TestLeadsTo:
+class TestFindNextState:
     @pytest.mark.parametrize("kind", TABLES)
     def test_every_transition_leads_from_every_state_where_the_standard_says(self, kind: NodeKind) -> None:
         table = read_table(TABLES[kind])
@@ -108,7 +108,7 @@ class TestLeadsTo:
         }
 
 
-class TestLeavesWithParent:
+class TestGetParentExit:
     @pytest.mark.parametrize("kind", sorted(set(TABLES) - {NodeKind.CASE_PLAN}))
     def test_whatever_is_not_done_can_leave_with_its_parent(self, kind: NodeKind) -> None:
         table = read_table(TABLES[kind])

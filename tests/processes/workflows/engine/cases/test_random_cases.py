@@ -45,7 +45,8 @@ def few_steps() -> Iterator[None]:
         yield
 
 
-class TestRun:
+class TestRunCommand:
+    @pytest.mark.slow
     @EXAMPLES
     @given(seed=SEEDS)
     def test_sentries_completion_and_repetition_are_what_the_standard_makes_of_them(self, seed: int) -> None:
@@ -60,6 +61,7 @@ class TestRun:
 
         walk(Random(seed), compare)
 
+    @pytest.mark.slow
     @EXAMPLES
     @given(seed=SEEDS)
     def test_every_state_is_whole(self, seed: int) -> None:
@@ -70,6 +72,7 @@ class TestRun:
 
         walk(Random(seed), check, everything=True)
 
+    @pytest.mark.slow
     @EXAMPLES
     @given(seed=SEEDS)
     def test_the_same_commands_lead_to_the_same_states_after_a_return_too(self, seed: int) -> None:

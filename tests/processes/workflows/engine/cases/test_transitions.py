@@ -39,7 +39,7 @@ def two_waiting() -> CaseDriver:
     return CaseDriver(case(*parts), WAITS, RINGS).item("suspend_item", "W")
 
 
-class TestSuspend:
+class TestSuspendItem:
     def test_a_signal_that_is_thrown_meanwhile_does_not_reach_what_is_suspended(self) -> None:
         driver = two_waiting().item("start", "R")
         assert driver.states("W", "V", "R") == ["suspended", "completed", "completed"]

@@ -8,6 +8,7 @@ from tests.processes.workflows.engine.cmmn.hostile_files import FILES
 
 
 class TestHostileFiles:
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", FILES)
     def test_none_is_read_and_none_takes_a_second(self, name: str) -> None:
         source = FILES[name]()

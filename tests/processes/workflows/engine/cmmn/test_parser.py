@@ -227,7 +227,7 @@ class TestCaseFile:
         }
 
 
-class TestListening:
+class TestOnParts:
     def test_is_found_by_source_and_event_in_the_order_of_the_plan(self) -> None:
         parts = (human("B", entry=["if x", "M occur, A complete"]), human("A"), milestone("M"))
         listening = read(*parts, human("C", exit="A complete")).plan.on_parts

@@ -123,7 +123,7 @@ class TestIds:
 
 class TestReferences:
     def test_a_plan_item_is_defined_by_an_element_of_the_case(self) -> None:
-        expected = "definitionRef “{}” is no task, stage, milestone or event listener of the case."
+        expected = "definitionRef “{}” is not a task, stage, milestone or event listener of the case."
         for reference in ("nobody", "plan", "s", ""):
             body = f'<planItem id="X" definitionRef="{reference}" />{SENTRY}'
             assert list_problems(wrap(body)) == [("X", 4, expected.format(reference))]
@@ -141,7 +141,7 @@ class TestReferences:
         ],
     )
     def test_a_stage_has_one_plan_item_and_does_not_lie_in_itself(self, body: str) -> None:
-        expected = "The stage “S_def” has a plan item already: each needs a stage of its own."
+        expected = "The stage “S_def” already has a plan item: each needs a stage of its own."
         assert [(element, message) for element, _, message in list_problems(wrap(body))] == [("X", expected)]
 
     def test_a_criterion_refers_to_a_sentry(self) -> None:
@@ -152,14 +152,14 @@ class TestReferences:
     @pytest.mark.parametrize(
         ("part", "expected"),
         [
-            ('<planItemOnPart sourceRef="no">', "sourceRef “no” is no plan item of the case."),
-            ('<planItemOnPart sourceRef="A_def">', "sourceRef “A_def” is no plan item of the case."),
-            ('<planItemOnPart sourceRef="plan">', "sourceRef “plan” is no plan item of the case."),
-            ('<planItemOnPart sourceRef="f">', "sourceRef “f” is no plan item of the case."),
-            ('<planItemOnPart sourceRef="U">', "sourceRef “U” is no plan item of the case."),
-            ("<planItemOnPart>", "sourceRef “” is no plan item of the case."),
-            ('<caseFileItemOnPart sourceRef="A">', "sourceRef “A” is no case file item of the case."),
-            ('<caseFileItemOnPart sourceRef="no">', "sourceRef “no” is no case file item of the case."),
+            ('<planItemOnPart sourceRef="no">', "sourceRef “no” is not a plan item of the case."),
+            ('<planItemOnPart sourceRef="A_def">', "sourceRef “A_def” is not a plan item of the case."),
+            ('<planItemOnPart sourceRef="plan">', "sourceRef “plan” is not a plan item of the case."),
+            ('<planItemOnPart sourceRef="f">', "sourceRef “f” is not a plan item of the case."),
+            ('<planItemOnPart sourceRef="U">', "sourceRef “U” is not a plan item of the case."),
+            ("<planItemOnPart>", "sourceRef “” is not a plan item of the case."),
+            ('<caseFileItemOnPart sourceRef="A">', "sourceRef “A” is not a case file item of the case."),
+            ('<caseFileItemOnPart sourceRef="no">', "sourceRef “no” is not a case file item of the case."),
         ],
     )
     def test_an_on_part_refers_to_what_there_is(self, part: str, expected: str) -> None:
@@ -205,10 +205,10 @@ class TestExitCriterionRef:
         ("part", "expected"),
         [
             ("A exit by A_exit1", None),
-            ("A exit by A_exit2", "“A_exit2” is no exit criterion of “A”."),
-            ("A exit by A_entry1", "“A_entry1” is no exit criterion of “A”."),
-            ("A exit by C_exit1", "“C_exit1” is no exit criterion of “A”."),
-            ("A complete by A_exit1", "exitCriterionRef is of use for the standard event exit alone."),
+            ("A exit by A_exit2", "“A_exit2” is not an exit criterion of “A”."),
+            ("A exit by A_entry1", "“A_entry1” is not an exit criterion of “A”."),
+            ("A exit by C_exit1", "“C_exit1” is not an exit criterion of “A”."),
+            ("A complete by A_exit1", "exitCriterionRef is allowed only with the standard event exit."),
         ],
     )
     def test_belongs_to_the_source(self, part: str, expected: str | None) -> None:
@@ -232,7 +232,7 @@ class TestCriteria:
     @pytest.mark.parametrize("model", ["", 'entryCriteriaRefs="s"'])
     def test_a_plan_model_has_none_of_entry(self, model: str) -> None:
         body = SENTRY + ("" if model else '<entryCriterion sentryRef="s" />')
-        expected = "Entry criteria stand in a plan item; a case plan model has none."
+        expected = "Only plan items have entry criteria; a case plan model has none."
         assert list_problems(wrap(body, model=model)) == [("plan", 3, expected)]
 
 
@@ -264,14 +264,14 @@ class TestTasks:
     @pytest.mark.parametrize(
         ("attributes", "inside", "expected"),
         [
-            ("", "", "It names no {0}: {0}Ref or {0}RefExpression."),
-            ("", "<{0}RefExpression />", "It names no {0}: {0}Ref or {0}RefExpression."),
+            ("", "", "No {0} is named: {0}Ref or {0}RefExpression."),
+            ("", "<{0}RefExpression />", "No {0} is named: {0}Ref or {0}RefExpression."),
             ('{0}Ref="${{x}}"', "", "“${{x}}” cannot be the key of a definition."),
             ('{0}Ref="http://a/b"', "", "“//a/b” cannot be the key of a definition."),
             (
                 '{0}Ref="x"',
                 "<{0}RefExpression>x</{0}RefExpression>",
-                "It names its {0} twice: by {0}Ref and by {0}RefExpression.",
+                "The {0} is named twice: by {0}Ref and by {0}RefExpression.",
             ),
             (
                 '{0}Ref="x" isBlocking="false"',
@@ -281,7 +281,7 @@ class TestTasks:
             (
                 '{0}Ref="x"',
                 "<parameterMapping />",
-                "Parameter mappings are not supported: what is run is given all variables.",
+                "Parameter mappings are not supported: the called definition gets all visible variables.",
             ),
         ],
     )
@@ -318,7 +318,7 @@ class TestTimers:
             (
                 '<planItemStartTrigger sourceRef="no"><standardEvent>create</standardEvent></planItemStartTrigger>',
                 6,
-                "sourceRef “no” is no plan item of the case.",
+                "sourceRef “no” is not a plan item of the case.",
             ),
             ('<caseFileItemStartTrigger sourceRef="A" />', 6, "caseFileItemStartTrigger has no standardEvent."),
             (

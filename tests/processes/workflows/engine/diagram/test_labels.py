@@ -5,7 +5,7 @@ import pytest
 from processes.workflows.engine.diagram.labels import fit_text, measure_width, wrap_text
 
 
-class TestWrap:
+class TestWrapText:
     @pytest.mark.parametrize(
         "text", ["One after the other", "Неотложное подтверждение", "漢字漢字漢字漢字漢字", "x" * 90]
     )
@@ -21,7 +21,7 @@ class TestWrap:
         assert wrap_text("a\nb", 100, 12) == ("a", "b")
 
 
-class TestFit:
+class TestFitText:
     def test_letters_become_smaller_before_text_is_left_out(self) -> None:
         assert fit_text("one two three four", 60, 60).size == 12
         assert fit_text("one two three four", 60, 27).size < 12

@@ -31,7 +31,7 @@ from tests.processes.workflows.engine.process_driver import START, ProcessDriver
 ONE_TASK = process(user("a"), "start > a > end")
 
 
-class TestRun:
+class TestRunCommand:
     def test_starts_once(self) -> None:
         case = ProcessDriver(ONE_TASK)
         with pytest.raises(CommandRejected, match="started already"):
@@ -40,9 +40,9 @@ class TestRun:
             run_command(case.library, None, {"command": "resume"}, START)
 
     def test_knows_no_other_commands(self) -> None:
-        with pytest.raises(CommandRejected, match="no command dance"):
+        with pytest.raises(CommandRejected, match="does not support the command dance"):
             ProcessDriver(ONE_TASK).do("dance")
-        with pytest.raises(CommandRejected, match="not there"):
+        with pytest.raises(CommandRejected, match="no longer exists"):
             ProcessDriver(ONE_TASK).do("occur", item="x")
 
     def test_a_finished_instance_takes_nothing_more(self) -> None:

@@ -198,5 +198,5 @@ class TestLog:
         monkeypatch.setattr("processes.workflows.engine.execution.compensation.MAX_ENTRIES", 2)
         definition = process(undone_by("a", "ua"), undo("ua"), service("j", "job"), "start > a > j > a")
         case = ProcessDriver(definition).complete("j")
-        with pytest.raises(CommandFailed, match="could be undone"):
+        with pytest.raises(CommandFailed, match="could be compensated"):
             case.complete("j")

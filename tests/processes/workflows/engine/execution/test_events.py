@@ -65,7 +65,7 @@ class TestTimerCatch:
         case = ProcessDriver(process(catch("t", date("2030-02-01")), user("a"), "start > t > a > end"))
         [timer] = case.state["timers"]
         case.fire("t")
-        with pytest.raises(CommandRejected, match="does not run"):
+        with pytest.raises(CommandRejected, match="no longer running"):
             case.do("fire_timer", timer=timer)
 
 

@@ -60,7 +60,7 @@ class TestTasks:
 
     def test_an_external_task_is_not_completed_by_hand(self) -> None:
         case = ProcessDriver(process(service("s", "external"), "start > s > end"))
-        with pytest.raises(CommandRejected, match="not completed in this way"):
+        with pytest.raises(CommandRejected, match="cannot be completed by this command"):
             case.do("complete_task", task=case.task("s"))
 
     def test_a_script_assigns_one_after_the_other(self) -> None:

@@ -114,5 +114,5 @@ class TestFunctions:
             assert compile_expression("round(12345.675, 2)").evaluate({}) == 12345.68
 
     def test_keys_that_are_no_text_are_refused(self) -> None:
-        with pytest.raises(ExpressionFailed, match="a key of a map is no text"):
+        with pytest.raises(ExpressionFailed, match="a key of a map is not text"):
             compile_expression("keys(m)").evaluate({"m": {1: 2, "a": 3}})

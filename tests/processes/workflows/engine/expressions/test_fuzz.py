@@ -65,6 +65,7 @@ def peak_memory() -> int:
 
 
 class TestRandomExpressions:
+    @pytest.mark.slow
     def test_each_is_refused_or_bounded(self) -> None:
         chance = Random(20_260_101)
         outcomes: Counter[str] = Counter()

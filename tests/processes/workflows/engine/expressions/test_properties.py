@@ -34,6 +34,7 @@ def outcome_of(text: str, names: dict[str, Any]) -> object:
 
 
 class TestAnyText:
+    @pytest.mark.slow
     @given(ANYTHING | GRAMMATICAL, st.dictionaries(st.sampled_from("abcde"), JSON))
     @settings(unhurried, max_examples=300)
     def test_it_gives_a_value_or_one_of_two_errors_and_always_the_same(self, text: str, names: dict[str, Any]) -> None:

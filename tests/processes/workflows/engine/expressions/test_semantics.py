@@ -203,7 +203,7 @@ class TestFailures:
     @pytest.mark.parametrize("text", ["x", "x.secret", "x == x", "d.x", "l[0]", "x in l", "min(l)", "x ? 1 : 2"])
     def test_what_is_no_json_cannot_be_read(self, text: str) -> None:
         thing = SimpleNamespace(secret="s")
-        with pytest.raises(ExpressionFailed, match="type SimpleNamespace is no JSON"):
+        with pytest.raises(ExpressionFailed, match="type SimpleNamespace is not JSON"):
             value_of(text, x=thing, d={"x": thing}, l=[thing])
 
     def test_two_things_that_are_no_json_are_never_asked_whether_they_are_equal(self) -> None:

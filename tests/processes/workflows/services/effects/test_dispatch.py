@@ -14,7 +14,7 @@ from processes.workflows.models import WorkflowEffect, WorkflowIncident
 from processes.workflows.services.effects import handlers
 from processes.workflows.services.effects.dispatch import dispatch_due_effects
 from sensors.models import Client
-from tests.processes.workflows.process_files import chain, service, signal, signalled, user
+from tests.processes.workflows.process_files import chain, service, user
 from tests.processes.workflows.scene import Scene
 
 pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
@@ -31,28 +31,7 @@ def writes(to: str, **more: str) -> bytes:
     return chain("p", service("s", "message", to=f'"{to}"', payload="order", **more), user("a"))
 
 
-class TestEvents:
-    def test_an_event_is_in_the_outbox_with_the_version(self, scene: Scene) -> None:
-        head = scene.begin(
-            chain("p", service("s", "event", type='"order.placed"', payload="order")), record="r", order=5
-        )
-        event = Event.objects.get()
-        assert (event.type, event.subject) == ("custom.order.placed", f"workflow/{head.id}")
-        assert (event.payload["record"], event.payload["payload"]) == ("r", 5)
-        assert WorkflowEffect.objects.get().status == "left"
-
-    def test_a_signal_is_about_nothing_and_names_its_instance(self, scene: Scene) -> None:
-        head = scene.begin(chain("p", signal("s", throws=True), before=signalled("alarm")), record="r")
-        event = Event.objects.get()
-        assert (event.type, event.payload["record"], event.payload["instance"]) == ("custom.alarm", "", str(head.id))
-
-    def test_a_type_that_is_too_long_is_an_incident(self, scene: Scene) -> None:
-        head = scene.begin(chain("p", service("s", "event", type="name")), name="x" * 90)
-        assert head.status == "incident"
-        assert not Event.objects.filter(type__startswith="custom.").exists()
-
-
-class TestLeaveOnce:
+class TestDispatchDueEffects:
     def test_raises_an_alert_once(self, scene: Scene) -> None:
         head = scene.begin(chain("p", service("s", "alert", title='"Door " + door', door="door")), door="12")
         dispatch_due_effects()

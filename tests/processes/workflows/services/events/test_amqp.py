@@ -46,7 +46,7 @@ def told(scene: Scene) -> Event:
     return Event.objects.get(type="custom.shipped")
 
 
-class TestIncoming:
+class TestEventConsumer:
     def test_takes_what_lies_in_the_queue_once(self, channel: BlockingChannel) -> None:
         for _ in range(2):
             body = json.dumps({"type": "custom.x", "payload": {"a": 1}}).encode()

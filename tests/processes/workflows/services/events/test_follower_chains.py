@@ -77,7 +77,7 @@ class TestEvents:
         settle()
         assert WorkflowInstance.objects.count() == MAX_HOPS + 1
         (reason,) = reasons()
-        assert f"{MAX_HOPS} times by themselves" in reason
+        assert f"{MAX_HOPS} times in a row" in reason
         assert Alert.objects.filter(kind="workflow.incident").count() == 1
 
     def test_one_that_begins_two_of_itself_is_held_by_its_rate(

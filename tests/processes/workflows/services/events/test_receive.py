@@ -59,7 +59,7 @@ class TestReceiveEvent:
         assert not Event.objects.exists()
 
 
-class TestTakeMessage:
+class TestReceiveMessage:
     def test_the_same_message_twice_is_one_event(self) -> None:
         for _ in range(2):
             receive_message(amqp_message(b'{"type": "custom.x", "record": "r", "payload": {"a": 1}}'))

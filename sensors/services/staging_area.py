@@ -1,8 +1,8 @@
-"""Keep the lines of a file on disk between their check and their import, whatever their number.
+"""Stage the lines of a file on disk between their check and their import, whatever their number.
 
 A temporary database of SQLite does it, whichever engine keeps the registry: it has no name, is private to this
 process, needs two megabytes of memory and is gone when it is closed. It finds an id that stands in the file twice, and
-returns the lines in order of id. Who reads from it inside a transaction of the registry waits for nobody.
+returns the lines in order of id. To read from it inside a transaction of the registry takes no lock there.
 """
 
 import json
@@ -21,11 +21,11 @@ StagedLine = tuple[str, SensorEdits]
 class Staging:
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
-        # Without edits: a line that changes nothing.
+        # A line without edits changes nothing.
         database.execute("CREATE TABLE lines (id text PRIMARY KEY, line integer, edits text) WITHOUT ROWID")
 
     def add(self, lines: Sequence[Line]) -> dict[str, int]:
-        """Remember where ids stand; return the line in which each of these stands first. Malformed ids are left out."""
+        """Store where ids stand; return the line in which each of them stands first. Malformed ids are left out."""
         places = [(line.id, line.number) for line in lines if not id_faults(line.id)]
         self._database.executemany("INSERT OR IGNORE INTO lines (id, line) VALUES (?, ?)", places)
         ids = json.dumps([sensor_id for sensor_id, _ in places])
@@ -48,7 +48,7 @@ class Staging:
 
 @contextmanager
 def open_staging() -> Iterator[Staging]:
-    """Open an empty one; a temporary folder that is full is told as a full disk."""
+    """Open an empty staging database; raise `DiskFull` where the temporary folder is full."""
     with closing(sqlite3.connect("")) as database:
         try:
             yield Staging(database)

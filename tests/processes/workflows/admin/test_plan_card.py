@@ -254,7 +254,7 @@ class TestItemCommands:
     def test_one_that_does_not_go_through_leads_to_its_incident(self, scene: Scene, operator: Client) -> None:
         head = scene.begin(case(process_task("P", "nowhere", manual=True)).encode())
         answer = press(operator, head, "start", "P")
-        assert "It was tried and did not go through." in words(answer)
+        assert "It failed. The incident says why." in words(answer)
         assert WorkflowIncident.objects.get().reason in words(answer)
 
     def test_there_is_none_of_what_is_unknown(self, scene: Scene, operator: Client) -> None:
@@ -317,9 +317,9 @@ class TestTasks:
         head = scene.begin(ORDER, x=1)
         scene.command(head, "suspend_item", item=item(head, "S"))
         where = f"{INBOX}{WorkItem.objects.get(element='C').pk}/change/"
-        assert "What it lies in is suspended" in words(operator.get(where))
+        assert "The plan item around it is suspended" in words(operator.get(where))
         answer = operator.post(where, {"answer-amount": "5"})
-        assert "That is not possible now: What the task lies in is suspended." in words(answer)
+        assert "That is not possible now: The task is in a suspended item of the case." in words(answer)
 
 
 class TestDefinitions:
