@@ -82,7 +82,7 @@ def test_no_attack_alone_slows_the_others(product: Product, capsys: pytest.Captu
             with capsys.disabled():
                 print(f"\n{way}:", {name: _words(calm[name], busy[name]) for name in busy}, answers)
             slower |= {
-                f"{way}: {name}": _words(calm[name], busy[name]) for name in busy if _is_slower(calm, busy, name)
+                f"{way}: {name}": _words(calm[name], busy[name]) for name in busy if _is_slower(calm[name], busy[name])
             }
         product.kill()  # before the server that it waits for is closed
     if SCALE >= 1:  # a few seconds beside the rest of the suite say nothing about times
