@@ -5,6 +5,7 @@ import json
 import socket
 import ssl
 from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from http.cookies import SimpleCookie
 from typing import Any
 from urllib.parse import urlencode
@@ -18,12 +19,18 @@ from tests.conftest import ServerAddresses
 from tests.faults.product import Product, migrated_database
 from tests.faults.wait import wait_until
 from tests.servers.nginx import NAME, NginxServer
+from tests.servers.private_server import HOST
 
 pytestmark = pytest.mark.slow
 
 PASSWORD = "correct-horse-battery"
 FORGED = "203.0.113.5"
 HEADER_SECONDS = 1
+CONNECTIONS, BURST = 100, 400
+"""Of one address, as the configuration has them."""
+SLOW_RATE = "1r/m"
+"""What comes after the burst: so little that no test is long enough for one more."""
+BODY_COMES = b"POST /api/v1/signals/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n"
 
 
 class Behind:
@@ -33,14 +40,34 @@ class Behind:
         self.nginx, self.product = nginx, product
         self.tls = ssl.create_default_context(cafile=str(nginx.certificate))
 
-    def call(self, method: str, path: str, body: bytes = b"", headers: Any = None) -> tuple[int, Any, bytes]:
-        caller = http.client.HTTPSConnection(NAME, self.nginx.port, timeout=30, context=self.tls)
-        try:
-            caller.request(method, path, body, headers or {})
-            answer = caller.getresponse()
-            return answer.status, answer.headers, answer.read()
-        finally:
-            caller.close()
+    def call(
+        self, method: str, path: str, body: bytes = b"", headers: Any = None, *, source: str = HOST
+    ) -> tuple[int, Any, bytes]:
+        (answer,) = self.calls(1, method, path, body, headers, source=source)
+        return answer
+
+    def calls(
+        self, number: int, method: str, path: str, body: bytes = b"", headers: Any = None, *, source: str = HOST
+    ) -> list[tuple[int, Any, bytes]]:
+        """Call so often, one after the other on one connection."""
+        caller = http.client.HTTPSConnection(
+            NAME, self.nginx.port, timeout=30, source_address=(source, 0), context=self.tls
+        )
+        answers = []
+        with closing(caller):
+            for _ in range(number):
+                caller.request(method, path, body, headers or {})
+                answer = caller.getresponse()
+                answers.append((answer.status, answer.headers, answer.read()))
+        return answers
+
+    def begin(self, source: str) -> ssl.SSLSocket:
+        """Have a call under way whose body is waited for."""
+        line = socket.create_connection((HOST, self.nginx.port), timeout=30, source_address=(source, 0))
+        secure = self.tls.wrap_socket(line, server_hostname=NAME)
+        secure.sendall(BODY_COMES)
+        assert secure.recv(100).startswith(b"HTTP/1.1 100 ")
+        return secure
 
     def sign_in(self, password: str, **headers: str) -> tuple[int, SimpleCookie]:
         token = cookies_of(self.call("GET", "/admin/login/")[1])["__Host-csrftoken"].value
@@ -63,7 +90,7 @@ def behind(servers: ServerAddresses, tmp_path_factory: pytest.TempPathFactory) -
     folder = tmp_path_factory.mktemp("proxy")
     with migrated_database(servers.database) as database:
         product = Product(folder, DATABASE_URL=database, ADMIN_PASSWORD=PASSWORD)
-        nginx = NginxServer(product.port, header_seconds=HEADER_SECONDS)
+        nginx = NginxServer(product.port, header_seconds=HEADER_SECONDS, call_rate=SLOW_RATE)
         product.environment |= {"PUBLIC_URL": nginx.url, "FORWARDED_ALLOW_IPS": "127.0.0.1"}
         product.environment["METRICS_ALLOWED_NETWORKS"] = "127.0.0.0/8"
         product.prepare()
@@ -134,5 +161,32 @@ class TestNginx:
 
     def test_a_flood_of_sign_ins_is_told_to_come_back(self, behind: Behind) -> None:
         answers = [behind.call("GET", "/admin/login/") for _ in range(60)]
-        refused = next(answer for answer in answers if answer[0] == 429)
-        assert (refused[1]["Retry-After"], json.loads(refused[2])["code"]) == ("1", "throttled")
+        _assert_throttled(next(answer for answer in answers if answer[0] == 429))
+
+    def test_one_call_past_the_burst_of_an_address_is_told_to_come_back_and_no_other_address(
+        self, behind: Behind
+    ) -> None:
+        *answers, refused = behind.calls(1 + BURST + 1, "GET", "/healthz", source="127.0.0.2")
+        assert {status for status, _, _ in answers} == {200}
+        _assert_throttled(refused)
+        assert behind.call("GET", "/healthz", source="127.0.0.3")[0] == 200
+
+    def test_one_connection_too_many_of_an_address_is_told_so_until_another_ends(self, behind: Behind) -> None:
+        def call(source: str) -> tuple[int, Any, bytes]:
+            return behind.call("GET", "/healthz", source=source)
+
+        with ExitStack() as stack:
+            lines = [stack.enter_context(behind.begin("127.0.0.4")) for _ in range(CONNECTIONS - 1)]
+            assert call("127.0.0.4")[0] == 200
+            lines.append(stack.enter_context(behind.begin("127.0.0.4")))
+            _assert_throttled(call("127.0.0.4"))
+            assert call("127.0.0.5")[0] == 200
+            lines.pop().close()
+            assert wait_until(lambda: call("127.0.0.4")[0] == 200, 30)
+
+
+def _assert_throttled(answer: tuple[int, Any, bytes]) -> None:
+    status, headers, body = answer
+    assert (status, headers["Retry-After"]) == (429, "1")
+    assert headers["X-Correlation-ID"]
+    assert json.loads(body)["code"] == "throttled"

@@ -18,15 +18,21 @@ NAME = "localhost"
 
 
 class NginxServer(PrivateServer):
-    """nginx in front of the given port, as `localhost`, with a certificate of its own making."""
+    """nginx in front of the given port, as `localhost`, with a certificate of its own making.
+
+    How long it waits for a head and how soon calls may follow a burst are given: a test waits for neither.
+    """
 
     name = "nginx"
 
-    def __init__(self, upstream: int, *, header_seconds: int) -> None:
+    def __init__(self, upstream: int, *, header_seconds: int, call_rate: str) -> None:
         super().__init__()
         self.http_port = find_free_port()
         self._upstream = upstream
-        self._header_seconds = header_seconds
+        self._given = {
+            "client_header_timeout 10s;": f"client_header_timeout {header_seconds}s;",
+            "zone=calls:10m rate=100r/s;": f"zone=calls:10m rate={call_rate};",
+        }
 
     @property
     def url(self) -> str:
@@ -53,7 +59,10 @@ class NginxServer(PrivateServer):
         for name, value in values.items():
             text = text.replace(f"${{{name}}}", value)
         assert "${" not in text
-        return text.replace("client_header_timeout 10s", f"client_header_timeout {self._header_seconds}s")
+        for shipped, given in self._given.items():
+            assert shipped in text
+            text = text.replace(shipped, given)
+        return text
 
     def _prepare(self) -> None:
         self._make_certificate()
