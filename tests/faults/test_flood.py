@@ -26,7 +26,7 @@ MOST_MEMORY_MB = 400
 QUIET_SECONDS = 10.0
 FLOOR_SECONDS = 2.0
 FLOOR_ALONE = 0.05
-"""About what the slowest call in a hundred differs by from round to round where nobody attacks."""
+"""Seconds, an allowance: where the slowest call in a hundred usually takes less, it may be later by so much."""
 ROUNDS, ROUND_SECONDS = (5, 5.0) if SCALE >= 1 else (1, 2.0)
 # Calls that are allowed take their part of the processor, each in its turn: those are for the flood alone.
 ALONE = sorted(set(WAYS) - {"flood", "small_calls", "pipeline"})

@@ -75,11 +75,6 @@ def connection_bounds() -> list[Bound]:
 
 
 def call_bounds() -> list[Bound]:
-    concurrency = DEFAULTS.web_concurrency
-    kinds = web_slots(concurrency)
-    waited = f"{BUSY}, after {span(slots.SLOT_PATIENCE)}"
-    waited_long = f"{BUSY}, after {span(lanes.LARGE_PATIENCE)}"
-    places = f"{slots.WAITING_PER_SLOT} for each slot"
     return [
         Bound(
             "calls",
@@ -89,6 +84,40 @@ def call_bounds() -> list[Bound]:
             f"{BUSY}; a web socket is refused (403)",
             "WEB_CONNECTIONS",
         ),
+        *_slot_bounds(),
+        Bound("list.rows", "rows of a page of a list", count(pagination.LARGEST_LIMIT), "call", INVALID),
+        Bound("trace.rows", "rows of each kind in a trace", count(trace.MOST), "call", "the oldest are told"),
+        Bound(
+            "idempotency.key",
+            "`Idempotency-Key`",
+            count(idempotency.LONGEST_KEY, "characters"),
+            "call",
+            INVALID,
+        ),
+        Bound(
+            "idempotency.time",
+            "time in which a repeat is recognised",
+            span(idempotency.KEPT_FOR),
+            "key and `Idempotency-Key`",
+            "another call",
+        ),
+        Bound(
+            "correlation.id",
+            "`X-Correlation-Id`",
+            count(correlation.LONGEST, "characters"),
+            "call",
+            "the call gets an id of its own",
+        ),
+    ]
+
+
+def _slot_bounds() -> list[Bound]:
+    concurrency = DEFAULTS.web_concurrency
+    kinds = web_slots(concurrency)
+    waited = f"{BUSY}, after {span(slots.SLOT_PATIENCE)}"
+    waited_long = f"{BUSY}, after {span(lanes.LARGE_PATIENCE)}"
+    places = f"{slots.WAITING_PER_SLOT} for each slot"
+    return [
         Bound("slots.api", "calls of the API that run", count(kinds["api"]), SHARED, waited, "WEB_CONCURRENCY"),
         Bound(
             "slots.large",
@@ -113,29 +142,6 @@ def call_bounds() -> list[Bound]:
             waited,
         ),
         Bound("slots.places", "calls that wait for a slot", places, SHARED, f"{BUSY}, at once"),
-        Bound("list.rows", "rows of a page of a list", count(pagination.LARGEST_LIMIT), "call", INVALID),
-        Bound("trace.rows", "rows of each kind in a trace", count(trace.MOST), "call", "the oldest are told"),
-        Bound(
-            "idempotency.key",
-            "`Idempotency-Key`",
-            count(idempotency.LONGEST_KEY, "characters"),
-            "call",
-            INVALID,
-        ),
-        Bound(
-            "idempotency.time",
-            "time in which a repeat is recognised",
-            span(idempotency.KEPT_FOR),
-            "key and `Idempotency-Key`",
-            "another call",
-        ),
-        Bound(
-            "correlation.id",
-            "`X-Correlation-Id`",
-            count(correlation.LONGEST, "characters"),
-            "call",
-            "the call gets an id of its own",
-        ),
     ]
 
 
