@@ -31,6 +31,8 @@ UPGRADE = (
     b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
 )
 
+LARGE, NO_HTTP = b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n", b"\x16\x03\x01\x02\r\n\r\n"
+
 
 async def app(scope: Any, receive: Any, send: Any) -> None:
     """Answer what was asked: `/large` with more than any buffer holds, `/wait` never."""
@@ -166,7 +168,7 @@ class TestHead:
         assert (status(answer), answer.count(b"x")) == (200, length)
 
     async def test_what_is_not_http_is_told_so(self, served: Served) -> None:
-        assert refusal(await served.ask(b"\x16\x03\x01\x02\r\n\r\n"))[:2] == (400, "bad_http")
+        assert refusal(await served.ask(NO_HTTP))[:2] == (400, "bad_http")
 
 
 class TestTime:
@@ -203,21 +205,37 @@ class TestTime:
         line.writer.close()
 
     @pytest.mark.parametrize(
-        ("asked", "other"),
-        [(b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n", "DRAIN_SECONDS"), (head(url=b"/large"), "STALLED_SECONDS")],
-        ids=["in the middle of an answer", "at its end"],
+        ("asked", "then", "other"),
+        [
+            (LARGE, b"", "DRAIN_SECONDS"),
+            (LARGE, b"", "STALLED_SECONDS"),
+            (LARGE, NO_HTTP, "STALLED_SECONDS"),
+            (head(url=b"/large"), b"", "STALLED_SECONDS"),
+        ],
+        ids=["in the middle of an answer", "between two calls", "before a call that is refused", "at its end"],
     )
     async def test_a_reader_that_stops_is_not_waited_for(
-        self, served: Served, asked: bytes, other: str, monkeypatch: pytest.MonkeyPatch
+        self, served: Served, asked: bytes, then: bytes, other: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(connections, other, 1000.0)
         line = await served.connect()
         line.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        line.reader._transport.pause_reading()  # type: ignore[attr-defined]
-        line.write(asked)
-        await _until(lambda: bool(served.state.connections))
+        await _ask_and_stop_reading(served, line, asked)
+        line.write(then)
         await _until(lambda: not served.state.connections)
-        assert not served.state.connections
+        line.writer.close()
+
+    async def test_one_that_goes_on_has_as_much_time_as_before(
+        self, served: Served, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(connections, "STALLED_SECONDS", 1000.0)
+        line = await served.connect()
+        connection = await _ask_and_stop_reading(served, line, LARGE)
+        timer = connection._reader_timer
+        assert timer is not None
+        line.reader._transport.resume_reading()  # type: ignore[attr-defined]
+        await _until(lambda: not connection.flow.write_paused)
+        assert timer.cancelled()
         line.writer.close()
 
 
@@ -310,6 +328,20 @@ class TestHolderOf:
     def test_nobody_is_a_proxy_where_none_is_believed(self) -> None:
         config = uvicorn.Config(app, log_config=None, proxy_headers=False, forwarded_allow_ips=["10.0.0.0/8"])
         assert holder_of("10.1.2.3", config).standing is Standing.KNOWN
+
+
+async def _ask_and_stop_reading(served: Served, line: Line, asked: bytes) -> Connection:
+    """Return the connection, to which a large answer was written that nobody reads."""
+    line.reader._transport.pause_reading()  # type: ignore[attr-defined]
+    line.write(asked)
+    await _until(lambda: any(_is_stalled(each) for each in served.state.connections))
+    (connection,) = served.state.connections
+    assert isinstance(connection, Connection)
+    return connection
+
+
+def _is_stalled(connection: Any) -> bool:
+    return bool(connection.flow.write_paused and connection._is_idle)
 
 
 def _start_of_message(length: int) -> bytes:

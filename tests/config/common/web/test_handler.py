@@ -14,12 +14,13 @@ from django.test import Client
 from config.access.keys import create_key
 from config.access.known_browser import remember_browser
 from config.access.sign_in_limits import FORM_BURST
-from config.asgi import application
+from config.asgi import _django, application
 from config.common.web import handler
 from config.common.web.handler import SMALL_ANSWER
 from config.common.web.limits.callers import known_callers
-from config.common.web.limits.lanes import make_lanes
+from config.common.web.limits.lanes import LARGE_BODY, Lanes, make_lanes
 from config.common.web.limits.shares import Caller, Standing
+from config.common.web.limits.slots import Slots
 from config.common.web.rates import configured_rates
 from config.runtime.metrics import REQUESTS
 from config.web_slots import web_slots
@@ -68,8 +69,8 @@ def test_nor_is_one_that_nobody_looked_at() -> None:
     assert known_callers.find(b"Bearer whatever") is None
 
 
-async def upload(path: str, key: str, *, size: int = 3_000_000) -> tuple[int, int]:
-    """Send a large body with a key, or without one; return the status and how much of it was taken."""
+async def upload(path: str, key: str, *, cookie: str = "", size: int = 3_000_000) -> tuple[int, int]:
+    """Send a large body with a key or a cookie, or without one; return the status and how much of it was taken."""
     scope = {
         "type": "http",
         "http_version": "1.1",
@@ -82,6 +83,7 @@ async def upload(path: str, key: str, *, size: int = 3_000_000) -> tuple[int, in
             (b"content-type", b"application/json"),
             (b"transfer-encoding", b"chunked"),
             *([(b"authorization", f"Bearer {key}".encode())] if key else []),
+            *([(b"cookie", cookie.encode())] if cookie else []),
         ],
         "client": ("192.0.2.8", 5000),
     }
@@ -91,8 +93,9 @@ async def upload(path: str, key: str, *, size: int = 3_000_000) -> tuple[int, in
         nonlocal taken
         if statuses:  # it has its answer, and hangs up
             return {"type": "http.disconnect"}
-        taken += 65_536
-        return {"type": "http.request", "body": b" " * 65_536, "more_body": taken < size}
+        piece = b" " * min(65_536, size - taken)
+        taken += len(piece)
+        return {"type": "http.request", "body": piece, "more_body": taken < size}
 
     async def send(message: Any) -> None:
         if message["type"] == "http.response.start":
@@ -112,6 +115,13 @@ def test_a_large_body_is_not_read_where_the_head_is_refused(kind: str) -> None:
     assert taken <= 3 * 65_536
 
 
+def test_that_of_a_session_is_read_for_its_token_may_stand_in_it() -> None:
+    browser = Client()
+    browser.force_login(User.objects.create_superuser("anne", password="secret"))
+    session = f"sessionid={browser.cookies['sessionid'].value}"
+    assert async_to_sync(upload)("/api/v1/signals/", "", cookie=session, size=900_000)[1] == 900_000
+
+
 def test_one_that_may_be_sent_is_read_and_counts_once() -> None:
     key, text = create_key(name="desk", actor="test", scopes=["signals:write"])
     before = REQUESTS.labels("POST", "api/v1/signals/", "4xx")._value.get()
@@ -119,6 +129,28 @@ def test_one_that_may_be_sent_is_read_and_counts_once() -> None:
     assert REQUESTS.labels("POST", "api/v1/signals/", "4xx")._value.get() == before + 1
     at = time.time()
     assert configured_rates().count(f"key:{key.prefix}", at) == 2
+
+
+@pytest.mark.parametrize(("size", "lane"), [(LARGE_BODY, "api"), (LARGE_BODY + 1, "large")])
+def test_a_body_is_parsed_in_a_slot_for_its_size(size: int, lane: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen: list[Slots] = []
+    lane_of = Lanes.lane_of
+
+    def note(lanes: Lanes, *call: Any) -> Slots:
+        chosen.append(lane_of(lanes, *call))
+        return chosen[-1]
+
+    monkeypatch.setattr(Lanes, "lane_of", note)
+    key = create_key(name="desk", actor="test", scopes=["signals:write"])[1]
+    assert async_to_sync(upload)("/api/v1/signals/", key, size=size)[0] == 400
+    assert chosen == [getattr(_django._lanes, lane)]
+
+
+def test_what_a_call_computes_is_counted_for_its_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    noted: list[tuple[Caller, bool]] = []
+    monkeypatch.setattr(_django._lanes.processor, "note", lambda caller, took: noted.append((caller, took > 0)))
+    assert async_to_sync(call)("/api/v1/docs/", b"accept", b"*/*") == 200
+    assert noted == [(Caller("192.0.2.7", Standing.STRANGER), True)]
 
 
 def test_sign_ins_past_their_rate_cost_no_page_and_a_known_browser_has_its_own() -> None:

@@ -5,6 +5,7 @@ import pytest
 from django.contrib.auth.models import Group, Permission
 from django.contrib.contenttypes.models import ContentType
 from django.db import connection
+from django.db.models.signals import post_init
 from rest_framework.request import Request
 from rest_framework.test import APIRequestFactory
 
@@ -176,6 +177,20 @@ class TestBytesOfAPage:
             rows(), limit=1000, weigh=lambda part: [100] * len(part), most_bytes=100 * (CHUNK + 1)
         )
         assert [len(found), more, len(read)] == [CHUNK + 1, True, 2 * CHUNK]
+
+    def test_and_no_more_are_asked_of_the_database(self) -> None:
+        ChangeRecord.objects.bulk_create(change(number, 100) for number in range(3 * CHUNK))
+        made: list[str] = []
+
+        def note(instance: ChangeRecord, **_: Any) -> None:
+            made.append(instance.object_id)
+
+        post_init.connect(note, sender=ChangeRecord)
+        try:
+            found = paginate(asking(), ChangeRecord.objects.all(), order=["pk"], most_bytes=1000)
+        finally:
+            post_init.disconnect(note, sender=ChangeRecord)
+        assert (0 < len(found.results) < CHUNK, len(made)) == (True, CHUNK)
 
 
 @pytest.mark.django_db(transaction=True)

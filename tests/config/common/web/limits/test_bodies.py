@@ -20,8 +20,7 @@ class Sender:
         self.chunks, self._pause, self._then = list(chunks), pause, then
 
     async def __call__(self) -> Any:
-        if self._pause:
-            await asyncio.sleep(self._pause)
+        await asyncio.sleep(self._pause)
         if self.chunks:
             return {"type": "http.request", "body": self.chunks.pop(0), "more_body": True}
         if self._then == "stalls":
@@ -81,7 +80,7 @@ class TestPace:
 
 class TestFiles:
     async def test_are_written_no_faster_than_the_disk_can_bear_and_nobody_is_blamed_for_it(self) -> None:
-        spool = Spool(patience=0.1, rate=100 * MEMORY_PER_BODY, spool_rate=10 * MEMORY_PER_BODY)
+        spool = Spool(patience=0.3, rate=100 * MEMORY_PER_BODY, spool_rate=10 * MEMORY_PER_BODY)
         began = asyncio.get_running_loop().time()
         for body in await asyncio.gather(*(read(spool, Sender(*[b"x" * MEMORY_PER_BODY] * 3)) for _ in range(2))):
             body.close()
@@ -92,6 +91,10 @@ class TestFiles:
         assert await _time(spool, ANNE) < 0.2  # the burst
         assert await _time(spool, ANNE) > 0.25
         assert await _time(spool, BEN) < 0.2
+
+    async def test_nor_is_the_time_for_which_it_waits_its_own_delay(self) -> None:
+        spool = Spool(patience=1.0, rate=100 * MEMORY_PER_BODY, body_rate=2 * MEMORY_PER_BODY, body_burst=0)
+        assert await _time(spool, ANNE) > 1.25
 
     async def test_of_strangers_come_at_one_rate_for_all(self) -> None:
         spool = Spool(body_rate=10 * MEMORY_PER_BODY, body_burst=3 * MEMORY_PER_BODY)

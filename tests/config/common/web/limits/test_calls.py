@@ -265,6 +265,17 @@ class TestRefusedOften:
             await caller.call(app)
         assert [caller.status for caller in (*callers, other)] == [401, 401, 429, 401]
 
+    async def test_those_that_were_refused_before_their_bodies_count_too(self) -> None:
+        async def check_head(scope: Any, caller: Known) -> Any:
+            return {"type": "http.response.start", "status": 401, "headers": []}, b"{}"
+
+        refused = Buckets(rate=0.001, burst=1)
+        app = Limits(reading, body_limits=[("/", 200_000)], check_head=check_head, refused=refused)
+        callers = [Caller(b"x" * 100_000, path="/api/v1/x/", content_length="100000") for _ in range(2)]
+        for caller in callers:
+            await caller.call(app)
+        assert [caller.status for caller in callers] == [401, 429]
+
     async def test_what_is_answered_is_not_counted(self) -> None:
         app = Limits(reading, body_limits=LIMITS, refused=Buckets(rate=1, burst=1))
         callers = [Caller(path="/api/v1/x/") for _ in range(3)]

@@ -4,6 +4,7 @@ import pytest
 
 from config.common.web.limits.errors import Busy
 from config.common.web.limits.lanes import LARGE_BODY, Lanes, make_lanes
+from config.common.web.limits.processor import HEAVY_SLOTS
 from config.common.web.limits.shares import Caller, Standing
 from config.common.web.limits.slots import Slots
 from config.web_slots import web_slots
@@ -44,3 +45,19 @@ async def test_each_kind_has_so_many_and_not_one_more(lane: str, calls: int) -> 
             await held.enter_async_context(chosen.lend(Caller("proxy", Standing.CROWD)))
         with pytest.raises(Busy):
             await held.enter_async_context(chosen.lend(Caller("proxy", Standing.CROWD)))
+
+
+@pytest.mark.parametrize("lane", ["api", "large", "pages"])
+async def test_whoever_takes_much_of_the_processor_in_any_of_them_has_few_in_each(lane: str) -> None:
+    lanes = make_lanes(api=12, large=12, pages=12, sign_in=1, metrics=1)
+    chosen: Slots = getattr(lanes, lane)
+    chosen._patience = 0.02
+    anne, ben = Caller("anne", Standing.KNOWN), Caller("ben", Standing.KNOWN)
+    async with AsyncExitStack() as held:
+        for _ in range(HEAVY_SLOTS):
+            await held.enter_async_context(chosen.lend(anne))
+        lanes.processor.note(anne, 1.0)
+        lanes.processor.note(ben, 0.1)
+        with pytest.raises(Busy):
+            await held.enter_async_context(chosen.lend(anne))
+        await held.enter_async_context(chosen.lend(ben))

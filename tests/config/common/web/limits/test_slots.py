@@ -10,6 +10,7 @@ from config.common.web.limits.errors import Busy
 from config.common.web.limits.processor import HEAVY_SLOTS, Processor
 from config.common.web.limits.shares import Caller, Standing
 from config.common.web.limits.slots import WAITING_PER_SLOT, Slots
+from tests.config.common.web.limits.test_buckets import Clock
 
 ANNE, BEN = Caller("anne", Standing.KNOWN), Caller("ben", Standing.KNOWN)
 STRANGER = Caller("192.0.2.7", Standing.STRANGER)
@@ -28,9 +29,17 @@ async def held(slots: Slots, *callers: Caller) -> AsyncIterator[AsyncExitStack]:
         yield stack
 
 
-async def use(slots: Slots, caller: Caller, log: list[str]) -> None:
+async def use(slots: Slots, caller: Caller, log: list[str], name: str = "") -> None:
     async with slots.lend(caller):
-        log.append(caller.name)
+        log.append(name or caller.name)
+
+
+def taken_by_anne(clock: Clock) -> Processor:
+    """A processor of which anne has had much lately, and ben some."""
+    processor = Processor(clock)
+    processor.note(ANNE, 1.0)
+    processor.note(BEN, 0.1)
+    return processor
 
 
 async def settle() -> None:
@@ -100,10 +109,7 @@ class TestLend:
         assert HEAVY_SLOTS == 2
 
     async def test_and_the_next_of_its_calls_begins_when_one_of_them_has_ended(self) -> None:
-        processor, log = Processor(), list[str]()
-        slots = Slots(12, processor=processor)
-        processor.note(ANNE, 1.0)
-        processor.note(BEN, 0.1)
+        slots, log = Slots(12, processor=taken_by_anne(Clock())), list[str]()
         async with held(slots, ANNE, ANNE) as held_slots:
             waiting = asyncio.ensure_future(use(slots, ANNE, log))
             await settle()
@@ -111,6 +117,18 @@ class TestLend:
             await held_slots.aclose()
             await waiting
         assert log == ["anne"]
+
+    async def test_a_later_one_does_not_overtake_it_though_it_may_begin_at_once(self) -> None:
+        clock, log = Clock(), list[str]()
+        slots = Slots(12, patience=30, processor=taken_by_anne(clock))
+        async with held(slots, ANNE, ANNE):
+            earlier = asyncio.ensure_future(use(slots, ANNE, log, "earlier"))
+            await settle()
+            clock.at += 1000
+            later = asyncio.ensure_future(use(slots, ANNE, log, "later"))
+            await settle()
+        await asyncio.gather(earlier, later)
+        assert log == ["earlier", "later"]
 
     async def test_a_slot_is_free_again_after_a_failure(self) -> None:
         slots = Slots(1, patience=0.02)
@@ -155,6 +173,16 @@ class TestGivingUp:
         await second
         assert log == ["anne"]
         await use(slots, BEN, log)
+
+    async def test_of_one_that_waits_keeps_no_later_call_waiting(self) -> None:
+        clock, log = Clock(), list[str]()
+        slots = Slots(12, patience=0.02, processor=taken_by_anne(clock))
+        async with held(slots, ANNE, ANNE):
+            with pytest.raises(Busy):
+                await use(slots, ANNE, log)
+            clock.at += 1000
+            await use(slots, ANNE, log)
+        assert log == ["anne"]
 
     async def test_in_the_moment_in_which_it_is_lent_loses_none_either(self) -> None:
         slots, log = Slots(1, patience=30), list[str]()

@@ -95,6 +95,12 @@ class TestEvents:
         assert reasons() == {starts.TOO_MANY}
         assert WorkflowInstance.objects.filter(definition="other", status="active").count() == 1
 
+    def test_what_began_more_than_a_minute_ago_is_not_counted(self, scene: Scene) -> None:
+        head = scene.begin(chain("child", user("a")))
+        began_at = datetime.fromtimestamp((head.id.int >> 80) / 1000, UTC)  # what its id says
+        later = [began_at + timedelta(seconds=seconds) for seconds in (59, 61)]
+        assert [starts._count_recent_starts("child", at=at) for at in later] == [1, 0]
+
     def test_a_person_may_let_it_go_on(self, scene: Scene) -> None:
         scene.publish(chain("again", *events("more"), before=X, start=started_by()))
         tell()
