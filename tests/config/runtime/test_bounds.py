@@ -234,7 +234,7 @@ ONE_PAST = {
         "command.effects": "TestCommandBudget::test_bytes_of_effects",
         "instance.variables": "TestCommandBudget::test_bytes_of_variables",
     },
-    "processes/workflows/engine/execution/test_commands.py": {
+    "processes/workflows/engine/test_runner.py": {
         "instance.tokens": "TestLimits::test_tokens_are_counted",
         "instance.items": "TestLimits::test_so_many_items_of_cases",
         "instance.calls": "TestLimits::test_so_many_call_one_another",
