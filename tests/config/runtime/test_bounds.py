@@ -247,7 +247,7 @@ ONE_PAST = {
     "processes/workflows/engine/execution/test_compensation.py": {
         "instance.undo": "TestLog::test_does_not_grow_without_end"
     },
-    "processes/workflows/services/test_steps.py": {
+    "processes/workflows/services/test_plan_step.py": {
         "event.type": "TestThrownEvents::test_a_type_that_is_too_long_is_an_incident"
     },
     "processes/workflows/services/events/test_receive.py": {
