@@ -47,7 +47,11 @@ _known: dict[Path, uuid.UUID] = {}
 
 def check_volume() -> None:
     """Raise `VolumeAway` unless the marker is that of the volume that the database knows."""
-    check_marker(read_marker())
+    try:
+        check_marker(read_marker())
+    except VolumeAway:
+        # Whoever adopts the folder meanwhile writes the marker before the row: with the row seen, it is there now.
+        check_marker(read_marker())
 
 
 def check_marker(marker: uuid.UUID | None) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from django.utils import timezone
 
 from config.audit.changes import snapshot
-from config.common.database.sql import bulk_execute, in_array, in_number_array
+from config.common.database.sql import bulk_execute, forget_cached_plans, in_array, in_number_array
 from notifications.services.registry_changes import RegistryChange, record_registry_changes
 from sensors.heartbeat.clock import clock
 from sensors.heartbeat.withheld_losses import recheck_withheld_losses
@@ -23,6 +23,8 @@ from sensors.services.values import SensorValues
 KIND = "sensor"
 COLUMNS = ("address", "notes", "active", "heartbeat_timeout", "muted_until")
 BATCH = 5000
+MANY = 500
+"""So many rows at once may make a small table a large one, which statements planned before do not know."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,8 @@ def write_changes(
     for start in range(0, len(real), BATCH):
         _write(real[start : start + BATCH], actor=actor, now=now)
         progress(min(start + BATCH, len(real)), len(real))
+    if len(real) >= MANY:
+        forget_cached_plans()
     return len(real)
 
 

@@ -52,6 +52,17 @@ def number_array(values: Sequence[int | None]) -> str:
     return "{" + str(list(values))[1:-1].replace("None", "NULL") + "}"
 
 
+def forget_cached_plans() -> None:
+    """Have PostgreSQL plan anew what this connection has planned; call it after a bulk write, before its commit.
+
+    The checks of foreign keys run at the commit by plans that a connection keeps. One made while the table had a single
+    page reads the whole table for each row: 20,000 new rows took 46 s instead of 2.
+    """
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("DISCARD PLANS")
+
+
 def bulk_execute(package: str, name: str, rows: Sequence[Sequence[Any]]) -> int:
     """Run a statement that writes many rows: one round trip with arrays on PostgreSQL, row by row inside SQLite.
 

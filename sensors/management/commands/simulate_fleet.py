@@ -2,6 +2,7 @@ import sys
 import time
 from argparse import ArgumentParser
 from typing import Any
+from urllib.error import URLError
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
@@ -37,8 +38,11 @@ class Command(BaseCommand):
         if not options["no_register"]:
             self._register(fleet)
         sender: Sender = RestSender(options["url"], options["key"]) if options["url"] else AmqpSender()
-        with sender:
-            sent = self._send(fleet, sender, options["rate"], options["seconds"])
+        try:
+            with sender:
+                sent = self._send(fleet, sender, options["rate"], options["seconds"])
+        except URLError as error:
+            raise CommandError(f"{options['url']} takes no signals: {error.reason}") from error
         self.stdout.write(f"{sent} signals sent")
 
     def _register(self, fleet: Fleet) -> None:

@@ -44,6 +44,16 @@ class TestCheckVolume:
         with django_assert_num_queries(0):
             check_volume()
 
+    def test_is_there_when_another_process_has_adopted_it_meanwhile(
+        self, place: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The folder was looked at just before the marker came, the database just after the row did."""
+        looks = iter([None, volume.read_marker()])
+        monkeypatch.setattr(volume, "_known", {})
+        monkeypatch.setattr(volume, "read_marker", lambda: next(looks))
+        check_volume()
+        assert next(looks, "looked twice") == "looked twice"
+
     @pytest.mark.parametrize("leave", [unmount, lambda place: place.rename(place.with_name("volume"))])
     def test_is_away_when_nothing_or_an_empty_folder_is_there(self, place: Path, leave: Any) -> None:
         leave(place)

@@ -3,6 +3,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from config.records.models import ChangeRecord
 from notifications.models import Delivery, Event
@@ -228,3 +229,26 @@ def test_a_large_table_is_one_import() -> None:
     content = table(*(f"s{n},Here {n},,,,{client.pk}" for n in range(rows)))
     assert import_sensors(content=content, actor="anna") == ImportReport(rows, 0, 0)
     assert Sensor.objects.count() == ChangeRecord.objects.count() == Event.objects.count() == rows
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite plans no checks of foreign keys")
+def test_foreign_keys_of_a_large_import_are_looked_up_by_index() -> None:
+    """A connection that has registered a few sensors keeps a plan for a table of one page."""
+    client = make_client()
+    with connection.cursor() as cursor:
+        make_sensor("first")
+        cursor.execute("ANALYZE sensors_sensor")
+        for n in range(10):
+            import_sensors(content=table(f"few{n},Here,,,,{client.pk}"), actor="anna")
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute("SET CONSTRAINTS ALL DEFERRED")
+        import_sensors(content=table(*(f"s{n},Here,,,,{client.pk}" for n in range(2000))), actor="anna")
+        before = _whole_reads(cursor)
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        assert _whole_reads(cursor) - before < 100
+
+
+def _whole_reads(cursor: Any) -> int:
+    """Return how often the transaction has read the whole table of sensors."""
+    cursor.execute("SELECT seq_scan FROM pg_stat_xact_user_tables WHERE relname = 'sensors_sensor'")
+    return int(cursor.fetchone()[0])

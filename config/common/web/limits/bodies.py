@@ -23,10 +23,12 @@ SPOOLED_BYTES = 268_435_456
 """In temporary files of all bodies of a process."""
 SPOOL_RATE = 33_554_432
 """Bytes a second that all bodies of a process write there: more would keep the disk from what must be durable."""
-BODY_RATE, BODY_BURST = 2_097_152, 8_388_608
+BODY_RATE = BODY_BURST = 8_388_608
 """Bytes a second of one caller's large bodies, after so many at once; all strangers together have as much. Whoever
 sends faster waits."""
 LINGER_SECONDS, LINGER_BYTES = 1.0, 8_388_608  # about what the buffers of a connection hold
+PACE_PATIENCE = 5.0
+"""Seconds for which a body waits at a time; whoever has sent so much at once that it would be longer is refused."""
 MOST_PACES = 10_000
 
 
@@ -55,6 +57,7 @@ class Spool:
         self._files = Shares(spooled)
         self._disk = _Pace(spool_rate, burst=0)
         self._callers = _Pace(body_rate, burst=body_burst)
+        self._refused = _Pace(body_rate, burst=body_burst)
 
     async def read(
         self, receive: ASGIReceiveCallable, *, limit: int, caller: Caller, check: Check | None = None
@@ -71,20 +74,20 @@ class Spool:
             raise
         return body
 
-    async def discard(self, receive: ASGIReceiveCallable, caller: Caller) -> None:
-        """Read a little more of a refused body, at the pace of one that is kept.
+    async def discard(self, receive: ASGIReceiveCallable) -> None:
+        """Read a little more of a refused body: all of them together no faster than those of one caller.
 
         Closing with bytes unread resets the connection, and the caller loses the answer.
         """
         left = LINGER_BYTES
-        with suppress(TimeoutError):
+        with suppress(TimeoutError, Busy):
             async with asyncio.timeout(LINGER_SECONDS):
                 while left > 0:
                     message = await receive()
                     if message["type"] != "http.request" or not message.get("more_body", False):
                         return
                     left -= len(message.get("body", b""))
-                    await self._callers.rest(_payer(caller), len(message.get("body", b"")))
+                    await self._refused.rest("", len(message.get("body", b"")))
 
     async def _fill(self, body: "Body", receive: ASGIReceiveCallable, limit: int, check: Check | None) -> None:
         loop = asyncio.get_running_loop()
@@ -127,9 +130,16 @@ class _Pace:
         if len(self._next_at) > MOST_PACES:
             self._next_at = {name: at for name, at in self._next_at.items() if at > now}
         next_at = max(now, self._next_at.get(name, 0.0)) + size / self._rate
-        self._next_at[name] = next_at
         wait = max(0.0, next_at - now - self._ahead)
-        await asyncio.sleep(wait)
+        if wait > PACE_PATIENCE:
+            raise Busy
+        self._next_at[name] = next_at
+        try:
+            await asyncio.sleep(wait)
+        except asyncio.CancelledError:
+            # Nobody has read it, so nobody has to wait for it.
+            self._next_at[name] = self._next_at.get(name, 0.0) - size / self._rate
+            raise
         return wait
 
 

@@ -106,7 +106,7 @@ class Limits:
         body_follows = ends.body is None and _announces_body(scope)
         await ends.refuse(answer, body_follows=body_follows)
         if body_follows:
-            await self._spool.discard(ends.receive_body, caller_of(scope))
+            await self._spool.discard(ends.receive_body)
             await ends.end()
 
     async def _run(self, scope: HTTPScope, ends: "_Ends") -> ApplicationError | None:

@@ -99,6 +99,23 @@ class TestFiles:
         assert await _time(spool, strangers[0]) < 0.2
         assert await _time(spool, strangers[1]) > 0.25
 
+    async def test_whoever_would_wait_for_long_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(bodies, "PACE_PATIENCE", 0.05)
+        spool = Spool(body_rate=10 * MEMORY_PER_BODY, body_burst=2 * MEMORY_PER_BODY)
+        with pytest.raises(Busy):
+            await _time(spool, ANNE)
+        assert await _time(Spool(body_rate=10 * MEMORY_PER_BODY, body_burst=3 * MEMORY_PER_BODY), ANNE) < 0.2
+
+    async def test_who_gives_up_while_waiting_owes_nothing(self) -> None:
+        spool = Spool(body_rate=MEMORY_PER_BODY, body_burst=2 * MEMORY_PER_BODY)
+        for _ in range(5):
+            giving_up = asyncio.ensure_future(_time(spool, ANNE))
+            await asyncio.sleep(0.02)
+            giving_up.cancel()
+        await asyncio.sleep(0.1)
+        owed = spool._callers._next_at["anne"] - asyncio.get_running_loop().time()
+        assert owed < 2.5, "the burst, and nothing of the five that were read no further"
+
     async def test_what_is_small_waits_for_nothing(self) -> None:
         spool = Spool(body_rate=1, body_burst=0)
         body = await read(spool, Sender(b"x" * MEMORY_PER_BODY))
@@ -145,7 +162,7 @@ class TestCheck:
 class TestDiscard:
     async def test_reads_the_rest_of_a_refused_body_no_faster_than_one_that_is_kept(self) -> None:
         spool, sender = Spool(body_rate=10 * MEMORY_PER_BODY, body_burst=0), Sender(*[b"x" * MEMORY_PER_BODY] * 100)
-        await spool.discard(sender, ANNE)
+        await spool.discard(sender)
         assert 85 <= len(sender.chunks) < 95, "a tenth of a second for each, and a second in all"
 
 
