@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-HERE = "127.0.0.1"
-
 from tests.servers.private_server import find_free_port
+
+HERE = "127.0.0.1"
 
 
 @dataclass(frozen=True)
