@@ -34,7 +34,7 @@ from processes.workflows.engine.parser import parse_definition
 from processes.workflows.engine.runner import run_command
 from processes.workflows.heads import Head
 from processes.workflows.models import WorkflowInstance
-from processes.workflows.services.execution import execute_command
+from processes.workflows.services.commands import execute_command
 from processes.workflows.services.publish import publish_definition
 from processes.workflows.services.start import StartRequest, start_instance
 from processes.workflows.services.steps import CommandRequest

@@ -66,6 +66,14 @@ def english() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True)
+def _clock_that_has_looked_at_nothing() -> None:
+    """Steady time is carried on within a process: one test that travels in time would take the next ones along."""
+    from sensors.heartbeat.clock import clock
+
+    clock._anchor = None
+
+
 @pytest.fixture
 def in_threads() -> Callable[[Callable[[int], Any], int], list[Any]]:
     """Run a function in several threads that start together; return the results, raise the first error."""

@@ -22,8 +22,9 @@ from typing import Any
 from playwright.sync_api import Page, sync_playwright
 
 from tests.browser.conftest import DESKTOP, FLAGS, sign_in
-from tests.browser.installation import PASSWORD, free_port, wait_until_served
+from tests.browser.installation import PASSWORD, wait_until_served
 from tests.servers.packages import get_program
+from tests.servers.private_server import find_free_port
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = ROOT / "docs"
@@ -55,7 +56,7 @@ def main() -> None:
 @contextlib.contextmanager
 def demonstration(folder: Path) -> Iterator[tuple[str, str]]:
     """Serve a demonstration; yield its address and a key for everything that is done here."""
-    port = free_port()
+    port = find_free_port()
     environment = {
         **os.environ,
         "DATA_DIR": str(folder),

@@ -1,7 +1,6 @@
 """A real installation for the browser: its own folder, its own process, no engine but the embedded ones."""
 
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -11,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.servers.private_server import find_free_port
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 PASSWORD = "a password for the browser"
 PATIENCE_SECONDS = 240
@@ -19,7 +20,7 @@ PATIENCE_SECONDS = 240
 @contextmanager
 def running(folder: Path) -> Iterator[str]:
     """Prepare an installation with content, serve it, yield its address."""
-    port = free_port()
+    port = find_free_port()
     environment = _environment(folder, port)
     for step in (["manage.py", "prepare"], ["-m", "tests.browser.content"]):
         subprocess.run([sys.executable, *step], cwd=ROOT, env=environment, check=True, capture_output=True)
@@ -43,12 +44,6 @@ def _environment(folder: Path, port: int) -> dict[str, str]:
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "LOG_LEVEL": "ERROR",
     }
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def wait_until_served(address: str, server: "subprocess.Popen[bytes]") -> None:

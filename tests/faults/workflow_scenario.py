@@ -13,7 +13,7 @@ from notifications.models import Alert, Event, Follower
 from notifications.services.relay import relay_once
 from notifications.services.sequencer import stamp_once
 from processes.workflows.models import WorkflowEffect, WorkflowInstance, WorkflowTimer, WorkflowVersion, WorkItem
-from processes.workflows.services import execution, returns, start
+from processes.workflows.services import commands, returns, start
 from processes.workflows.services.effects.dispatch import dispatch_due_effects
 from processes.workflows.services.events.follower import FOLLOWING
 from processes.workflows.services.timers import fire_due_timers
@@ -44,7 +44,7 @@ class Scenario:
 
         with ExitStack() as stack:
             stack.enter_context(self._injector.in_place())
-            for module in (execution, start, returns):
+            for module in (commands, start, returns):
                 stack.enter_context(patch.object(module, "write_step", watched))
             yield
 

@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 APPS = ("config", "messaging", "notifications", "processes", "sensors")
 SAID_ELSEWHERE = {
-    ("config.runtime.alerts.ongoing_alerts", "keep_up"),
+    ("config.runtime.alerts.ongoing_alerts", "raise_or_repeat"),
     ("config.runtime.alerts.storage", "_judge_volume"),
     ("config.runtime.alerts.storage", "examine_without_writing"),
 }

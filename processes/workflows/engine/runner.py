@@ -1,13 +1,37 @@
-"""Run a command: from a state and a command to the next state and its effects. Time is a parameter."""
+"""Run a command: from a state and a command to the next state and its effects. Time is a parameter.
 
+First the command is applied, then the steps that it has queued are run until everything waits for something outside.
+"""
+
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
+from typing import Any
 
-from processes.workflows.engine.execution.commands import Command, apply_command, start_instance
+from processes.workflows.engine.cases import items, sentries
+from processes.workflows.engine.cases.commands import (
+    ITEM_COMMANDS,
+    apply_item_command,
+    close_case,
+    is_case,
+    resume_case,
+    suspend_case,
+    terminate_case,
+)
+from processes.workflows.engine.cases.stages import begin_case, complete_innermost_stage, end_case
+from processes.workflows.engine.cases.transitions import is_subscription_suspended, is_within_suspended
+from processes.workflows.engine.definition import Definition, Node, NodeKind, Trigger
+from processes.workflows.engine.execution import events, flows
+from processes.workflows.engine.execution.activities import begin_activity, finish_activity
+from processes.workflows.engine.execution.completion import complete_scope, end_instance, terminate_scope
 from processes.workflows.engine.execution.errors import CommandFailed, CommandRejected
-from processes.workflows.engine.execution.queue import run_queue
-from processes.workflows.engine.execution.records import Effect, InstanceState, Library
+from processes.workflows.engine.execution.limits import MAX_VARIABLES, estimate_size, is_json, is_name
+from processes.workflows.engine.execution.loops import begin_loop
+from processes.workflows.engine.execution.records import Effect, InstanceState, Library, TaskRecord, Variables
+from processes.workflows.engine.execution.scopes import begin_scope, find_first_elements, open_scope
 from processes.workflows.engine.execution.unit_of_work import UnitOfWork
+from processes.workflows.engine.execution.variables import write_variables
 
 __all__ = [
     "Command",
@@ -19,6 +43,8 @@ __all__ = [
     "Library",
     "run_command",
 ]
+
+Command = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +66,274 @@ def run_command(library: Library, state: InstanceState | None, command: Command,
     if state is not None and command["command"] == "start" and "item" not in command:
         raise CommandRejected("The instance has been started already.")
     if state is None:
-        work = start_instance(library, command, at)
+        work = _start_instance(library, command, at)
     else:
         work = UnitOfWork(library, state, at)
-        apply_command(work, command)
+        _apply_command(work, command)
     if work.status == "active":
-        run_queue(work)
+        _run_queue(work)
     return CommandOutcome(work.build_state(), tuple(work.effects), tuple(work.trace))
+
+
+def _start_instance(library: Library, command: Command, at: datetime) -> UnitOfWork:
+    """Create the unit of work of a new instance."""
+    key, revision = command["definition"]
+    definition, revision = library(key, revision)
+    variables = _read_variables(command)
+    record = command.get("record") or ""
+    state: InstanceState = {"kind": definition.kind, "epoch": 0, "next": 1, "status": "active", "record": record}
+    work = UnitOfWork(library, state, at)
+    work.hops = command.get("hops", 0)
+    scope = open_scope(
+        work,
+        {
+            "element": definition.key,
+            "definition": [key, revision],
+            "parent": None,
+            "token": None,
+            "variables": variables,
+        },
+    )
+    if definition.plan is not None:
+        work.enqueue("begin_case", scope)
+    else:
+        begin_scope(work, scope, _choose_start(definition, command.get("start")))
+    return work
+
+
+def _choose_start(definition: Definition, chosen: str | None) -> tuple[str, ...]:
+    """Return the start event named by the command; else the process must have exactly one without a trigger."""
+    starts = definition.starts.get(definition.key, ())
+    if chosen is not None:
+        if chosen not in starts:
+            raise CommandRejected(f"The process has no start event {chosen}.")
+        return (chosen,)
+    plain = [key for key in starts if definition.nodes[key].trigger is Trigger.NONE]
+    if starts and len(plain) != 1:
+        raise CommandRejected("The process does not have exactly one start event without a trigger.")
+    try:
+        return tuple(find_first_elements(definition, definition.key))
+    except CommandFailed as failed:
+        raise CommandRejected(failed.reason) from failed
+
+
+def _apply_command(work: UnitOfWork, command: Command) -> None:
+    """Apply a command to a started instance."""
+    name = command["command"]
+    work.hops = command.get("hops", 0)
+    # The one command that an ended case accepts.
+    if name == "close" and is_case(work):
+        close_case(work)
+        return
+    if work.status not in ("active", "suspended"):
+        raise CommandRejected(f"The instance is {work.status}.")
+    if work.status == "suspended" and name not in _WHILE_SUSPENDED:
+        raise CommandRejected("The instance is suspended.")
+    if name in ITEM_COMMANDS:
+        apply_item_command(work, name, command)
+        return
+    handle = _COMMANDS.get(name)
+    if handle is None:
+        raise CommandRejected(f"A {'case' if is_case(work) else 'process'} does not support the command {name}.")
+    handle(work, command)
+
+
+def _complete_task(work: UnitOfWork, command: Command, *, kinds: tuple[str, ...]) -> None:
+    task = _get_task(work, command, kinds)
+    # The answer of a handler continues the chain that has led to its task.
+    work.hops = command.get("hops", task.get("hops", 0))
+    write_variables(work, task["scope"], _read_variables(command), task["element"])
+    finish_activity(work, task["token"])
+
+
+def _fail_job(work: UnitOfWork, command: Command) -> None:
+    task = _get_task(work, command, _JOB_KINDS)
+    reason = str(command.get("error") or "The work failed.")
+    code = command.get("code")
+    if not code:
+        raise CommandFailed(task["element"], reason)
+    work.hops = command.get("hops", task.get("hops", 0))
+    write_variables(work, task["scope"], _read_variables(command), task["element"])
+    events.raise_error(work, task["token"], str(code), reason)
+
+
+def _get_task(work: UnitOfWork, command: Command, kinds: tuple[str, ...]) -> TaskRecord:
+    task = work.tasks.get(str(command.get("task")))
+    if task is None:
+        raise CommandRejected("The task is not open.")
+    if task["kind"] not in kinds:
+        raise CommandRejected(f"A task of kind {task['kind']} cannot be completed by this command.")
+    if work.items.records and is_within_suspended(work, task["token"]):
+        raise CommandRejected("The task is in a suspended item of the case.")
+    return task
+
+
+def _send_message(work: UnitOfWork, command: Command) -> None:
+    name = command.get("name")
+    # By BPMN a message has one receiver, a signal reaches all.
+    for key in work.subscriptions.keys_in_order():
+        record = work.subscriptions[key]
+        if record["kind"] == "message" and record["name"] == name and not is_subscription_suspended(work, record):
+            events.fire_event(work, key, record, _read_variables(command))
+            return
+    raise CommandRejected(f"Nothing waits for the message {name}.")
+
+
+def _deliver_event(work: UnitOfWork, command: Command) -> None:
+    key = str(command.get("subscription"))
+    record = work.subscriptions.get(key)
+    if record is None:
+        raise CommandRejected("Nothing waits for the event any more.")
+    if is_subscription_suspended(work, record):
+        raise CommandRejected("The event is in a suspended item of the case.")
+    payload = command.get("payload")
+    parts = payload if isinstance(payload, dict) else {}
+    # Events are written by others: a part that cannot be a variable is left out, and the event still arrives.
+    variables = {name: value for name, value in parts.items() if is_name(name) and is_json(value)}
+    events.fire_event(work, key, record, variables)
+
+
+def _fire_timer(work: UnitOfWork, command: Command) -> None:
+    key = str(command.get("timer"))
+    record = work.timers.get(key)
+    if record is None:
+        raise CommandRejected("The timer is no longer running.")
+    work.hops = command.get("hops", record.get("hops", 0))
+    events.fire_event(work, key, record)
+
+
+def _set_variables(work: UnitOfWork, command: Command) -> None:
+    scope = _get_root_scope(work)
+    write_variables(work, scope, _read_variables(command), work.scopes[scope]["element"])
+
+
+def _suspend(work: UnitOfWork, command: Command) -> None:
+    if work.status == "suspended":
+        raise CommandRejected("The instance is suspended already.")
+    if is_case(work):
+        suspend_case(work)
+    work.status = "suspended"
+
+
+def _resume(work: UnitOfWork, command: Command) -> None:
+    if work.status != "suspended":
+        raise CommandRejected("The instance is not suspended.")
+    if is_case(work):
+        resume_case(work)
+    work.status = "active"
+    work.conditions_due = True  # variables may have been set in the meantime
+
+
+def _terminate(work: UnitOfWork, command: Command) -> None:
+    if is_case(work):
+        terminate_case(work)
+    else:
+        end_instance(work, _get_root_scope(work), "terminated")
+
+
+def _get_root_scope(work: UnitOfWork) -> str:
+    return next(key for key, record in work.scopes.items() if record["token"] is None)
+
+
+def _read_variables(command: Command) -> Variables:
+    """Return the variables of a command; raises CommandRejected if they cannot be stored."""
+    variables = command.get("variables")
+    if variables is None:
+        return {}
+    if not isinstance(variables, dict):
+        raise CommandRejected("Variables are a map of names to values.")
+    for name, value in variables.items():
+        if not is_name(name):
+            raise CommandRejected(f"{str(name)[:100]!r} cannot be the name of a variable.")
+        if not is_json(value):
+            raise CommandRejected(f"The value of {name} is nested too deeply, or cannot be represented in JSON.")
+    if estimate_size(variables) > MAX_VARIABLES:
+        raise CommandRejected(f"The variables take more than {MAX_VARIABLES} bytes.")
+    return dict(variables)
+
+
+def _run_queue(work: UnitOfWork) -> None:
+    """Run the queued steps until everything waits for something outside, checking conditions after each.
+
+    A stage is complete only when everything that its last item has set off is done.
+    """
+    while True:
+        _check_conditions(work)
+        while work.queue:
+            name, *arguments = work.queue.popleft()
+            _STEPS[name](work, *arguments)
+            _check_conditions(work)
+        if work.status != "active":
+            return
+        # Last, when nothing moves any more: until then a token or an item may still arrive.
+        if not flows.open_inclusive_join(work) and not (len(work.items) and complete_innermost_stage(work)):
+            return
+
+
+def _check_conditions(work: UnitOfWork) -> None:
+    # What a condition sets off may write variables that make another one true.
+    while work.conditions_due:
+        work.conditions_due = False
+        if len(work.conditions):
+            events.fire_true_conditions(work)
+        if len(work.items):
+            sentries.notify_variable_changes(work)
+            sentries.check_sentry_conditions(work)
+
+
+def _enter_element(work: UnitOfWork, token: str, flow: str | None) -> None:
+    record = work.tokens.get(token)
+    if record is None:
+        return  # cancelled in the meantime
+    work.budget.count_step(record["element"])
+    node = work.definition(record["scope"]).nodes[record["element"]]
+    if node.loop is not None and "loop" not in work.scopes[record["scope"]]:
+        begin_loop(work, token, node, node.loop)
+        return
+    work.trace.append(("enter", node.id))
+    enter = _ENTER.get(node.kind)
+    if enter is None:
+        begin_activity(work, token, node)
+    else:
+        enter(work, token, node, flow)
+
+
+_JOB_KINDS = ("external", "job")
+_COMMANDS: dict[str, Callable[[UnitOfWork, Command], None]] = {
+    "complete_task": partial(_complete_task, kinds=("user", "manual", "receive")),
+    "complete_job": partial(_complete_task, kinds=_JOB_KINDS),
+    "fail_job": _fail_job,
+    "send_message": _send_message,
+    "event": _deliver_event,
+    "fire_timer": _fire_timer,
+    "set_variables": _set_variables,
+    "suspend": _suspend,
+    "resume": _resume,
+    "terminate": _terminate,
+}
+_WHILE_SUSPENDED = frozenset({"resume", "terminate", "set_variables"})
+
+_STEPS: dict[str, Callable[..., None]] = {
+    "enter": _enter_element,
+    "end": complete_scope,
+    "terminate": terminate_scope,
+    "begin_case": begin_case,
+    "case_ended": end_case,
+    "created": items.activate_created,
+    "met": items.meet_criterion,
+    "occur": items.make_occur,
+    "finish_task": items.complete_task,
+    "fail_task": items.fail_task,
+}
+
+_ENTER: dict[NodeKind, Callable[[UnitOfWork, str, Node, str | None], None]] = {
+    NodeKind.START: events.pass_event,
+    NodeKind.BOUNDARY: events.pass_event,
+    NodeKind.END: events.enter_throw,
+    NodeKind.THROW: events.enter_throw,
+    NodeKind.CATCH: events.enter_catch,
+    NodeKind.EVENT_BASED: events.enter_event_gateway,
+    NodeKind.EXCLUSIVE: flows.enter_exclusive,
+    NodeKind.PARALLEL: flows.enter_parallel,
+    NodeKind.INCLUSIVE: flows.enter_inclusive,
+}

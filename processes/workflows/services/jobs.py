@@ -15,7 +15,7 @@ from config.common.plugins import find_declared
 from processes.workflows.errors import Abandoned, InstanceNotFound, NotPossible
 from processes.workflows.heads import find_head
 from processes.workflows.models import WorkItem
-from processes.workflows.services.execution import execute_command
+from processes.workflows.services.commands import execute_command
 from processes.workflows.services.steps import CommandRequest
 from processes.workflows.services.work_items import fail_work_item, get_task_inputs
 from processes.workflows.state_storage import section

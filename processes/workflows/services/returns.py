@@ -26,11 +26,11 @@ from processes.workflows.heads import Head, get_head
 from processes.workflows.ids import public_id, public_task_id
 from processes.workflows.models import WorkflowEffect, WorkItem
 from processes.workflows.selectors import LoadedVersion, find_ancestors, get_version
-from processes.workflows.services.execution import head_after
+from processes.workflows.services.commands import head_after
 from processes.workflows.services.incidents import resolve_incidents
 from processes.workflows.services.library import library_for
-from processes.workflows.services.open_work import compare_open_work
-from processes.workflows.services.steps import CommandRequest, build_step
+from processes.workflows.services.plan_step import build_step, compare_open_work
+from processes.workflows.services.steps import CommandRequest
 from processes.workflows.services.suspension import release_postponed_events
 from processes.workflows.services.work_names import EFFECTS, TIMERS
 from processes.workflows.services.write_step import write_step

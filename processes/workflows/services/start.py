@@ -19,9 +19,10 @@ from processes.workflows.heads import PACKAGE, Head, cache_head, get_head
 from processes.workflows.ids import new_instance_id
 from processes.workflows.models import WorkflowDefinition, WorkflowInstance
 from processes.workflows.models.instance import Status
-from processes.workflows.services.execution import head_after, run_engine
+from processes.workflows.services.commands import head_after, run_engine
 from processes.workflows.services.incidents import open_incident
-from processes.workflows.services.steps import CommandRequest, NewInstance, Step, plan_step
+from processes.workflows.services.plan_step import plan_step
+from processes.workflows.services.steps import CommandRequest, NewInstance, Step
 from processes.workflows.services.write_step import write_step
 
 LONGEST_RECORD = 200
@@ -140,6 +141,7 @@ def _create_failed(head: Head, request: CommandRequest, new_instance: NewInstanc
         instance_id=head.id,
         head=0,
         open_incidents=0,
+        number=1,
         parent=None,
         revision_id=head.revision_id,
         epoch=0,

@@ -24,7 +24,7 @@ from processes.workflows.engine.iso import NotIso, parse_cycle, parse_datetime, 
 from processes.workflows.errors import InstanceNotFound, NotPossible
 from processes.workflows.heads import find_head
 from processes.workflows.models import WorkflowInstance, WorkflowRevision, WorkflowStartTimer, WorkflowTimer
-from processes.workflows.services.execution import execute_command
+from processes.workflows.services.commands import execute_command
 from processes.workflows.services.start import StartRequest, start_instance
 from processes.workflows.services.steps import CommandRequest
 from processes.workflows.services.work_names import STARTS

@@ -20,7 +20,7 @@ from processes.workflows.heads import Head
 from processes.workflows.ids import find_instance_id, local_id, matches_opened_at, parse_epoch
 from processes.workflows.models import WorkflowInstance, WorkItem
 from processes.workflows.selectors import load_heads
-from processes.workflows.services.execution import execute_command
+from processes.workflows.services.commands import execute_command
 from processes.workflows.services.incidents import RETRY_TASK, record_incident
 from processes.workflows.services.steps import CommandRequest
 from processes.workflows.state_storage import section

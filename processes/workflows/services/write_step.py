@@ -79,7 +79,7 @@ def _write_postgresql(step: Step) -> str | None:
         "subscriptions": _json(open_work.subscriptions),
         "subscriptions_gone": _json(open_work.subscriptions_gone),
         "effects": _json(step.effects),
-        "events": encode_events(step.events),
+        "events": encode_events(step.events) if step.events else "[]",
         **(step.new_instance or {}),
     }
     empty = frozenset(part for part, name in PARTS.items() if values[name] in ("[]", "{}"))
@@ -202,7 +202,8 @@ def _write_effects(step: Step) -> None:
     shared = {"version": step.number, "at": step.at, "correlation_id": step.correlation_id}
     effects = [WorkflowEffect(instance_id=step.instance_id, **shared, **effect) for effect in step.effects]
     WorkflowEffect.objects.bulk_create(effects)
-    record_events(NewEvent(**event, at=step.at, correlation_id=step.correlation_id) for event in step.events)
+    if step.events:
+        record_events(NewEvent(**event, at=step.at, correlation_id=step.correlation_id) for event in step.events)
 
 
 def _ring_workers(step: Step) -> None:

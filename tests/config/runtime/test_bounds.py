@@ -234,7 +234,7 @@ ONE_PAST = {
         "command.effects": "TestCommandBudget::test_bytes_of_effects",
         "instance.variables": "TestCommandBudget::test_bytes_of_variables",
     },
-    "processes/workflows/engine/execution/test_commands.py": {
+    "processes/workflows/engine/test_runner.py": {
         "instance.tokens": "TestLimits::test_tokens_are_counted",
         "instance.items": "TestLimits::test_so_many_items_of_cases",
         "instance.calls": "TestLimits::test_so_many_call_one_another",
@@ -247,7 +247,7 @@ ONE_PAST = {
     "processes/workflows/engine/execution/test_compensation.py": {
         "instance.undo": "TestLog::test_does_not_grow_without_end"
     },
-    "processes/workflows/services/test_steps.py": {
+    "processes/workflows/services/test_plan_step.py": {
         "event.type": "TestThrownEvents::test_a_type_that_is_too_long_is_an_incident"
     },
     "processes/workflows/services/events/test_receive.py": {

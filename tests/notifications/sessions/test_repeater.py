@@ -338,7 +338,7 @@ class TestStop:
                 self.told = threading.Event()
 
             def next_operation(self) -> Operation | None:
-                assert self.told.wait(10)
+                assert self.told.wait(60)
                 return Append([2])
 
             def cancel(self) -> None:
@@ -349,8 +349,8 @@ class TestStop:
         handle(Obedient())
         repeater.run_once()
         began = time.monotonic()
-        repeater.stop(5)
-        assert time.monotonic() - began < 2
+        repeater.stop(60)
+        assert time.monotonic() - began < 30
         session = RepeatSession.objects.get()
         assert (session.status, session.repeats, session.record_count) == ("saved", 0, 1)
 

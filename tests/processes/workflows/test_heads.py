@@ -9,7 +9,7 @@ from processes.workflows import heads
 from processes.workflows.errors import NotPossible
 from processes.workflows.heads import Head, clear_head_cache, get_head, take_cached_head
 from processes.workflows.models import WorkflowInstance
-from processes.workflows.services import execution
+from processes.workflows.services import commands
 from tests.processes.workflows.process_files import chain, user
 from tests.processes.workflows.scene import Scene
 
@@ -27,7 +27,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         noted.append(lock)
         return get_head(instance_id, lock=lock)
 
-    monkeypatch.setattr(execution, "get_head", note)
+    monkeypatch.setattr(commands, "get_head", note)
     return noted
 
 

@@ -13,7 +13,7 @@ from processes.workflows.engine.execution.records import (
     Variables,
 )
 from processes.workflows.engine.execution.scopes import begin_scope, open_scope
-from processes.workflows.engine.execution.triggers import arm_boundary_events, arm_event
+from processes.workflows.engine.execution.triggers import arm_event
 from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 from processes.workflows.engine.execution.variables import evaluate, evaluate_inputs, write_variables
 
@@ -51,8 +51,18 @@ def finish_activity(
         work.enqueue_first("finish_task", token)
         return
     work.cancel_owned(token)
-    record_completed(work, token, work.node(token), inner=inner, ended=ended)
+    node = work.node(token)
+    # Nothing else can be compensated: it has an activity that undoes it, or parts that ran in a scope of its own.
+    if node.compensated_by is not None or ended is not None:
+        record_completed(work, token, node, inner=inner, ended=ended)
     leave_element(work, token)
+
+
+def arm_boundary_events(work: UnitOfWork, node: Node, scope: str, token: str) -> None:
+    definition = work.definition(scope)
+    for boundary in definition.boundaries.get(node.id, ()):
+        event = definition.nodes[boundary]
+        arm_event(work, event, scope, token, is_persistent=not event.is_interrupting)
 
 
 def _arm_own_boundary_events(work: UnitOfWork, token: str, node: Node) -> None:

@@ -1,9 +1,12 @@
-"""Sequence flows: how a token moves from one element to the next, and how it is consumed."""
+"""Sequence flows and gateways: how a token moves on, splits and merges; event-based gateways wait, see `events`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
-from processes.workflows.engine.definition import Node
+from processes.workflows.engine.definition import Definition, Node, NodeKind
 from processes.workflows.engine.execution.errors import CommandFailed
+from processes.workflows.engine.execution.limits import MAX_UPSTREAM, VISITS_PER_CHECK
+from processes.workflows.engine.execution.records import sequence_number
 from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 from processes.workflows.engine.execution.variables import evaluate_condition
 
@@ -40,7 +43,55 @@ def consume_token(work: UnitOfWork, token: str) -> None:
         work.enqueue_first("end", scope)
 
 
-def choose_flows(work: UnitOfWork, token: str, node: Node, *, only_one: bool = False) -> list[str]:
+def enter_exclusive(work: UnitOfWork, token: str, node: Node, flow: str | None) -> None:
+    work.trace.append(("leave", node.id))
+    take_flows(work, token, _choose_flows(work, token, node, only_one=True) if node.outgoing else ())
+
+
+def enter_parallel(work: UnitOfWork, token: str, node: Node, flow: str | None) -> None:
+    """Wait for one token of every incoming flow, then leave by every outgoing one."""
+    # A token that came by no flow was put here by the scope that began: there is nothing to wait for.
+    if flow is not None and len(node.incoming) > 1:
+        waiting = work.wait_at_join(token, flow)
+        if len(waiting) < len(node.incoming):
+            return
+        token = _merge_tokens(work, waiting)
+    work.trace.append(("leave", node.id))
+    take_flows(work, token, node.outgoing)
+
+
+def enter_inclusive(work: UnitOfWork, token: str, node: Node, flow: str | None) -> None:
+    """Wait for every token that can still arrive, then leave by every flow whose condition holds."""
+    if flow is not None and len(node.incoming) > 1:
+        waiting = work.wait_at_join(token, flow)
+        if _can_token_still_arrive(work, node, work.tokens[token]["scope"], waiting):
+            return
+        token = _merge_tokens(work, waiting)
+    _leave_inclusive(work, token, node)
+
+
+def open_inclusive_join(work: UnitOfWork) -> bool:
+    """Open the oldest inclusive join that no further token can reach; return whether there was one."""
+    if not work.joins:
+        return False
+    for (scope, element), waiting in sorted(work.joins.items(), key=_oldest):
+        node = work.definition(scope).nodes[element]
+        if node.kind is NodeKind.INCLUSIVE and not _can_token_still_arrive(work, node, scope, waiting):
+            _leave_inclusive(work, _merge_tokens(work, waiting), node)
+            return True
+    return False
+
+
+def _find_flows_to_take(work: UnitOfWork, token: str, node: Node) -> Sequence[str]:
+    if not node.outgoing:
+        return ()
+    known = work.definition(work.tokens[token]["scope"]).flows
+    if node.default is None and all(known[flow].condition is None for flow in node.outgoing):
+        return node.outgoing
+    return _choose_flows(work, token, node)
+
+
+def _choose_flows(work: UnitOfWork, token: str, node: Node, *, only_one: bool = False) -> list[str]:
     """Return the outgoing flows whose condition holds, in the order of the file; else the default flow."""
     scope = work.tokens[token]["scope"]
     known = work.definition(scope).flows
@@ -59,10 +110,85 @@ def choose_flows(work: UnitOfWork, token: str, node: Node, *, only_one: bool = F
     return [node.default]
 
 
-def _find_flows_to_take(work: UnitOfWork, token: str, node: Node) -> Sequence[str]:
-    if not node.outgoing:
-        return ()
-    known = work.definition(work.tokens[token]["scope"]).flows
-    if node.default is None and all(known[flow].condition is None for flow in node.outgoing):
-        return node.outgoing
-    return choose_flows(work, token, node)
+def _oldest(join: tuple[tuple[str, str], dict[str, list[str]]]) -> int:
+    return min(sequence_number(tokens[0]) for tokens in join[1].values())
+
+
+def _leave_inclusive(work: UnitOfWork, token: str, node: Node) -> None:
+    work.trace.append(("leave", node.id))
+    take_flows(work, token, _choose_flows(work, token, node) if node.outgoing else ())
+
+
+def _merge_tokens(work: UnitOfWork, waiting: dict[str, list[str]]) -> str:
+    """Merge the first token of each flow into one; later tokens of the same flows keep waiting."""
+    oldest, *others = sorted((tokens[0] for tokens in waiting.values()), key=sequence_number)
+    for other in others:
+        work.remove_token(other)
+    return oldest
+
+
+def _can_token_still_arrive(work: UnitOfWork, node: Node, scope: str, waiting: dict[str, list[str]]) -> bool:
+    """Return whether a token elsewhere in the scope can reach an incoming flow at which none waits.
+
+    By the standard such a token does not count when it can also reach a flow at which one waits already. There boundary
+    events lead nowhere: what one of them lets go to the join comes beside the activity, or the activity never ends.
+    """
+    empty = [flow for flow in node.incoming if flow not in waiting]
+    if not empty:
+        return False
+    towards_empty, towards_full = _find_upstream(work, scope, node, empty, waiting)
+    tokens = work.tokens_of(scope)
+    work.budget.count_checks(node.id, len(tokens))
+    for token in tokens:
+        record = work.tokens[token]
+        element = record["element"]
+        if element == node.id:
+            if "flow" not in record:
+                return True
+        elif element in towards_empty and element not in towards_full:
+            return True
+    return False
+
+
+JoinUpstream: TypeAlias = tuple[frozenset[str], frozenset[str]]
+"""From where a flow without a token can be reached, boundary events counted; and one with a token, without them."""
+
+
+def _find_upstream(work: UnitOfWork, scope: str, node: Node, empty: Iterable[str], full: Iterable[str]) -> JoinUpstream:
+    """Return what lies upstream of a join, cached on the definition up to `MAX_UPSTREAM` elements."""
+    definition = work.definition(scope)
+    key = (node.id, frozenset(full))
+    found = definition.upstream.get(key)
+    if found is None:
+        found = (
+            _find_elements_reaching(definition, empty, node.id, by_boundaries=True),
+            _find_elements_reaching(definition, key[1], node.id, by_boundaries=False),
+        )
+        size = sum(map(len, found))
+        work.budget.count_checks(node.id, size // VISITS_PER_CHECK)
+        # The definition is shared by threads: the oldest entry may be gone by the time it is evicted.
+        while definition.upstream and size + _count_cached(definition) > MAX_UPSTREAM:
+            definition.upstream.pop(next(iter(definition.upstream)), None)
+        definition.upstream[key] = found
+    return found
+
+
+def _count_cached(definition: Definition) -> int:
+    return sum(len(towards_empty) + len(towards_full) for towards_empty, towards_full in definition.upstream.values())
+
+
+def _find_elements_reaching(
+    definition: Definition, flows: Iterable[str], join: str, *, by_boundaries: bool
+) -> frozenset[str]:
+    found: set[str] = set()
+    rest = [definition.flows[flow].source for flow in flows]
+    while rest:
+        element = rest.pop()
+        if element in found or element == join:
+            continue
+        found.add(element)
+        node = definition.nodes[element]
+        rest.extend(definition.flows[incoming].source for incoming in node.incoming)
+        if by_boundaries and node.attached_to is not None:
+            rest.append(node.attached_to)
+    return frozenset(found)

@@ -7,13 +7,13 @@ token of its own.
 from typing import Any
 
 from processes.workflows.engine.definition import Loop, Node
+from processes.workflows.engine.execution.activities import arm_boundary_events
 from processes.workflows.engine.execution.compensation import record_completed_rounds
 from processes.workflows.engine.execution.errors import CommandFailed
 from processes.workflows.engine.execution.flows import leave_element
 from processes.workflows.engine.execution.limits import MAX_ROUNDS
 from processes.workflows.engine.execution.records import LoopRecord, Variables
 from processes.workflows.engine.execution.scopes import open_scope
-from processes.workflows.engine.execution.triggers import arm_boundary_events
 from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 from processes.workflows.engine.execution.variables import (
     evaluate,

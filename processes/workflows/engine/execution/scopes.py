@@ -6,7 +6,7 @@ from processes.workflows.engine.definition import Definition, Node, NodeKind, Tr
 from processes.workflows.engine.execution.errors import CommandFailed
 from processes.workflows.engine.execution.limits import MAX_SCOPES_DEEP
 from processes.workflows.engine.execution.records import ScopeRecord
-from processes.workflows.engine.execution.triggers import arm_event_sub_processes
+from processes.workflows.engine.execution.triggers import arm_event
 from processes.workflows.engine.execution.unit_of_work import UnitOfWork
 
 
@@ -31,7 +31,15 @@ def begin_scope(work: UnitOfWork, scope: str, starts: Sequence[str] = ()) -> Non
     element = work.scopes[scope]["element"]
     for start in starts or find_first_elements(work.definition(scope), element):
         work.enqueue("enter", work.add_token(scope, start), None)
-    arm_event_sub_processes(work, element, scope)
+    _arm_event_sub_processes(work, element, scope)
+
+
+def _arm_event_sub_processes(work: UnitOfWork, element: str, scope: str) -> None:
+    definition = work.definition(scope)
+    for sub_process in definition.event_sub_processes.get(element, ()):
+        for start in definition.starts.get(sub_process, ()):
+            event = definition.nodes[start]
+            arm_event(work, event, scope, None, is_persistent=not event.is_interrupting)
 
 
 def find_first_elements(definition: Definition, scope: str) -> Sequence[str]:

@@ -47,21 +47,6 @@ def arm_event(work: UnitOfWork, node: Node, scope: str, token: str | None, *, is
         work.conditions_due = True
 
 
-def arm_boundary_events(work: UnitOfWork, node: Node, scope: str, token: str) -> None:
-    definition = work.definition(scope)
-    for boundary in definition.boundaries.get(node.id, ()):
-        event = definition.nodes[boundary]
-        arm_event(work, event, scope, token, is_persistent=not event.is_interrupting)
-
-
-def arm_event_sub_processes(work: UnitOfWork, element: str, scope: str) -> None:
-    definition = work.definition(scope)
-    for sub_process in definition.event_sub_processes.get(element, ()):
-        for start in definition.starts.get(sub_process, ()):
-            event = definition.nodes[start]
-            arm_event(work, event, scope, None, is_persistent=not event.is_interrupting)
-
-
 def rearm_event(work: UnitOfWork, key: str) -> None:
     """Keep a non-interrupting event armed: restart its timer cycle, or wait until its condition turns false."""
     if key in work.timers:

@@ -13,13 +13,16 @@ from processes.workflows.engine.execution.records import (
     EVENTS,
     SECTIONS,
     CompensationEntry,
+    CompensationLog,
     ConditionRecord,
     Effect,
     InstanceState,
     ItemRecord,
     Library,
     LoopRecord,
+    Record,
     ScopeRecord,
+    Section,
     SubscriptionRecord,
     TaskRecord,
     TimerRecord,
@@ -28,7 +31,6 @@ from processes.workflows.engine.execution.records import (
     Variables,
     sequence_number,
 )
-from processes.workflows.engine.execution.sections import CompensationLog, Record, Section
 
 
 def _get_scope(record: TokenRecord | ItemRecord) -> str:

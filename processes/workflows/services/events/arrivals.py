@@ -19,7 +19,7 @@ from notifications.models import Event
 from processes.workflows.errors import InstanceNotFound, NotPossible
 from processes.workflows.heads import Head, find_head
 from processes.workflows.models import PostponedEvent, WorkflowVersion
-from processes.workflows.services.execution import execute_command
+from processes.workflows.services.commands import execute_command
 from processes.workflows.services.steps import CUSTOM_PREFIX, CommandRequest
 from processes.workflows.services.suspension import is_instance_suspended, is_owner_suspended
 from processes.workflows.state_storage import section

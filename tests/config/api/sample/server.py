@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.servers.private_server import find_free_port
+
 HERE = "127.0.0.1"
 
 
@@ -64,9 +66,7 @@ class Answer:
 
 @contextmanager
 def serve(folder: Path, **variables: str) -> Iterator[Server]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = find_free_port()
     temporary = folder / "tmp"
     temporary.mkdir()
     ours = {"DATA_DIR": str(folder / "data"), "TMPDIR": str(temporary), "LOG_LEVEL": "ERROR"}

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from django.db import connection
 
@@ -12,6 +14,8 @@ from processes.workflows.models import (
     WorkflowTimer,
     WorkItem,
 )
+from processes.workflows.services import commands
+from processes.workflows.services.write_step import write_step
 from tests.processes.workflows.process_files import (
     chain,
     flow,
@@ -139,6 +143,20 @@ class TestCommandInstance:
             scene.command(head, "complete_task", task=task)
 
 
+class TestExecuteCommand:
+    def test_whoever_is_overtaken_tries_again(self, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+        head = scene.begin(TWO_TASKS)
+        _overtake_once(scene, head.id, monkeypatch)
+        after = scene.command(head, "set_variables", variables={"mine": 1})
+        assert (after.number, [number for number, _, _ in scene.chain(head)]) == (3, [1, 2, 3])
+
+    def test_unless_it_names_the_version(self, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+        head = scene.begin(TWO_TASKS)
+        _overtake_once(scene, head.id, monkeypatch)
+        with pytest.raises(errors.VersionConflict):
+            scene.command(head, "set_variables", variables={"mine": 1}, expected_version=1)
+
+
 class TestRetryIncident:
     def test_sets_the_variables_and_runs_the_command_again(self, scene: Scene) -> None:
         head = scene.begin(DIVIDES, x=0)
@@ -168,3 +186,14 @@ class TestRetryIncident:
     def test_without_an_incident_it_is_not_possible(self, scene: Scene) -> None:
         with pytest.raises(errors.NotPossible):
             scene.command(scene.begin(DIVIDES, x=1), "retry_incident")
+
+
+def _overtake_once(scene: Scene, instance_id: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let somebody else move the head between the reading and the writing of the next command."""
+
+    def overtaken(step: Any) -> Any:
+        monkeypatch.setattr(commands, "write_step", write_step)
+        scene.command(instance_id, "set_variables", variables={"other": 1})
+        return write_step(step)
+
+    monkeypatch.setattr(commands, "write_step", overtaken)

@@ -115,7 +115,7 @@ class TestFailExternalTask:
         scene.begin(STOCK, x=1)
         fail(fetch()[0], retries=2, delay=60)
         assert fetch() == []
-        WorkItem.objects.update(due_at=timezone.now())
+        WorkItem.objects.update(due_at=timezone.now() - MINUTE)
         (again,) = fetch()
         assert (again.item.retries, again.item.last_error) == (2, "out of stock")
 
