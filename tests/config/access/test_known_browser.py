@@ -1,10 +1,11 @@
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import time_machine
 from django.conf import settings
 from django.http import HttpRequest
 
-from config.access.known_browser import KNOWN_DAYS, MOST_CHARACTERS, find_known_browser, remember_browser
+from config.access.known_browser import KNOWN_DAYS, MOST_CHARACTERS, find_known_browser, name_visitor, remember_browser
 
 AT = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -39,3 +40,20 @@ class TestFindKnownBrowser:
         name = "o" * MOST_CHARACTERS
         assert find_known_browser(after_sign_in(name), name) is None
         assert find_known_browser(after_sign_in("o" * 150), "o" * 150) is not None
+
+
+class TestNameVisitor:
+    def test_a_stranger_counts_for_its_network(self) -> None:
+        found = [name_visitor(_scope(address)) for address in ("192.0.2.7", "192.0.2.8", "2001:db8::1")]
+        assert found == ["192.0.2.7", "192.0.2.8", "2001:db8::/64"]
+
+    def test_a_browser_that_has_signed_in_counts_for_itself_wherever_it_is(self) -> None:
+        request = after_sign_in("olga")
+        found = {name_visitor(_scope(address, request)) for address in ("192.0.2.7", "192.0.2.8")}
+        assert found == {f"browser {find_known_browser(request, 'olga')}"}
+
+
+def _scope(address: str, request: HttpRequest | None = None) -> Any:
+    cookies = request.COOKIES if request else {"theme": "dark"}
+    text = "; ".join(f"{name}={value}" for name, value in cookies.items())
+    return {"headers": [(b"cookie", text.encode())], "client": (address, 5000)}

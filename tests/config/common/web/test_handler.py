@@ -115,6 +115,19 @@ def test_a_large_body_is_not_read_where_the_head_is_refused(kind: str) -> None:
     assert taken <= 3 * 65_536
 
 
+def test_the_head_is_looked_at_in_a_slot_like_any_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    lent: list[Slots] = []
+    lend = Slots.lend
+
+    def note(slots: Slots, *call: Any) -> Any:
+        lent.append(slots)
+        return lend(slots, *call)
+
+    monkeypatch.setattr(Slots, "lend", note)
+    assert async_to_sync(upload)("/api/v1/messages/", "", size=900_000)[0] == 401
+    assert lent == [_django._lanes.api]
+
+
 def test_that_of_a_session_is_read_for_its_token_may_stand_in_it() -> None:
     browser = Client()
     browser.force_login(User.objects.create_superuser("anne", password="secret"))

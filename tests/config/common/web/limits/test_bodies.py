@@ -5,7 +5,7 @@ import pytest
 
 from config.common.errors import TooLarge
 from config.common.web.limits import bodies
-from config.common.web.limits.bodies import MEMORY_PER_BODY, Body, HungUp, Spool
+from config.common.web.limits.bodies import MEMORY_PER_BODY, Body, HungUp, Spool, _Pace
 from config.common.web.limits.errors import BodyStalled, Busy
 from config.common.web.limits.shares import Caller, Standing
 
@@ -119,6 +119,16 @@ class TestFiles:
         owed = spool._callers._next_at["anne"] - asyncio.get_running_loop().time()
         assert owed < 2.5, "the burst, and nothing of the five that were read no further"
 
+    async def test_who_has_nothing_to_wait_for_is_forgotten_once_there_are_many(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(bodies, "MOST_PACES", 2)
+        pace = _Pace(1e9, burst=1e9)
+        for number in range(10):
+            await pace.rest(f"caller {number}", 1)
+            await asyncio.sleep(0.001)
+        assert len(pace._next_at) <= 3
+
     async def test_what_is_small_waits_for_nothing(self) -> None:
         spool = Spool(body_rate=1, body_burst=0)
         body = await read(spool, Sender(b"x" * MEMORY_PER_BODY))
@@ -151,6 +161,12 @@ class TestCheck:
         for chunks in ([half, half], [half] * 6):
             (await Spool().read(Sender(*chunks), limit=LIMIT, caller=ANNE, check=check)).close()
         assert checked == [True]
+
+    async def test_the_time_that_it_takes_is_not_the_delay_of_the_sender(self) -> None:
+        spool, sender = Spool(patience=0.5, rate=100 * MEMORY_PER_BODY), Sender(*[b"x" * MEMORY_PER_BODY] * 2)
+        body = await spool.read(sender, limit=LIMIT, caller=ANNE, check=lambda: asyncio.sleep(0.7))
+        assert body.size == 2 * MEMORY_PER_BODY
+        body.close()
 
     async def test_what_it_refuses_is_not_read_any_further(self) -> None:
         async def check() -> None:

@@ -1,3 +1,6 @@
+import pytest
+
+from config.common.web.limits import processor as processor_module
 from config.common.web.limits.processor import HEAVY_SHARE, MEMORY_SECONDS, OTHERS_SHARE, Processor
 from config.common.web.limits.shares import Caller, Standing
 from tests.config.common.web.limits.test_buckets import Clock
@@ -33,3 +36,10 @@ class TestIsHeavy:
             processor.note(Caller(f"192.0.2.{number}", Standing.STRANGER), HEAVY / 10)
         processor.note(BEN, LIGHT)
         assert processor.is_heavy(Caller("192.0.2.99", Standing.STRANGER))
+
+    def test_of_too_many_callers_the_oldest_are_forgotten(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(processor_module, "MOST_CALLERS", 2)
+        processor, callers = Processor(Clock()), [ANNE, BEN, Caller("cleo", Standing.KNOWN)]
+        for caller in callers:
+            processor.note(caller, HEAVY)
+        assert [processor.is_heavy(caller) for caller in callers] == [False, True, True]
