@@ -57,7 +57,7 @@ quick: dev ## Lint, types and the quick tests on SQLite, without any server: for
 	@$(TOGETHER) lint quick-suite types
 
 quick-suite:
-	@QUICK=1 TEST_PROFILE=embedded $(PYTEST) -q -n 2 --dist loadgroup
+	@QUICK=1 TEST_PROFILE=embedded $(PYTEST) -q -n 3 --dist loadgroup
 
 test: packages dev ## Install what is missing, start private servers, check the code and run the whole suite
 	@$(TOGETHER) bytecode $(CHECKS)

@@ -51,7 +51,7 @@ def _leave_out(config: pytest.Config, items: list[pytest.Item], is_left_out: Cal
 def _is_not_quick(item: pytest.Item) -> bool:
     """Say whether it is slow, or needs a server: PostgreSQL where it is not for SQLite as well."""
     needs_postgres = _uses_the_database(item) and not item.get_closest_marker("embedded")
-    return _is_slow(item) or needs_postgres or "servers" in _fixtures(item)
+    return _is_slow(item) or needs_postgres or "servers" in _fixtures(item) or "postgresql" in _parameters(item)
 
 
 def _is_run_elsewhere(item: pytest.Item) -> bool:
@@ -77,6 +77,11 @@ def _uses_the_database(item: pytest.Item) -> bool:
 
 def _fixtures(item: pytest.Item) -> list[str]:
     return list(getattr(item, "fixturenames", ()))
+
+
+def _parameters(item: pytest.Item) -> list[str]:
+    values = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    return [value for value in values if isinstance(value, str)]
 
 
 def _shares_a_fixture_of_its_module(item: pytest.Item) -> bool:
