@@ -48,7 +48,13 @@ def main() -> None:
             sign_in(page, address)
             take(page, f"{address}/admin/", "start-page", height=1180)
             take(page, f"{address}/admin/sensors/sensor/{DOOR}/change/", "sensor-history", height=800)
-            take(page, f"{address}/admin/workflows/workflowinstance/{instance}/change/", "workflow", height=1900)
+            take(
+                page,
+                f"{address}/admin/workflows/workflowinstance/{instance}/change/",
+                "workflow",
+                height=900,
+                card="Versions",
+            )
             take(page, f"{address}/admin/exchange/exchangeprocess/doubt/", "in-doubt", height=900)
             browser.close()
 
@@ -147,11 +153,14 @@ def fall_silent_before_the_commit(api: Api) -> None:
     api.call("POST", f"{path}/prepare/", {"version": 1, "results": results, "replies": replies}, key=erp)
 
 
-def take(page: Page, url: str, name: str, *, height: int) -> None:
+def take(page: Page, url: str, name: str, *, height: int, card: str = "") -> None:
+    """Take a picture of the page from its top, or from the card with this heading."""
     page.set_viewport_size({"width": DESKTOP["width"], "height": height})
     page.goto(url)
     page.wait_for_load_state("load")
     page.wait_for_timeout(3000)  # the socket has brought its first snapshot, charts have come to rest
+    if card:
+        page.get_by_role("heading", name=card, exact=True).evaluate("card => card.scrollIntoView()")
     page.screenshot(path=PICTURES / f"{name}.png")
     print(f"docs/{name}.png")
 
