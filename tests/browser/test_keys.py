@@ -36,6 +36,7 @@ class TestKey:
     def test_is_copied_by_a_button(self, open_page: Open, admin_session: Path, address: str) -> None:
         page = open_page(storage_state=admin_session, permissions=["clipboard-read", "clipboard-write"])
         text = make_key(page, address, "copied")
+        page.wait_for_load_state("load")  # the button works once its script has run
         page.click("[data-copy]")
         expect(page.locator("[data-copy]")).to_contain_text("Copied")
         assert page.evaluate("navigator.clipboard.readText()") == text
