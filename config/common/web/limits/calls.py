@@ -33,7 +33,7 @@ READER_PATIENCE = 30.0
 MOST_CALLS = 1000
 """Calls under way, from the end of the head to the end of the answer, and web sockets."""
 
-REFUSED_RATE, REFUSED_BURST = 10.0, 50
+REFUSED_RATE, REFUSED_BURST = 10.0, 600
 """Calls a second that are answered 401 or 403: of a key, for each method and path; of strangers, for their address."""
 REFUSED = frozenset({401, 403})
 API = "/api/"
